@@ -1,0 +1,63 @@
+import { execFileSync } from "node:child_process";
+import { rm } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import { type BuildOptions, build, type Plugin } from "esbuild";
+import { generateValidators } from "./generate.ts";
+
+const root: string = fileURLToPath(new URL("..", import.meta.url));
+
+const common: BuildOptions = {
+  absWorkingDir: root,
+  bundle: true,
+  format: "esm",
+  platform: "node",
+  target: "node24",
+  outdir: "dist",
+  logLevel: "warning",
+};
+
+/** Makes `dist/`: the program, the library with its types, and the in-container program in one file. */
+export async function buildProduct({ types }: { types: boolean }): Promise<void> {
+  await rm(`${root}/dist`, { recursive: true, force: true });
+  await generateValidators();
+  await Promise.all([
+    // One CommonJS file: Node starts it without its module loader, which is a third of the time of `swarm --version`.
+    build({
+      ...common,
+      entryPoints: ["src/main.ts"],
+      format: "cjs",
+      outExtension: { ".js": ".cjs" },
+      plugins: [leaveOut("./whole-program.ts", "./whole-program.js")],
+    }),
+    build({
+      ...common,
+      entryPoints: ["src/whole-program.ts", "src/index.ts"],
+      splitting: true,
+      packages: "external",
+      chunkNames: "[name]-[hash]",
+    }),
+    build({ ...common, entryPoints: { adapter: "adapter/main.ts" }, outExtension: { ".js": ".mjs" } }),
+  ]);
+  if (types) {
+    const tsc = `${root}/node_modules/typescript/bin/tsc`;
+    const flags = ["--project", "scripts/tsconfig.types.json"];
+    execFileSync(process.execPath, [tsc, ...flags], { cwd: root, stdio: "inherit" });
+  }
+}
+
+/** Leaves an import to be loaded from beside the bundle. */
+function leaveOut(source: string, built: string): Plugin {
+  return {
+    name: "leave-out",
+    setup({ onResolve }) {
+      onResolve({ filter: /./ }, ({ path }) =>
+        path === source ? { path: built, external: true } : undefined,
+      );
+    },
+  };
+}
+
+if (import.meta.main) {
+  await buildProduct({ types: true });
+  console.error("Built dist/: the command (bin/swarm), the library and the in-container program.");
+}

@@ -1,0 +1,93 @@
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { Ajv, type ValidateFunction } from "ajv";
+import { build } from "esbuild";
+import { compile } from "json-schema-to-typescript";
+
+const standaloneCode: (ajv: Ajv, validate: ValidateFunction) => string = createRequire(import.meta.url)(
+  "ajv/dist/standalone",
+).default;
+
+const root: URL = new URL("../", import.meta.url);
+
+/** Makes the validators, which are not checked in. The types are: a build that wrote them would hide that they are stale. */
+export async function generateValidators(): Promise<void> {
+  await writeValidators(await readSchemas());
+}
+
+/** The TypeScript of each schema, by file name; a test compares it with what is checked in. */
+export async function typesOfSchemas(): Promise<Map<string, string>> {
+  return typesFrom(await readSchemas());
+}
+
+type Schemas = ReadonlyMap<string, Record<string, unknown>>;
+
+async function readSchemas(): Promise<Schemas> {
+  const files = (await readdir(new URL("schemas/", root)))
+    .filter((file) => file.endsWith(".schema.json"))
+    .sort();
+  return new Map(
+    await Promise.all(
+      files.map(async (file) => {
+        const schema: Record<string, unknown> = JSON.parse(
+          await readFile(new URL(`schemas/${file}`, root), "utf8"),
+        );
+        return [file.replace(".schema.json", ""), schema] as const;
+      }),
+    ),
+  );
+}
+
+async function typesFrom(schemas: Schemas): Promise<Map<string, string>> {
+  const types = new Map<string, string>();
+  for (const [name, schema] of schemas) {
+    const text = await compile(structuredClone(schema), name, {
+      additionalProperties: false,
+      bannerComment: `// Made from schemas/${name}.schema.json by scripts/generate.ts. Change the schema, not this file.`,
+      ignoreMinAndMaxItems: true,
+      style: { printWidth: 110 },
+    });
+    types.set(`${name}.ts`, readonly(text));
+  }
+  return types;
+}
+
+async function writeTypes(schemas: Schemas): Promise<void> {
+  const folder = new URL("src/domain/generated/", root);
+  await mkdir(folder, { recursive: true });
+  for (const [file, text] of await typesFrom(schemas)) await writeFile(new URL(file, folder), text);
+}
+
+function readonly(types: string): string {
+  return types
+    .replace(/^(\s+)(\$?\w+\??: )/gm, "$1readonly $2")
+    .replace(/: (\w+)\[\];$/gm, ": readonly $1[];");
+}
+
+/** A file without imports for each schema, so that no ajv is loaded at run time and no validator that is not used. */
+async function writeValidators(schemas: Schemas): Promise<void> {
+  const folder = new URL("src/schema/generated/", root);
+  await mkdir(folder, { recursive: true });
+  for (const [name, schema] of schemas) {
+    const ajv = new Ajv({ allErrors: true, allowUnionTypes: true, code: { source: true, esm: true } });
+    await build({
+      stdin: { contents: standaloneCode(ajv, ajv.compile(schema)), resolveDir: root.pathname, loader: "js" },
+      bundle: true,
+      format: "esm",
+      platform: "node",
+      minifySyntax: true,
+      minifyWhitespace: true,
+      outfile: new URL(`${name}.js`, folder).pathname,
+      logLevel: "error",
+    });
+    await writeFile(
+      new URL(`${name}.d.ts`, folder),
+      'import type { ValidateFunction } from "ajv";\ndeclare const validate: ValidateFunction;\nexport default validate;\n',
+    );
+  }
+}
+
+if (import.meta.main) {
+  await writeTypes(await readSchemas());
+  await generateValidators();
+}
