@@ -1,0 +1,26 @@
+const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+const unitBytes: Readonly<Record<string, number>> = { k: 1024, m: 1024 ** 2, g: 1024 ** 3, t: 1024 ** 4 };
+
+/** The milliseconds of `90s`, `30m`, `6h`; undefined when it is not a duration. */
+export function parseDurationMs(text: string): number | undefined {
+  return parseAmount(text, unitMs);
+}
+
+/** The bytes of `512m`, `4g`; undefined when it is not a size. */
+export function parseSizeBytes(text: string): number | undefined {
+  return parseAmount(text, unitBytes);
+}
+
+/** Binary units as people write them, one decimal at the most. */
+export function showBytes(bytes: number): string {
+  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
+  const step = Math.min(units.length - 1, bytes < 1 ? 0 : Math.floor(Math.log2(bytes) / 10));
+  const amount = bytes / 1024 ** step;
+  return `${Number(amount.toFixed(step === 0 ? 0 : 1))} ${units[step]}`;
+}
+
+function parseAmount(text: string, units: Readonly<Record<string, number>>): number | undefined {
+  const [, digits, unit] = /^(\d+)([a-z]+)$/.exec(text) ?? [];
+  const factor = unit === undefined ? undefined : units[unit];
+  return digits === undefined || factor === undefined ? undefined : Number(digits) * factor;
+}

@@ -1,0 +1,44 @@
+import { catalogue, type ErrorFacts } from "./error-catalogue.ts";
+import type { ExitCode } from "./exit-codes.ts";
+
+export type ErrorCode = keyof ErrorFacts;
+
+/** An error as every surface shows it. */
+export interface ErrorReport {
+  readonly code: string;
+  readonly message: string;
+  readonly hint?: string;
+  readonly details?: unknown;
+}
+
+/** A foreseen error. Everything else that is thrown is our bug. */
+export class SwarmError<Code extends ErrorCode = ErrorCode> extends Error {
+  readonly code: Code;
+  readonly exitCode: ExitCode;
+  readonly hint: string | undefined;
+  readonly details: ErrorFacts[Code];
+
+  constructor(code: Code, facts: ErrorFacts[Code], cause?: unknown) {
+    const { exit, says, hint } = catalogue[code];
+    super(says(facts), cause === undefined ? undefined : { cause });
+    this.name = "SwarmError";
+    this.code = code;
+    this.exitCode = exit;
+    this.hint = hint?.(facts);
+    this.details = facts;
+  }
+
+  report(): ErrorReport {
+    return {
+      code: this.code,
+      message: this.message,
+      ...(this.hint && { hint: this.hint }),
+      details: this.details,
+    };
+  }
+}
+
+/** Whether something thrown is this foreseen error. */
+export function isError<Code extends ErrorCode>(thrown: unknown, code: Code): thrown is SwarmError<Code> {
+  return thrown instanceof SwarmError && thrown.code === code;
+}

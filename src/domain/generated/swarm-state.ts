@@ -1,0 +1,137 @@
+// Made from schemas/swarm-state.schema.json by scripts/generate.ts. Change the schema, not this file.
+
+export type Uuid = string;
+/**
+ * What another command asks of the owner.
+ */
+export type SwarmWish = null | "stop" | "pause" | "unpause";
+export type Time = string;
+export type ContainerStatus = "pending" | "running" | "completed" | "failed" | "stopped";
+export type Count = number;
+export type Commit = string;
+export type StoryStatus = "pending" | "in_progress" | "completed" | "failed" | "skipped";
+/**
+ * What another command asks of the owner.
+ */
+export type ContainerWish = null | "stop" | "pause" | "unpause" | "retry";
+
+/**
+ * `.aimi/swarm-state.json`: what is remembered of the swarm of one worktree.
+ */
+export interface SwarmState {
+  readonly version: 1;
+  /**
+   * Grows by one with each write.
+   */
+  readonly revision: number;
+  readonly swarmId: Uuid;
+  readonly project: ProjectRef;
+  /**
+   * The one engine of this swarm; null until a worker was given to one.
+   */
+  readonly engine: null | EngineRef;
+  readonly wish: SwarmWish;
+  readonly createdAt: Time;
+  readonly updatedAt: Time;
+  readonly containers: readonly ContainerRecord[];
+}
+export interface ProjectRef {
+  readonly id: string;
+  readonly slug: string;
+  readonly root: string;
+}
+export interface EngineRef {
+  readonly name: string;
+  readonly endpoint: string;
+  readonly id: string;
+  readonly isolation: "strong" | "userns" | "shared-kernel" | null;
+}
+export interface ContainerRecord {
+  /**
+   * The engine's own id; null until created.
+   */
+  readonly containerId: null | string;
+  readonly containerName: string;
+  readonly taskFilePath: string;
+  readonly branchName: string;
+  readonly status: ContainerStatus;
+  readonly storyProgress: StoryProgress;
+  readonly createdAt: Time;
+  readonly updatedAt: Time;
+  readonly prUrl: null | string;
+  /**
+   * The owner's process id while it is attached.
+   */
+  readonly acpPid: null | number;
+  readonly attempt: number;
+  readonly baseCommit: null | Commit;
+  readonly stories: readonly StoryRecord[];
+  readonly lastSeq: number;
+  readonly reason: null | Reason;
+  readonly exitCode: number | null;
+  readonly usage: null | Usage;
+  readonly creating: null | Creating;
+  readonly paused: null | Paused;
+  readonly collecting: null | RefMove;
+  readonly collected: null | Collected;
+  readonly branch: null | BranchMove;
+  readonly proof: null | Proof;
+  readonly wish: ContainerWish;
+  readonly startedAt: null | Time;
+  readonly finishedAt: null | Time;
+}
+export interface StoryProgress {
+  readonly total: Count;
+  readonly completed: Count;
+  readonly failed: Count;
+  readonly inProgress: Count;
+  readonly pending: Count;
+  readonly skipped: Count;
+}
+export interface StoryRecord {
+  readonly id: string;
+  readonly status: StoryStatus;
+  readonly commit: null | Commit;
+  readonly attempt: number;
+  readonly reason: null | Reason;
+}
+export interface Reason {
+  readonly code: string;
+  readonly message: string;
+}
+export interface Usage {
+  readonly tokensIn: Count;
+  readonly tokensOut: Count;
+  readonly cacheRead: Count;
+  readonly cacheWrite: Count;
+  readonly costUsd: number | null;
+}
+export interface Creating {
+  readonly since: Time;
+}
+export interface Paused {
+  readonly reason: string;
+  readonly since: Time;
+  readonly until: null | Time;
+}
+export interface RefMove {
+  readonly ref: string;
+  readonly old: string | null;
+  readonly new: string;
+}
+export interface Collected {
+  readonly commit: Commit;
+  readonly ref: string;
+  readonly at: Time;
+}
+export interface BranchMove {
+  readonly ref: string;
+  readonly old: string | null;
+  readonly new: string;
+  readonly done: boolean;
+}
+export interface Proof {
+  readonly verdict: "proved" | "not-worse" | "broken" | "not-checked";
+  readonly commit: Commit;
+  readonly at: Time;
+}

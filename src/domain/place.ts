@@ -1,0 +1,13 @@
+/** A place in a file that a person can go to. */
+export interface Place {
+  readonly file: string;
+  readonly line?: number;
+  readonly column?: number;
+  readonly pointer?: string;
+}
+
+/** `file:line:column (pointer)`, as editors and terminals link it. */
+export function showPlace({ file, line, column, pointer }: Place): string {
+  const position = line === undefined ? file : `${file}:${line}:${column ?? 1}`;
+  return pointer ? `${position} (${pointer})` : position;
+}

@@ -1,0 +1,189 @@
+import { parseSizeBytes } from "./duration.ts";
+import type { PlannedTask, SwarmPlan } from "./generated/plan.ts";
+import type { TaskFile } from "./generated/tasks.ts";
+import type { LedgerLine } from "./ledger.ts";
+import type { Settings } from "./settings.ts";
+import { uniqueSlugs } from "./slug.ts";
+import { findGraphProblems, type GraphProblem, storyOrder } from "./story-graph.ts";
+
+export type { SwarmPlan };
+
+/** A task file that was read and found valid. */
+export interface LoadedTask {
+  /** Its name inside the task folder. */
+  readonly fileName: string;
+  /** Its path as people type it. */
+  readonly path: string;
+  readonly sha256: string;
+  readonly taskFile: TaskFile;
+}
+
+/** What the plan needs to know of the world. */
+export interface PlanContext {
+  readonly settings: Settings;
+  readonly ledger: ReadonlyMap<string, LedgerLine>;
+  readonly again: boolean;
+  readonly head: string | null;
+  readonly machine: { readonly cpus: number; readonly memoryBytes: number };
+  readonly warnings: readonly string[];
+}
+
+/** A clash between task files. */
+export interface TaskClash {
+  readonly path: string;
+  readonly pointer: string;
+  readonly problem: string;
+  readonly hint: string;
+}
+
+/** What makes task files impossible to carry out together: branches that clash, dependencies that do not exist or form a cycle. */
+export function findTaskClashes(tasks: readonly LoadedTask[], allFileNames: readonly string[]): TaskClash[] {
+  return [...findBranchClashes(tasks), ...findDependencyClashes(tasks, allFileNames)];
+}
+
+/** What would run, in which order and why. */
+export function planSwarm(tasks: readonly LoadedTask[], context: PlanContext): SwarmPlan {
+  const { settings, warnings } = context;
+  const slugs = uniqueSlugs(tasks.map(({ fileName }) => fileName));
+  const doneFiles = new Set(
+    tasks
+      .filter(({ sha256 }) => !context.again && context.ledger.get(sha256)?.outcome === "completed")
+      .map(({ fileName }) => fileName),
+  );
+  const planned = inOrder(tasks).map((task) =>
+    planTask(task, slugs[tasks.indexOf(task)] ?? task.fileName, doneFiles, context),
+  );
+  return {
+    base: context.head,
+    parallel: parallelOf(runningOf(tasks, context), context),
+    isolation: settings.isolation,
+    limits: {
+      cpus: settings["limits.cpus"],
+      memory: settings["limits.memory"],
+      disk: settings["limits.disk"],
+      pids: settings["limits.pids"],
+    },
+    timeout: settings.timeout,
+    tasks: planned,
+    warnings: [...warnings],
+  };
+}
+
+/** How many workers the machine carries: as many as fit into memory, and twice as many as CPUs, since agents mostly wait. */
+export function admission({ cpus, memoryBytes }: PlanContext["machine"], memoryLimit: string): number {
+  const byMemory = Math.floor((memoryBytes * 0.9) / (parseSizeBytes(memoryLimit) ?? memoryBytes));
+  return Math.max(1, Math.min(byMemory, cpus * 2));
+}
+
+function parallelOf(tasks: readonly LoadedTask[], { settings, machine }: PlanContext): SwarmPlan["parallel"] {
+  const admitted = admission(machine, settings["limits.memory"]);
+  const wanted = settings.parallel === "auto" ? Math.min(4, admitted) : settings.parallel;
+  const caps = tasks
+    .map(({ taskFile }) => taskFile.metadata.maxConcurrency)
+    .filter((cap) => cap !== undefined);
+  const lowest = Math.min(...caps.map((cap) => (cap <= 0 ? 4 : cap)), Number.POSITIVE_INFINITY);
+  const workers = Math.max(1, Math.min(wanted, lowest));
+  const lowered = workers < wanted ? `metadata.maxConcurrency of a task file lowers it from ${wanted}` : null;
+  const automatic = admitted < 4 ? "as many as memory and CPUs allow" : "the most that auto takes";
+  return { workers, why: lowered ?? (settings.parallel === "auto" ? automatic : "asked for") };
+}
+
+function planTask(
+  task: LoadedTask,
+  slug: string,
+  doneFiles: ReadonlySet<string>,
+  { ledger, again, settings }: PlanContext,
+): PlannedTask {
+  const { metadata, userStories } = task.taskFile;
+  const done = again ? undefined : ledger.get(task.sha256);
+  const waits = metadata.dependsOn ?? [];
+  const open = waits.filter((name) => !doneFiles.has(name));
+  const order = storyOrder(userStories);
+  return {
+    file: task.path,
+    slug,
+    title: metadata.title,
+    branch: metadata.branchName,
+    agent: metadata.agent?.kind ?? settings.agent,
+    base: metadata.baseRef ?? (waits.length > 0 ? `the result of ${waits.join(" and ")}` : "HEAD"),
+    dependsOn: [...waits],
+    action: done ? "skip" : "run",
+    why: whyOf(done, waits, open),
+    timeout: metadata.timeout ?? settings.timeout,
+    budgetUsd: metadata.budgetUsd ?? settings.budgetUsd,
+    allow: [...settings.allow, ...(metadata.allow ?? [])],
+    image: metadata.dockerImage ?? null,
+    checks: [...(metadata.verify ?? settings.verify)],
+    stories: order.map((story) => ({
+      id: story.id,
+      title: story.title,
+      after: [...(story.dependsOn ?? [])],
+      checks: [...(story.verify ?? [])],
+    })),
+  };
+}
+
+function whyOf(done: LedgerLine | undefined, waits: readonly string[], open: readonly string[]): string {
+  if (done) return `${done.outcome} on ${done.at.slice(0, 10)} with this very content; --again repeats it`;
+  if (open.length > 0) return `after ${open.join(" and ")}`;
+  return waits.length > 0 ? `at once, since ${waits.join(" and ")} is completed` : "at once";
+}
+
+function runningOf(tasks: readonly LoadedTask[], { ledger, again }: PlanContext): LoadedTask[] {
+  return tasks.filter(({ sha256 }) => again || !ledger.has(sha256));
+}
+
+/** Dependencies first; otherwise in the given order. */
+function inOrder(tasks: readonly LoadedTask[]): LoadedTask[] {
+  const nodes = tasks.map((task, priority) => ({
+    id: task.fileName,
+    priority,
+    dependsOn: dependenciesAmong(task, tasks),
+    task,
+  }));
+  return storyOrder(nodes).map(({ task }) => task);
+}
+
+function dependenciesAmong({ taskFile }: LoadedTask, tasks: readonly LoadedTask[]): string[] {
+  const present = new Set(tasks.map(({ fileName }) => fileName));
+  return (taskFile.metadata.dependsOn ?? []).filter((name) => present.has(name));
+}
+
+function findBranchClashes(tasks: readonly LoadedTask[]): TaskClash[] {
+  return tasks.flatMap(({ path, taskFile }, index) => {
+    const branch = taskFile.metadata.branchName;
+    const other = tasks
+      .slice(0, index)
+      .find(({ taskFile: { metadata } }) => clash(metadata.branchName, branch));
+    if (!other) return [];
+    const otherBranch = other.taskFile.metadata.branchName;
+    const problem =
+      otherBranch === branch
+        ? `${other.path} uses the branch ${branch}, too`
+        : `the branches ${otherBranch} (${other.path}) and ${branch} cannot exist beside each other`;
+    return [
+      { path, pointer: "/metadata/branchName", problem, hint: "Give each task file a branch of its own." },
+    ];
+  });
+}
+
+function clash(a: string, b: string): boolean {
+  return a === b || a.startsWith(`${b}/`) || b.startsWith(`${a}/`);
+}
+
+function findDependencyClashes(tasks: readonly LoadedTask[], allFileNames: readonly string[]): TaskClash[] {
+  const unread = allFileNames.filter((name) => !tasks.some(({ fileName }) => fileName === name));
+  const nodes = [
+    ...tasks.map(({ fileName, taskFile }) => ({
+      name: fileName,
+      dependsOn: taskFile.metadata.dependsOn ?? [],
+    })),
+    ...unread.map((name) => ({ name, dependsOn: [] })),
+  ];
+  return findGraphProblems(nodes).map(({ node, dependency, problem, hint }: GraphProblem) => ({
+    path: tasks[node]?.path ?? "",
+    pointer: dependency === undefined ? "/metadata/dependsOn" : `/metadata/dependsOn/${dependency}`,
+    problem,
+    hint,
+  }));
+}

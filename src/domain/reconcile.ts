@@ -1,0 +1,222 @@
+import { mayBecome } from "./container-status.ts";
+import type { ContainerRecord, ContainerStatus, Reason, SwarmState } from "./generated/swarm-state.ts";
+import { movedTo, withRecord } from "./swarm-state.ts";
+
+/** What the engine says of one container, found by our key. */
+export type Observed =
+  | { readonly kind: "missing" /** Whether its journal can still be read. */; readonly volume: boolean }
+  | {
+      readonly kind: "created" | "running" | "paused" | "restarting" | "removing" | "dead" | "exited";
+      readonly containerId: string;
+      /** All our labels say that it is this very worker. */
+      readonly labelsAgree: boolean;
+    };
+
+/** What else must be known to judge a record. */
+export interface RecordContext {
+  readonly ownerAlive: boolean;
+  /** The commit of the newest checkpoint in the host's journal. */
+  readonly lastCheckpoint: string | null;
+}
+
+/** What should happen to a record. Effects (collect, publish) belong to the owner. */
+export type CorrectionAction =
+  | { readonly kind: "set-status"; readonly to: ContainerStatus; readonly reason: Reason | null }
+  | { readonly kind: "clear-creating" }
+  | { readonly kind: "adopt"; readonly containerId: string }
+  | { readonly kind: "collect-then-judge" }
+  | { readonly kind: "collect" }
+  | { readonly kind: "publish" }
+  | { readonly kind: "report"; readonly note: string };
+
+/** A change that reconciliation makes to a record, with the picture that it was decided from. */
+export interface Correction {
+  readonly container: string;
+  readonly from: Pick<ContainerRecord, "status" | "containerId" | "attempt" | "creating">;
+  readonly action: CorrectionAction;
+}
+
+/** Compares every record with what the engine says, and names containers of ours that no record knows. */
+export function reconcile(
+  records: readonly ContainerRecord[],
+  observedByName: ReadonlyMap<string, Observed>,
+  contextOf: (record: ContainerRecord) => RecordContext,
+): { corrections: Correction[]; orphans: string[] } {
+  const corrections = records.flatMap((record) => {
+    const observed = observedByName.get(record.containerName) ?? { kind: "missing", volume: false };
+    const { status, containerId, attempt, creating } = record;
+    return judge(record, observed, contextOf(record)).map((action) => ({
+      container: record.containerName,
+      from: { status, containerId, attempt, creating },
+      action,
+    }));
+  });
+  const known = new Set(records.map(({ containerName }) => containerName));
+  return { corrections, orphans: [...observedByName.keys()].filter((name) => !known.has(name)) };
+}
+
+function judge(record: ContainerRecord, observed: Observed, context: RecordContext): CorrectionAction[] {
+  if (record.creating) return judgeCreating(observed, context);
+  if (observed.kind !== "missing" && !isSameId(record.containerId, observed.containerId))
+    return [adoptOrReport(observed)];
+  if (observed.kind !== "missing" && !observed.labelsAgree) return [foreign];
+  if (record.status === "completed" || record.status === "failed")
+    return judgeFinished(record, observed, context);
+  if (observed.kind === "missing") return judgeMissing(record, observed.volume, context);
+
+  switch (observed.kind) {
+    case "created":
+      return record.status === "running"
+        ? [interrupted("its container was created and never started")]
+        : leftBehind(record, context);
+    case "running":
+    case "restarting":
+      return record.status === "running" ? [] : [{ kind: "set-status", to: "running", reason: null }];
+    case "paused":
+      return record.status === "running" && record.paused
+        ? []
+        : [{ kind: "report", note: "paused outside swarm; `swarm resume` unpauses it" }];
+    case "exited":
+      return record.status === "stopped" ? leftBehind(record, context) : [{ kind: "collect-then-judge" }];
+    case "removing":
+    case "dead":
+      return record.status === "stopped"
+        ? leftBehind(record, context)
+        : [interrupted(`its container is ${observed.kind}`)];
+  }
+}
+
+/** People and older tools write the first twelve digits. */
+function isSameId(recorded: string | null, observed: string): boolean {
+  return recorded !== null && observed.startsWith(recorded);
+}
+
+function judgeCreating(observed: Observed, { ownerAlive }: RecordContext): CorrectionAction[] {
+  if (ownerAlive) return [];
+  return observed.kind === "missing" ? [{ kind: "clear-creating" }] : [adoptOrReport(observed)];
+}
+
+function judgeMissing(record: ContainerRecord, volume: boolean, context: RecordContext): CorrectionAction[] {
+  if (record.status === "stopped") return leftBehind(record, context);
+  if (record.status === "pending" && record.containerId === null) return [];
+  if (volume) return [{ kind: "collect-then-judge" }];
+  const message = "its container and its volume are gone";
+  return [{ kind: "set-status", to: "failed", reason: { code: "CONTAINER_LOST", message } }];
+}
+
+function judgeFinished(
+  record: ContainerRecord,
+  observed: Observed,
+  context: RecordContext,
+): CorrectionAction[] {
+  const alive = ["running", "paused", "restarting"].includes(observed.kind);
+  const unpublished = record.status === "completed" && record.branch?.done === false;
+  return [
+    ...(alive
+      ? [{ kind: "report", note: "finished, but its container runs on; `swarm cleanup` stops it" } as const]
+      : []),
+    ...leftBehind(record, context),
+    ...(unpublished ? [{ kind: "publish" } as const] : []),
+  ];
+}
+
+/** Work that the journal names and the host's repository does not have yet. */
+function leftBehind(record: ContainerRecord, { lastCheckpoint }: RecordContext): CorrectionAction[] {
+  const behind =
+    lastCheckpoint !== null && record.collected?.commit !== lastCheckpoint && record.status !== "pending";
+  return behind ? [{ kind: "collect" }] : [];
+}
+
+function adoptOrReport(observed: Exclude<Observed, { kind: "missing" }>): CorrectionAction {
+  return observed.labelsAgree ? { kind: "adopt", containerId: observed.containerId } : foreign;
+}
+
+const foreign: CorrectionAction = {
+  kind: "report",
+  note: "a container of this name is not ours; it is left alone",
+};
+
+function interrupted(message: string): CorrectionAction {
+  return { kind: "set-status", to: "stopped", reason: { code: "INTERRUPTED", message } };
+}
+
+/** How an attempt ended, from its journal and its container. */
+export function judgeEnded(
+  container: { readonly exitCode: number | null; readonly oomKilled: boolean },
+  journal: {
+    /** The newest `completion`, if nothing follows it. */
+    readonly completion: "completed" | "failed" | "stopped" | null;
+    readonly error: Reason | null;
+  },
+): { status: ContainerStatus; reason: Reason | null } {
+  const { completion } = journal;
+  if (completion !== null) {
+    const fitting = { completed: 0, failed: 1, stopped: 143 }[completion];
+    const { exitCode } = container;
+    const contradicted = exitCode !== null && exitCode <= 2 && exitCode !== fitting;
+    if (!contradicted) return { status: completion, reason: null };
+    const message = `the journal says ${completion}, the container exited with ${container.exitCode}`;
+    return { status: "failed", reason: { code: "ACP_PROTOCOL_VIOLATION", message } };
+  }
+  if (container.oomKilled)
+    return { status: "failed", reason: { code: "CONTAINER_OOM", message: "the sandbox ran out of memory" } };
+  if (journal.error) return { status: "failed", reason: journal.error };
+  const message = `the container ended with ${container.exitCode ?? "no exit code"} before its work did`;
+  return { status: "stopped", reason: { code: "INTERRUPTED", message } };
+}
+
+/** A single sandbox without an adapter: its exit code is all there is. Undefined means no change. */
+export function judgePlain(
+  status: ContainerStatus,
+  observed: { readonly kind: Observed["kind"]; readonly exitCode?: number },
+): ContainerStatus | undefined {
+  if (status !== "pending" && status !== "running") return undefined;
+  switch (observed.kind) {
+    case "missing":
+      return "failed";
+    case "exited":
+      return observed.exitCode === 0 ? "completed" : "failed";
+    case "running":
+    case "restarting":
+      return status === "pending" ? "running" : undefined;
+    case "paused":
+    case "removing":
+    case "dead":
+      return status === "running" ? "stopped" : undefined;
+    case "created":
+      return undefined;
+  }
+}
+
+/** Applies what changes the record itself, unless the record has moved on since the decision. */
+export function withCorrection(
+  state: SwarmState,
+  { container, from, action }: Correction,
+  now: Date,
+): SwarmState {
+  const record = state.containers.find(({ containerName }) => containerName === container);
+  const movedOn =
+    !record ||
+    record.status !== from.status ||
+    record.containerId !== from.containerId ||
+    record.attempt !== from.attempt ||
+    record.creating?.since !== from.creating?.since;
+  if (movedOn) return state;
+
+  const updatedAt = now.toISOString();
+  switch (action.kind) {
+    case "set-status": {
+      if (!mayBecome(record.status, action.to)) return state;
+      return withRecord(state, movedTo(record, action.to, action.reason, now));
+    }
+    case "clear-creating":
+      return withRecord(state, { ...record, creating: null, updatedAt });
+    case "adopt":
+      return withRecord(state, { ...record, creating: null, containerId: action.containerId, updatedAt });
+    case "collect-then-judge":
+    case "collect":
+    case "publish":
+    case "report":
+      return state;
+  }
+}

@@ -1,0 +1,38 @@
+import type { SettingsFile } from "./generated/config.ts";
+
+/** The variables that set a setting, and where in a settings file they belong. */
+const variables: readonly [name: string, pointer: string, read: (text: string) => unknown][] = [
+  ["SWARM_AGENT", "/agent", String],
+  ["SWARM_PARALLEL", "/parallel", (text) => (text === "auto" ? text : number(text))],
+  ["SWARM_ISOLATION", "/isolation", String],
+  ["SWARM_TIMEOUT", "/timeout", String],
+  ["SWARM_BUDGET_USD", "/budgetUsd", number],
+  ["SWARM_ENGINE", "/engine", String],
+  ["AIMI_SANDBOX_CPUS", "/limits/cpus", number],
+  ["AIMI_SANDBOX_MEMORY", "/limits/memory", String],
+  ["AIMI_SANDBOX_DISK", "/limits/disk", String],
+];
+
+/** Settings from the environment, still unchecked, and which variable each came from. */
+export function settingsFromEnvironment(env: Readonly<Record<string, string | undefined>>): {
+  settings: SettingsFile;
+  variableByPointer: ReadonlyMap<string, string>;
+} {
+  const settings: Record<string, unknown> = {};
+  const variableByPointer = new Map<string, string>();
+  for (const [name, pointer, read] of variables) {
+    const text = env[name];
+    if (!text) continue;
+    variableByPointer.set(pointer, name);
+    const [, group = "", field] = pointer.split("/");
+    if (field === undefined) settings[group] = read(text);
+    else settings[group] = { ...(settings[group] as object | undefined), [field]: read(text) };
+  }
+  return { settings: settings as SettingsFile, variableByPointer };
+}
+
+/** What is no number stays text, so that the check names it as it was typed. */
+function number(text: string): unknown {
+  const value = Number(text);
+  return text.trim() === "" || Number.isNaN(value) ? text : value;
+}

@@ -1,0 +1,132 @@
+import { parseDurationMs, parseSizeBytes } from "./duration.ts";
+import type { SettingsFile } from "./generated/config.ts";
+import { isolationLevels } from "./isolation.ts";
+
+export type { SettingsFile };
+
+/** Where a value came from, strongest first. */
+export const settingOrigins = ["flag", "environment", "project", "user", "default"] as const;
+export type SettingOrigin = (typeof settingOrigins)[number];
+
+/** The settings as the program uses them; every name is a path into `schemas/config.schema.json`. */
+export interface Settings {
+  readonly agent: NonNullable<SettingsFile["agent"]>;
+  readonly parallel: number | "auto";
+  readonly isolation: NonNullable<SettingsFile["isolation"]>;
+  readonly "limits.cpus": number;
+  readonly "limits.memory": string;
+  readonly "limits.disk": string;
+  readonly "limits.pids": number;
+  readonly timeout: string;
+  readonly verify: readonly string[];
+  readonly budgetUsd: number | null;
+  readonly allow: readonly string[];
+  readonly engine: string | null;
+}
+
+export type SettingName = keyof Settings;
+
+const defaults: Settings = {
+  agent: "claude",
+  parallel: "auto",
+  isolation: "auto",
+  "limits.cpus": 2,
+  "limits.memory": "4g",
+  "limits.disk": "8g",
+  "limits.pids": 512,
+  timeout: "6h",
+  verify: [],
+  budgetUsd: null,
+  allow: [],
+  engine: null,
+};
+
+export const settingNames: readonly SettingName[] = Object.keys(defaults) as SettingName[];
+
+export type SettingSources = Readonly<Record<Exclude<SettingOrigin, "default">, SettingsFile>>;
+
+/** One setting with its origin, and the value of an untrusted project file that was not taken. */
+export interface ExplainedSetting<Name extends SettingName = SettingName> {
+  readonly name: Name;
+  readonly value: Settings[Name];
+  readonly origin: SettingOrigin;
+  readonly untrusted: string | null;
+}
+
+/** Flags before environment, project, user and defaults; an untrusted project cannot widen anything. */
+export function explainSettings(
+  sources: SettingSources,
+  { projectTrusted }: { projectTrusted: boolean },
+): ExplainedSetting[] {
+  return settingNames.map((name) => explainSetting(name, sources, projectTrusted));
+}
+
+/** The values alone. */
+export function settingsOf(explained: readonly ExplainedSetting[]): Settings {
+  return Object.fromEntries(explained.map(({ name, value }) => [name, value])) as unknown as Settings;
+}
+
+function explainSetting(
+  name: SettingName,
+  sources: SettingSources,
+  projectTrusted: boolean,
+): ExplainedSetting {
+  const below = settingIn(sources.user, name) ?? defaults[name];
+  const fromProject = settingIn(sources.project, name);
+  const untrusted =
+    fromProject !== undefined && !projectTrusted ? wideningOf(name, fromProject, below) : null;
+  const candidates: [SettingOrigin, unknown][] = [
+    ["flag", settingIn(sources.flag, name)],
+    ["environment", settingIn(sources.environment, name)],
+    ["project", untrusted === null ? fromProject : undefined],
+    ["user", settingIn(sources.user, name)],
+    ["default", defaults[name]],
+  ];
+  const [origin, value] = candidates.find(([, candidate]) => candidate !== undefined) ?? [
+    "default",
+    defaults[name],
+  ];
+  return { name, value: value as Settings[typeof name], origin, untrusted };
+}
+
+function settingIn(file: SettingsFile, name: SettingName): unknown {
+  const [group, field] = name.split(".");
+  const value: unknown = file[group as keyof SettingsFile];
+  if (field === undefined) return value;
+  return value === undefined ? undefined : (value as Record<string, unknown>)[field];
+}
+
+/** Why a project's value needs trust; null when it only narrows. */
+function wideningOf(name: SettingName, value: unknown, below: unknown): string | null {
+  switch (name) {
+    case "agent":
+    case "parallel":
+    case "verify":
+      return null;
+    case "allow":
+      return "opens hosts to the agent";
+    case "engine":
+      return "chooses where containers run";
+    case "isolation":
+      return rank(value) < rank(below) ? "asks for less isolation" : null;
+    case "limits.cpus":
+    case "limits.pids":
+      return Number(value) > Number(below) ? "raises a limit" : null;
+    case "limits.memory":
+    case "limits.disk":
+      return (parseSizeBytes(String(value)) ?? 0) > (parseSizeBytes(String(below)) ?? 0)
+        ? "raises a limit"
+        : null;
+    case "timeout":
+      return (parseDurationMs(String(value)) ?? 0) > (parseDurationMs(String(below)) ?? 0)
+        ? "raises a limit"
+        : null;
+    case "budgetUsd":
+      return below !== null && Number(value) > Number(below) ? "raises the budget" : null;
+  }
+}
+
+/** `auto` takes the best there is and is content with the weakest. */
+function rank(isolation: unknown): number {
+  return isolationLevels.indexOf(isolation as (typeof isolationLevels)[number]);
+}

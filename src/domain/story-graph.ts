@@ -1,0 +1,173 @@
+import type { StoryStatus } from "./generated/swarm-state.ts";
+import type { UserStory } from "./generated/tasks.ts";
+
+type StoryNode = Pick<UserStory, "id" | "priority" | "dependsOn">;
+
+/** Something wrong with a graph, at a node's index. */
+export interface GraphProblem {
+  readonly node: number;
+  /** Which of the node's dependencies is meant; absent when the node itself is. */
+  readonly dependency?: number;
+  readonly problem: string;
+  readonly hint: string;
+}
+
+interface Node {
+  readonly name: string;
+  readonly dependsOn: readonly string[];
+}
+
+/** Duplicate names, references to nothing or to itself, and cycles, in any graph of named nodes. */
+export function findGraphProblems(nodes: readonly Node[]): GraphProblem[] {
+  const firstByName = new Map<string, number>();
+  const problems: GraphProblem[] = [];
+  nodes.forEach(({ name }, node) => {
+    if (firstByName.has(name))
+      problems.push({ node, problem: `${name} stands here a second time`, hint: "Give each its own id." });
+    else firstByName.set(name, node);
+  });
+  nodes.forEach(({ name, dependsOn }, node) => {
+    dependsOn.forEach((other, dependency) => {
+      if (other === name) {
+        problems.push({
+          node,
+          dependency,
+          problem: `${name} depends on itself`,
+          hint: "Remove this reference.",
+        });
+      } else if (!firstByName.has(other)) {
+        problems.push({
+          node,
+          dependency,
+          problem: `${name} depends on ${other}, which does not exist`,
+          hint: nearest(other, [...firstByName.keys()]),
+        });
+      }
+    });
+  });
+  if (problems.length > 0) return problems;
+
+  const cycle = findCycle(nodes, firstByName);
+  const [first] = cycle;
+  if (first === undefined) return [];
+  const names = [...cycle, first].map((index) => nodes[index]?.name).join(" → ");
+  return [
+    {
+      node: first,
+      problem: `the dependencies form a cycle: ${names}`,
+      hint: "Remove one of these references.",
+    },
+  ];
+}
+
+function nearest(wanted: string, names: readonly string[]): string {
+  const near = names.find(
+    (name) =>
+      name.toLowerCase() === wanted.toLowerCase() || name.startsWith(wanted) || wanted.startsWith(name),
+  );
+  return near
+    ? `Did you mean ${near}?`
+    : `Known are: ${names.slice(0, 8).join(", ")}${names.length > 8 ? " …" : ""}.`;
+}
+
+/** Walks with a stack of its own: ten thousand stories in a row must not end the program's. */
+function findCycle(nodes: readonly Node[], indexByName: ReadonlyMap<string, number>): number[] {
+  const mark = new Map<number, "open" | "done">();
+  for (let start = 0; start < nodes.length; start += 1) {
+    const path: { index: number; next: number }[] = mark.has(start) ? [] : [{ index: start, next: 0 }];
+    while (path.length > 0) {
+      const step = path.at(-1);
+      if (!step) break;
+      mark.set(step.index, "open");
+      const dependency = nodes[step.index]?.dependsOn[step.next];
+      step.next += 1;
+      const target = dependency === undefined ? undefined : indexByName.get(dependency);
+      if (target === undefined) {
+        mark.set(step.index, "done");
+        path.pop();
+      } else if (mark.get(target) === "open") {
+        const indexes = path.map(({ index }) => index);
+        return indexes.slice(indexes.indexOf(target));
+      } else if (!mark.has(target)) {
+        path.push({ index: target, next: 0 });
+      }
+    }
+  }
+  return [];
+}
+
+/** Stories that may start now: pending, every dependency completed; by priority, then id. */
+export function readyStories<Story extends StoryNode>(
+  stories: readonly Story[],
+  statusById: ReadonlyMap<string, StoryStatus>,
+): Story[] {
+  return stories
+    .filter((story) => statusOf(statusById, story.id) === "pending")
+    .filter((story) => (story.dependsOn ?? []).every((id) => statusOf(statusById, id) === "completed"))
+    .sort(byPriorityThenId);
+}
+
+/** Pending stories that can never start, with the dependency that is to blame. A skipped dependency skips, too. */
+export function storiesToSkip(
+  stories: readonly StoryNode[],
+  statusById: ReadonlyMap<string, StoryStatus>,
+): Map<string, string> {
+  const dependantsById = new Map<string, string[]>();
+  for (const { id, dependsOn } of stories) {
+    for (const dependency of dependsOn ?? [])
+      dependantsById.set(dependency, [...(dependantsById.get(dependency) ?? []), id]);
+  }
+  const skipped = new Map<string, string>();
+  const blocked = stories
+    .map(({ id }) => id)
+    .filter((id) => ["failed", "skipped"].includes(statusOf(statusById, id)));
+  for (let next = blocked.pop(); next !== undefined; next = blocked.pop()) {
+    for (const dependant of dependantsById.get(next) ?? []) {
+      if (skipped.has(dependant) || statusOf(statusById, dependant) !== "pending") continue;
+      skipped.set(dependant, next);
+      blocked.push(dependant);
+    }
+  }
+  return skipped;
+}
+
+/** The order in which the stories will be carried out if all goes well. */
+export function storyOrder<Story extends StoryNode>(stories: readonly Story[]): Story[] {
+  const waitingFor = new Map(stories.map(({ id, dependsOn }) => [id, new Set(dependsOn)]));
+  const storyById = new Map(stories.map((story) => [story.id, story]));
+  const dependantsById = new Map<string, string[]>();
+  for (const { id, dependsOn } of stories) {
+    for (const dependency of dependsOn ?? [])
+      dependantsById.set(dependency, [...(dependantsById.get(dependency) ?? []), id]);
+  }
+  const ready = stories.filter(({ dependsOn }) => !dependsOn?.length).sort(byPriorityThenId);
+  const order: Story[] = [];
+  for (let story = ready.shift(); story !== undefined; story = ready.shift()) {
+    order.push(story);
+    for (const id of dependantsById.get(story.id) ?? []) {
+      const waiting = waitingFor.get(id);
+      const dependant = storyById.get(id);
+      if (waiting?.delete(story.id) && waiting.size === 0 && dependant) insertSorted(ready, dependant);
+    }
+  }
+  return order;
+}
+
+function insertSorted<Story extends StoryNode>(sorted: Story[], story: Story): void {
+  let low = 0;
+  for (let high = sorted.length; low < high; ) {
+    const middle = (low + high) >> 1;
+    const other = sorted[middle];
+    if (other && byPriorityThenId(other, story) <= 0) low = middle + 1;
+    else high = middle;
+  }
+  sorted.splice(low, 0, story);
+}
+
+function byPriorityThenId(a: StoryNode, b: StoryNode): number {
+  return a.priority - b.priority || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0);
+}
+
+function statusOf(statusById: ReadonlyMap<string, StoryStatus>, id: string): StoryStatus {
+  return statusById.get(id) ?? "pending";
+}

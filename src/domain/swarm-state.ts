@@ -1,0 +1,148 @@
+import { mayBecome, nextStatuses } from "./container-status.ts";
+import { SwarmError } from "./errors.ts";
+import type {
+  ContainerRecord,
+  ContainerStatus,
+  ProjectRef,
+  Reason,
+  StoryProgress,
+  SwarmState,
+} from "./generated/swarm-state.ts";
+
+export type { ContainerRecord, SwarmState };
+
+/** A swarm without workers. */
+export function newSwarm(project: ProjectRef, swarmId: string, now: Date): SwarmState {
+  const at = now.toISOString();
+  return {
+    version: 1,
+    revision: 0,
+    swarmId,
+    project,
+    engine: null,
+    wish: null,
+    createdAt: at,
+    updatedAt: at,
+    containers: [],
+  };
+}
+
+type NewContainer = Pick<ContainerRecord, "containerName" | "taskFilePath" | "branchName"> &
+  Partial<ContainerRecord>;
+
+/** A record of a worker that has not started; its name and task file must be new to the swarm. */
+export function withContainer(state: SwarmState, container: NewContainer, now: Date): SwarmState {
+  const { containerName, containerId, taskFilePath } = container;
+  for (const other of state.containers) {
+    if (other.containerName === containerName)
+      throw new SwarmError("CONTAINER_EXISTS", { what: `a container ${containerName}` });
+    if (containerId && other.containerId === containerId)
+      throw new SwarmError("CONTAINER_EXISTS", { what: `the container id ${containerId}` });
+    if (other.taskFilePath === taskFilePath)
+      throw new SwarmError("CONTAINER_EXISTS", {
+        what: `a container for ${taskFilePath}: ${other.containerName}`,
+      });
+  }
+  return { ...state, containers: [...state.containers, { ...emptyRecord(now), ...container }] };
+}
+
+/** What may be changed of a record from outside. */
+export interface ContainerChange {
+  readonly status?: ContainerStatus;
+  readonly prUrl?: string | null;
+  readonly storyProgress?: StoryProgress;
+  readonly acpPid?: number | null;
+  readonly containerId?: string;
+}
+
+/** Changes one record, refusing a move that the transition table does not know. */
+export function withChange(state: SwarmState, name: string, change: ContainerChange, now: Date): SwarmState {
+  const record = findContainer(state, name);
+  const { status } = change;
+  if (status !== undefined && !mayBecome(record.status, status)) {
+    throw new SwarmError("TRANSITION_REFUSED", {
+      name,
+      from: record.status,
+      to: status,
+      allowed: nextStatuses(record.status),
+    });
+  }
+  const { status: _moved, ...rest } = change;
+  const changed = { ...record, ...rest, updatedAt: now.toISOString() };
+  return withRecord(state, status === undefined ? changed : movedTo(changed, status, null, now));
+}
+
+/** A record in another status, with the times that go with it. Back in the queue, nothing of the last go remains. */
+export function movedTo(
+  record: ContainerRecord,
+  status: ContainerStatus,
+  reason: Reason | null,
+  now: Date,
+): ContainerRecord {
+  if (status === record.status) return record;
+  const at = now.toISOString();
+  const moved = { ...record, status, reason, updatedAt: at };
+  if (status === "pending") return { ...moved, startedAt: null, finishedAt: null, exitCode: null };
+  const startedAt = record.startedAt ?? at;
+  return { ...moved, startedAt, finishedAt: status === "running" ? null : at };
+}
+
+/** Replaces the record of the same name. */
+export function withRecord(state: SwarmState, record: ContainerRecord): SwarmState {
+  return {
+    ...state,
+    containers: state.containers.map((other) =>
+      other.containerName === record.containerName ? record : other,
+    ),
+  };
+}
+
+/** Drops one record. */
+export function withoutContainer(state: SwarmState, name: string): SwarmState {
+  findContainer(state, name);
+  return { ...state, containers: state.containers.filter(({ containerName }) => containerName !== name) };
+}
+
+/** Drops the records that have ended, stopped ones included, as `swarm-cleanup` always did. */
+export function withoutEnded(state: SwarmState): SwarmState {
+  return {
+    ...state,
+    containers: state.containers.filter(({ status }) => status === "pending" || status === "running"),
+  };
+}
+
+/** The record of that name. */
+export function findContainer(state: SwarmState, name: string): ContainerRecord {
+  const record = state.containers.find(({ containerName }) => containerName === name);
+  if (!record) throw new SwarmError("CONTAINER_UNKNOWN", { name });
+  return record;
+}
+
+function emptyRecord(now: Date): Omit<ContainerRecord, "containerName" | "taskFilePath" | "branchName"> {
+  const at = now.toISOString();
+  return {
+    containerId: null,
+    status: "pending",
+    storyProgress: { total: 0, completed: 0, failed: 0, inProgress: 0, pending: 0, skipped: 0 },
+    createdAt: at,
+    updatedAt: at,
+    prUrl: null,
+    acpPid: null,
+    attempt: 1,
+    baseCommit: null,
+    stories: [],
+    lastSeq: 0,
+    reason: null,
+    exitCode: null,
+    usage: null,
+    creating: null,
+    paused: null,
+    collecting: null,
+    collected: null,
+    branch: null,
+    proof: null,
+    wish: null,
+    startedAt: null,
+    finishedAt: null,
+  };
+}

@@ -1,0 +1,69 @@
+import { isBranchName } from "./branch-name.ts";
+import { hasControlCharacters } from "./clean-text.ts";
+import type { TaskFile } from "./generated/tasks.ts";
+import { findSteeringText } from "./steering-text.ts";
+import { findGraphProblems } from "./story-graph.ts";
+
+/** Something in a task file that a person should change, at a JSON pointer. */
+export interface TaskFileProblem {
+  readonly pointer: string;
+  readonly problem: string;
+  readonly hint: string;
+}
+
+/** What the schema cannot say: names of branches and agents, the graph of stories. */
+export function findTaskFileProblems({ metadata, userStories }: TaskFile): TaskFileProblem[] {
+  const problems: TaskFileProblem[] = [];
+  if (!isBranchName(metadata.branchName)) {
+    problems.push({
+      pointer: "/metadata/branchName",
+      problem: `${JSON.stringify(metadata.branchName)} is not a name that git accepts for a branch`,
+      hint: "Use letters, digits, `-`, `_`, `.` and `/`, for example feat/login.",
+    });
+  }
+  const { agent } = metadata;
+  if ((agent?.kind === "acp" || agent?.kind === "command") && !agent.command) {
+    problems.push({
+      pointer: "/metadata/agent",
+      problem: `an agent of kind ${agent.kind} needs a command`,
+      hint: 'Add "command": ["program", "argument"].',
+    });
+  }
+  if (agent?.kind === "script" && !agent.script) {
+    problems.push({
+      pointer: "/metadata/agent",
+      problem: "an agent of kind script needs a script",
+      hint: 'Add "script": "a path below .aimi/".',
+    });
+  }
+  const nodes = userStories.map(({ id, dependsOn }) => ({ name: id, dependsOn: dependsOn ?? [] }));
+  for (const { node, dependency, problem, hint } of findGraphProblems(nodes)) {
+    const field = dependency === undefined ? "/id" : `/dependsOn/${dependency}`;
+    problems.push({ pointer: `/userStories/${node}${field}`, problem, hint });
+  }
+  return problems;
+}
+
+/** What is allowed and still worth a look. */
+export function findTaskFileWarnings(taskFile: TaskFile): TaskFileProblem[] {
+  const steering = findSteeringText(taskFile).map(({ pointer, text }) => ({
+    pointer,
+    problem: `reads as if it wanted to steer the agent: “${text}”`,
+    hint: "Describe the work; --strict refuses such text.",
+  }));
+  const titles = [
+    { pointer: "/metadata/title", text: taskFile.metadata.title },
+    ...taskFile.userStories.map(({ title }, index) => ({
+      pointer: `/userStories/${index}/title`,
+      text: title,
+    })),
+  ];
+  const unclean = titles
+    .filter(({ text }) => hasControlCharacters(text))
+    .map(({ pointer }) => ({
+      pointer,
+      problem: "holds control characters, which are not shown",
+      hint: "Remove them.",
+    }));
+  return [...steering, ...unclean];
+}

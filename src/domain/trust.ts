@@ -1,0 +1,31 @@
+import { parseDurationMs } from "./duration.ts";
+import type { TaskFile } from "./generated/tasks.ts";
+import type { Settings } from "./settings.ts";
+
+/** A field that counts only in a trusted file. */
+export interface TrustNeed {
+  readonly pointer: string;
+  readonly field: string;
+  readonly why: string;
+}
+
+/** What a task file asks for beyond what anybody's repository may ask. */
+export function findTrustNeeds(
+  { metadata }: TaskFile,
+  { budgetUsd, timeout }: Pick<Settings, "budgetUsd" | "timeout">,
+): TrustNeed[] {
+  const needs: TrustNeed[] = [];
+  const need = (field: string, why: string): void => {
+    needs.push({ pointer: `/metadata/${field.replaceAll(".", "/")}`, field: `metadata.${field}`, why });
+  };
+  if (metadata.allow?.length) need("allow", "opens hosts to the agent");
+  if (metadata.dockerImage) need("dockerImage", "chooses the image");
+  if (metadata.agent?.env && Object.keys(metadata.agent.env).length > 0)
+    need("agent.env", "sets the agent's environment");
+  if (metadata.budgetUsd !== undefined && budgetUsd !== null && metadata.budgetUsd > budgetUsd)
+    need("budgetUsd", "raises the budget");
+  if (metadata.timeout && (parseDurationMs(metadata.timeout) ?? 0) > (parseDurationMs(timeout) ?? 0)) {
+    need("timeout", "raises the time limit");
+  }
+  return needs;
+}

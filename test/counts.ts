@@ -1,0 +1,25 @@
+/** How often the costly tests do their thing: reduced for `npm test`, full for `npm run test:full`. 0 leaves one out. */
+const table = {
+  updateProcesses: { reduced: 16, full: 64 },
+  updatesPerProcess: { reduced: 50, full: 100 },
+  chaosMs: { reduced: 12_000, full: 60_000 },
+  controlChaosMs: { reduced: 12_000, full: 60_000 },
+  killedWrites: { reduced: 60, full: 1_000 },
+  branchNames: { reduced: 400, full: 4_000 },
+  graphRuns: { reduced: 200, full: 2_000 },
+} as const;
+
+export type CountName = keyof typeof table;
+
+/** Every count for one kind of run. */
+export function counts(full: boolean): Readonly<Record<CountName, number>> {
+  return Object.fromEntries(
+    Object.entries(table).map(([name, count]) => [name, full ? count.full : count.reduced]),
+  ) as Record<CountName, number>;
+}
+
+/** Whether this is the full run. */
+const isFull: boolean = process.env["SWARM_TEST_COUNTS"] === "full";
+
+/** The counts of this run. */
+export const count: Readonly<Record<CountName, number>> = counts(isFull);

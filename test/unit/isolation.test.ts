@@ -1,0 +1,79 @@
+import { describe, expect, test } from "vitest";
+import { isAtLeast, judgeIsolation, type Probe } from "../../src/domain/isolation.ts";
+
+const engineKernel = "6.1.0-host";
+const plain: Probe = {
+  kernelRelease: engineKernel,
+  uidMap: [{ inside: 0, outside: 0, count: 4294967295 }],
+  capabilities: "0000000000000000",
+  noNewPrivileges: true,
+  seccomp: 2,
+  mountTypes: ["overlay", "proc", "tmpfs"],
+  steps: [{ step: "stat", error: null }],
+};
+const mapped = [{ inside: 0, outside: 165_536, count: 65_536 }];
+
+describe("what a runtime isolates", () => {
+  test.each([
+    ["plain runc", "runc", plain, "shared-kernel"],
+    ["runc with mapped users", "runc", { ...plain, uidMap: mapped }, "userns"],
+    ["gVisor", "runsc", { ...plain, kernelRelease: "4.4.0" }, "strong"],
+    [
+      "real Sysbox",
+      "sysbox-runc",
+      { ...plain, uidMap: mapped, mountTypes: ["overlay", "fuse.sysboxfs"] },
+      "userns",
+    ],
+  ] as const)("%s is measured, under its true name", (_name, runtime, probe, level) => {
+    expect(judgeIsolation(runtime, probe, engineKernel)).toMatchObject({ level, falseName: null });
+  });
+
+  test.each([
+    ["runc called sysbox-runc", "sysbox-runc", plain],
+    ["runc with mapped users called sysbox-runc", "sysbox-runc", { ...plain, uidMap: mapped }],
+    [
+      "something with Sysbox's mounts and root as root",
+      "sysbox-runc",
+      { ...plain, mountTypes: ["fuse.sysboxfs"] },
+    ],
+    ["runc called runsc", "runsc", plain],
+    ["runc called kata", "kata-runtime", plain],
+  ] as const)("%s is told for what it is", (_name, runtime, probe) => {
+    const { falseName } = judgeIsolation(runtime, probe, engineKernel);
+
+    expect(falseName).toMatch(/^called/);
+  });
+
+  test("no mapping at all protects nothing", () => {
+    expect(judgeIsolation("runc", { ...plain, uidMap: [] }, engineKernel).level).toBe("shared-kernel");
+  });
+
+  test("steps that fail make a runtime unusable, with the reason", () => {
+    const steps = [
+      { step: "stat", error: "Invalid argument" },
+      { step: "rename", error: null },
+    ];
+
+    expect(
+      judgeIsolation("runsc", { ...plain, kernelRelease: "4.4.0", steps }, engineKernel).unusable,
+    ).toEqual(["stat: Invalid argument"]);
+  });
+
+  test.each([
+    ["capabilities", { capabilities: "00000000a80425fb" }, "an agent would have capabilities"],
+    ["privileges to gain", { noNewPrivileges: false }, "an agent could gain privileges"],
+    ["no seccomp", { seccomp: 0 }, "no seccomp filter"],
+  ])("%s on the engine's kernel: not confined", (_name, change, problem) => {
+    expect(judgeIsolation("runc", { ...plain, ...change }, engineKernel).unconfined).toEqual([problem]);
+    expect(judgeIsolation("runc", plain, engineKernel).unconfined).toEqual([]);
+  });
+
+  test.each([
+    ["strong", "userns", true],
+    ["userns", "userns", true],
+    ["shared-kernel", "userns", false],
+    ["userns", "strong", false],
+  ] as const)("%s satisfies %s: %s", (level, wanted, satisfied) => {
+    expect(isAtLeast(level, wanted)).toBe(satisfied);
+  });
+});

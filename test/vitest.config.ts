@@ -1,0 +1,69 @@
+import { fileURLToPath } from "node:url";
+import { defineConfig, type ViteUserConfig } from "vitest/config";
+
+const minute = 60_000;
+
+/** Kinds of tests, from milliseconds to minutes. Those that stress the machine run one file after another, alone. */
+const config: ViteUserConfig = defineConfig({
+  root: fileURLToPath(new URL("..", import.meta.url)),
+  test: {
+    passWithNoTests: true,
+    projects: [
+      {
+        test: {
+          name: "unit",
+          include: ["test/unit/**/*.test.ts", "test/architecture.test.ts"],
+          sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        test: {
+          name: "contract",
+          include: ["test/contract/**/*.test.ts"],
+          testTimeout: minute,
+          hookTimeout: minute,
+          sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        test: {
+          name: "crash",
+          include: ["test/crash/**/*.test.ts"],
+          testTimeout: 10 * minute,
+          fileParallelism: false,
+          sequence: { groupOrder: 2 },
+        },
+      },
+      {
+        test: {
+          name: "engine",
+          include: ["test/engine/**/*.test.ts"],
+          testTimeout: 5 * minute,
+          hookTimeout: 5 * minute,
+          fileParallelism: false,
+          sequence: { groupOrder: 3 },
+        },
+      },
+      {
+        test: {
+          name: "agents",
+          include: ["test/agents/**/*.test.ts"],
+          testTimeout: 10 * minute,
+          fileParallelism: false,
+          sequence: { groupOrder: 4 },
+        },
+      },
+      {
+        test: {
+          name: "sysbox",
+          include: ["test/sysbox/**/*.test.ts"],
+          testTimeout: 5 * minute,
+          fileParallelism: false,
+          sequence: { groupOrder: 5 },
+        },
+      },
+    ],
+  },
+});
+
+export default config;
