@@ -1,0 +1,12 @@
+import type { Reason, StoryStatus } from "../domain/generated/swarm-state.ts";
+
+/** Where the newest attempt of a worker stood, by the messages that the host has. */
+export interface JournalSummary {
+  readonly attempt: number;
+  readonly lastSeq: number;
+  readonly statusById: ReadonlyMap<string, StoryStatus>;
+  /** The newest completion, if nothing follows it. */
+  readonly completion: "completed" | "failed" | "stopped" | null;
+  readonly error: Reason | null;
+  readonly lastCheckpoint: string | null;
+}

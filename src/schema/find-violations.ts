@@ -1,0 +1,121 @@
+import type { ValidateFunction } from "ajv";
+
+/** A place where a value does not fit its schema, said for a person. */
+export interface Violation {
+  readonly pointer: string;
+  readonly problem: string;
+  readonly hint: string;
+}
+
+export type SchemaName = "config" | "doctor" | "error" | "plan" | "probe" | "swarm-state" | "tasks";
+
+const validators: Readonly<Record<SchemaName, () => Promise<{ default: ValidateFunction }>>> = {
+  config: () => import("./generated/config.js"),
+  doctor: () => import("./generated/doctor.js"),
+  error: () => import("./generated/error.js"),
+  plan: () => import("./generated/plan.js"),
+  probe: () => import("./generated/probe.js"),
+  "swarm-state": () => import("./generated/swarm-state.js"),
+  tasks: () => import("./generated/tasks.js"),
+};
+
+/** Every way in which a value does not fit `schemas/<name>.schema.json`; none when it fits. */
+export async function findViolations(name: SchemaName, value: unknown): Promise<Violation[]> {
+  const { default: validate } = await validators[name]();
+  if (validate(value)) return [];
+  const errors = validate.errors ?? [];
+  // A choice of several schemas complains once for each; only the summary helps a person.
+  const choices = new Set(
+    errors.filter(({ keyword }) => keyword === "anyOf").map(({ instancePath }) => instancePath),
+  );
+  return errors
+    .filter(({ keyword, instancePath }) => keyword === "anyOf" || !choices.has(instancePath))
+    .map(({ keyword, instancePath, params, message }) =>
+      describe(keyword, instancePath, params, message ?? ""),
+    );
+}
+
+/** What a good value looks like, for fields whose form is a pattern. */
+const examples: Readonly<Record<string, string>> = {
+  id: "For example US-001, or US-001a.",
+  dependsOn: "For example US-001.",
+  timeout: "For example 90s, 30m, 6h or 1d.",
+  createdAt: "For example 2026-01-31.",
+  baseRef: "All 40 hexadecimal digits of a commit.",
+  parallel: "A whole number from 1 to 256, or auto.",
+  memory: "For example 512m or 4g.",
+  disk: "For example 8g.",
+  engine: "For example unix:///var/run/docker.sock; unix://, tcp:// and npipe:// are accepted.",
+  verify: 'A list of commands, for example ["npm test"].',
+  allow: 'A list of hosts, for example ["example.org:443"].',
+  agent: 'In a task file {"kind": "claude"}, in settings "claude"; also acp, command, script.',
+  acceptanceCriteria: "A list of sentences.",
+  priority: "A number; lower comes first.",
+};
+
+/** The field's example; for an item of a list, that of the list. */
+function exampleFor(pointer: string): string | undefined {
+  const names = pointer.split("/").reverse();
+  return examples[names[0] ?? ""] ?? (/^\d+$/.test(names[0] ?? "") ? examples[names[1] ?? ""] : undefined);
+}
+
+type Params = Readonly<Record<string, unknown>>;
+
+/** An item of a list is named with its list: `userStories[0]`. */
+function nameOf(pointer: string): string {
+  const [last = "", before = ""] = pointer.split("/").reverse();
+  if (/^\d+$/.test(last)) return `${before}[${last}]`;
+  return last || "the file";
+}
+
+function describe(keyword: string, pointer: string, params: Params, message: string): Violation {
+  const name = nameOf(pointer);
+  switch (keyword) {
+    case "required":
+      return {
+        pointer,
+        problem: `${name} has no ${JSON.stringify(params["missingProperty"])}`,
+        hint: `Add ${JSON.stringify(params["missingProperty"])}.`,
+      };
+    case "additionalProperties": {
+      const field = String(params["additionalProperty"]);
+      return {
+        pointer: `${pointer}/${field}`,
+        problem: `${JSON.stringify(field)} is not a field of ${name}`,
+        hint: "Remove it, or look for a typing mistake.",
+      };
+    }
+    case "type":
+      return {
+        pointer,
+        problem: `${name} must be ${[params["type"]].flat().join(" or ")}`,
+        hint: exampleFor(pointer) ?? "Change the value.",
+      };
+    case "enum":
+      return {
+        pointer,
+        problem: `${name} must be one of ${JSON.stringify(params["allowedValues"])}`,
+        hint: "Choose one of these.",
+      };
+    case "const":
+      return {
+        pointer,
+        problem: `${name} must be ${JSON.stringify(params["allowedValue"])}`,
+        hint: exampleFor(pointer) ?? "Change the value.",
+      };
+    case "pattern":
+      return {
+        pointer,
+        problem: `${name} does not have the expected form ${String(params["pattern"])}`,
+        hint: exampleFor(pointer) ?? "Change the value to this form.",
+      };
+    case "anyOf":
+      return {
+        pointer,
+        problem: `${name} has none of the forms that are accepted`,
+        hint: exampleFor(pointer) ?? "Change the value.",
+      };
+    default:
+      return { pointer, problem: `${name} ${message}`, hint: exampleFor(pointer) ?? "Change the value." };
+  }
+}

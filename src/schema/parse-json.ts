@@ -1,0 +1,135 @@
+import { type Node, type ParseError, parseTree, printParseErrorCode } from "jsonc-parser";
+import { SwarmError } from "../domain/errors.ts";
+import type { Place } from "../domain/place.ts";
+
+/** Parsed JSON that still knows where everything stood. */
+export interface PlacedJson {
+  readonly value: unknown;
+  readonly placeOf: (pointer: string) => Place;
+}
+
+const deepest = 100;
+
+/**
+ * Strict JSON from outside, as UTF-8, with or without a byte order mark. Refuses what JSON.parse would let pass in
+ * silence: a key that stands twice, `__proto__`, and nesting that exhausts a stack.
+ */
+export function parseJson(bytes: Uint8Array, file: string): PlacedJson {
+  const text = decode(bytes, file);
+  const at = (offset: number, pointer?: string): Place => ({
+    file,
+    ...positionOf(text, offset),
+    ...(pointer && { pointer }),
+  });
+  const refuse = (offset: number, problem: string, pointer?: string): never => {
+    throw new SwarmError("JSON_INVALID", { place: at(offset, pointer), problem });
+  };
+
+  if (text.trim() === "") refuse(0, "the file is empty");
+  const tooDeep = findTooDeep(text);
+  if (tooDeep !== undefined) refuse(tooDeep, `nested deeper than ${deepest} levels`);
+
+  const errors: ParseError[] = [];
+  const tree = parseTree(text, errors, {
+    disallowComments: true,
+    allowTrailingComma: false,
+    allowEmptyContent: false,
+  });
+  const [error] = errors;
+  if (error) refuse(error.offset, describe(error, text));
+  if (!tree) return refuse(0, "there is no JSON value");
+  const forbidden = findForbiddenKey(tree);
+  if (forbidden) refuse(forbidden.offset, forbidden.problem, forbidden.pointer);
+
+  return { value: JSON.parse(text), placeOf: (pointer) => at(offsetOf(tree, pointer), pointer) };
+}
+
+function decode(bytes: Uint8Array, file: string): string {
+  try {
+    // TextDecoder takes a byte order mark away by itself.
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    throw new SwarmError("JSON_INVALID", { place: { file }, problem: "the file is not UTF-8 text" });
+  }
+}
+
+function positionOf(text: string, offset: number): { line: number; column: number } {
+  const before = text.slice(0, offset);
+  const lineStart = before.lastIndexOf("\n") + 1;
+  return { line: before.split("\n").length, column: offset - lineStart + 1 };
+}
+
+/** Counts brackets before anything recursive looks at them. */
+function findTooDeep(text: string): number | undefined {
+  let depth = 0;
+  for (let index = 0; index < text.length; index += 1) {
+    const character = text[index];
+    if (character === '"') index = endOfString(text, index);
+    else if (character === "{" || character === "[") {
+      depth += 1;
+      if (depth > deepest) return index;
+    } else if (character === "}" || character === "]") depth -= 1;
+  }
+  return undefined;
+}
+
+function endOfString(text: string, start: number): number {
+  let index = start + 1;
+  while (index < text.length && text[index] !== '"') index += text[index] === "\\" ? 2 : 1;
+  return index;
+}
+
+function describe(error: ParseError, text: string): string {
+  if (error.offset >= text.trimEnd().length) return "the file ends in the middle of its JSON";
+  // "ValueExpected" → "value expected"
+  const words = printParseErrorCode(error.error).replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+  return `not JSON here: ${words.trim()}`;
+}
+
+function findForbiddenKey(tree: Node): { offset: number; problem: string; pointer: string } | undefined {
+  const open: { node: Node; pointer: string }[] = [{ node: tree, pointer: "" }];
+  for (let next = open.pop(); next; next = open.pop()) {
+    const { node, pointer } = next;
+    if (node.type === "array") {
+      for (const [index, child] of node.children?.entries() ?? [])
+        open.push({ node: child, pointer: `${pointer}/${index}` });
+    }
+    if (node.type !== "object") continue;
+    const seen = new Set<string>();
+    for (const property of node.children ?? []) {
+      const [key, value] = property.children ?? [];
+      const name = String(key?.value);
+      const at = `${pointer}/${escapeKey(name)}`;
+      if (name === "__proto__")
+        return { offset: property.offset, problem: "the key __proto__ is not accepted", pointer: at };
+      if (seen.has(name))
+        return {
+          offset: property.offset,
+          problem: `the key ${JSON.stringify(name)} stands here a second time`,
+          pointer: at,
+        };
+      seen.add(name);
+      if (value) open.push({ node: value, pointer: at });
+    }
+  }
+  return undefined;
+}
+
+function escapeKey(key: string): string {
+  return key.replaceAll("~", "~0").replaceAll("/", "~1");
+}
+
+/** The node at a pointer, or the nearest one around it when it is absent. */
+function offsetOf(tree: Node, pointer: string): number {
+  let node = tree;
+  for (const part of pointer.split("/").slice(1)) {
+    const key = part.replaceAll("~1", "/").replaceAll("~0", "~");
+    const child =
+      node.type === "array"
+        ? node.children?.[Number(key)]
+        : node.children?.find(({ children }) => children?.[0]?.value === key)?.children?.[1];
+    if (!child) break;
+    node = child;
+  }
+  return node.offset;
+}

@@ -1,0 +1,115 @@
+import { describe, expect, test } from "vitest";
+import type { LedgerLine } from "../../src/domain/ledger.ts";
+import { admission, type LoadedTask, type PlanContext, planSwarm } from "../../src/domain/plan.ts";
+import { explainSettings, type SettingsFile, settingsOf } from "../../src/domain/settings.ts";
+import { findViolations } from "../../src/schema/find-violations.ts";
+import { storyWith, taskFileWith } from "../fakes/task-files.ts";
+
+function task(name: string, metadata: Parameters<typeof taskFileWith>[0] = {}): LoadedTask {
+  const fileName = `${name}-tasks.json`;
+  return {
+    fileName,
+    path: `.aimi/tasks/${fileName}`,
+    sha256: name,
+    taskFile: taskFileWith({ ...metadata, metadata: { branchName: `feat/${name}`, ...metadata?.metadata } }),
+  };
+}
+
+function context(change: Partial<PlanContext> & { flags?: SettingsFile } = {}): PlanContext {
+  const settings = settingsOf(
+    explainSettings(
+      { flag: change.flags ?? {}, environment: {}, project: {}, user: {} },
+      { projectTrusted: false },
+    ),
+  );
+  return {
+    settings,
+    ledger: new Map(),
+    again: false,
+    head: "a".repeat(40),
+    machine: { cpus: 2, memoryBytes: 32 * 1024 ** 3 },
+    warnings: [],
+    ...change,
+  };
+}
+
+const done: LedgerLine = {
+  sha256: "a",
+  file: "a-tasks.json",
+  outcome: "completed",
+  swarmId: "x",
+  at: "2026-01-02T00:00:00.000Z",
+};
+
+describe("the plan", () => {
+  test("task files that others depend on come first, and the dependants say why they wait", () => {
+    const tasks = [task("late", { metadata: { dependsOn: ["early-tasks.json"] } }), task("early")];
+
+    const plan = planSwarm(tasks, context());
+
+    expect(plan.tasks.map(({ slug, why, base }) => [slug, why, base])).toEqual([
+      ["early", "at once", "HEAD"],
+      ["late", "after early-tasks.json", "the result of early-tasks.json"],
+    ]);
+  });
+
+  test("what was completed with this very content is skipped, unless --again says otherwise", () => {
+    const ledger = new Map([["a", done]]);
+
+    expect(planSwarm([task("a")], context({ ledger })).tasks[0]).toMatchObject({
+      action: "skip",
+      why: expect.stringContaining("completed on 2026-01-02"),
+    });
+    expect(planSwarm([task("a")], context({ ledger, again: true })).tasks[0]).toMatchObject({
+      action: "run",
+    });
+    expect(planSwarm([task("changed")], context({ ledger })).tasks[0]).toMatchObject({ action: "run" });
+  });
+
+  test("stories stand in the order in which they will run", () => {
+    const stories = [
+      storyWith({ id: "US-001", priority: 5 }),
+      storyWith({ id: "US-002", priority: 1, dependsOn: ["US-001"] }),
+      storyWith({ id: "US-003", priority: 2 }),
+    ];
+
+    expect(planSwarm([task("a", { stories })], context()).tasks[0]?.stories.map(({ id }) => id)).toEqual([
+      "US-003",
+      "US-001",
+      "US-002",
+    ]);
+  });
+
+  test.each([
+    [{}, undefined, 4],
+    [{ parallel: 8 }, undefined, 8],
+    [{ parallel: 8 }, 2, 2],
+    [{ parallel: 2 }, 6, 2],
+    [{ parallel: 8 }, 0, 4],
+    [{ parallel: 8 }, -1, 4],
+  ] as const)(
+    "with the settings %o and maxConcurrency %s there are %i workers at once",
+    (flags, maxConcurrency, workers) => {
+      const tasks = [task("a", { metadata: maxConcurrency === undefined ? {} : { maxConcurrency } })];
+
+      expect(planSwarm(tasks, context({ flags })).parallel.workers).toBe(workers);
+    },
+  );
+
+  test.each([
+    [{ cpus: 16, memoryBytes: 16 * 1024 ** 3 }, "4g", 3],
+    [{ cpus: 2, memoryBytes: 64 * 1024 ** 3 }, "4g", 4],
+    [{ cpus: 8, memoryBytes: 1024 ** 3 }, "4g", 1],
+  ])("a machine with %o carries, at %s each, %i workers", (machine, memory, workers) => {
+    expect(admission(machine, memory)).toBe(workers);
+  });
+
+  test("the document is what its schema says", async () => {
+    const plan = planSwarm(
+      [task("a"), task("b", { metadata: { verify: ["npm test"] } })],
+      context({ head: null, warnings: ["look"] }),
+    );
+
+    expect(await findViolations("plan", JSON.parse(JSON.stringify(plan)))).toEqual([]);
+  });
+});
