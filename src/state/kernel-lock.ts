@@ -1,0 +1,113 @@
+import { type FileHandle, mkdir, open, stat } from "node:fs/promises";
+import { dirname } from "node:path";
+import { tryLock } from "fs-native-extensions";
+import { SwarmError } from "../domain/errors.ts";
+import { describeHolder } from "../domain/lock-holder.ts";
+import type { HeldLock, Lock, LockHolder } from "../ports/lock.ts";
+import { parseHolder, thisHolder, unknownHolder } from "./lock-holder.ts";
+import { waitFor } from "./wait-for.ts";
+
+/**
+ * A lock that the kernel keeps on an open file: it ends with its holder, however that dies, is never stale and is never
+ * stolen. The file itself stays; its content says who held it last.
+ */
+export function kernelLock(file: string, command: string): Lock {
+  return {
+    async hold(waitMs, signal) {
+      const handle = await waitFor(() => tryHold(file), waitMs, signal);
+      if (!handle) {
+        throw new SwarmError("LOCK_TIMEOUT", {
+          file,
+          waitedMs: waitMs,
+          holder: describeHolder(await readHolder(file)),
+        });
+      }
+      await using undo = new AsyncDisposableStack();
+      const held = undo.use(heldLock(handle, file));
+      await writeHolder(handle, thisHolder(command, new Date()));
+      undo.move();
+      return held;
+    },
+
+    async holder() {
+      const handle = await openIfThere(file);
+      if (!handle) return null;
+      try {
+        // A shared lock keeps nobody else who only asks from asking.
+        return tryLock(handle.fd, { shared: true })
+          ? null
+          : (parseHolder(await handle.readFile("utf8")) ?? unknownHolder);
+      } finally {
+        await handle.close();
+      }
+    },
+  };
+}
+
+async function tryHold(file: string): Promise<FileHandle | undefined> {
+  const handle = await openLockFile(file);
+  try {
+    // Without the second look, a lock file that was deleted and made anew would give two holders.
+    if (tryLock(handle.fd) && (await isSameFile(handle, file))) return handle;
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+  await handle.close();
+  return undefined;
+}
+
+async function openLockFile(file: string): Promise<FileHandle> {
+  try {
+    return await open(file, "a+");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    await mkdir(dirname(file), { recursive: true });
+    return open(file, "a+");
+  }
+}
+
+function heldLock(handle: FileHandle, file: string): HeldLock {
+  let closing: Promise<void> | undefined;
+  return {
+    async confirm() {
+      if (!(await isSameFile(handle, file))) throw new SwarmError("LOCK_LOST", { file });
+    },
+    [Symbol.asyncDispose]() {
+      closing ??= handle.close();
+      return closing;
+    },
+  };
+}
+
+async function isSameFile(handle: FileHandle, file: string): Promise<boolean> {
+  const [ours, theirs] = await Promise.all([
+    handle.stat({ bigint: true }),
+    stat(file, { bigint: true }).catch(() => null),
+  ]);
+  return theirs !== null && ours.ino === theirs.ino && ours.dev === theirs.dev;
+}
+
+async function writeHolder(handle: FileHandle, holder: LockHolder): Promise<void> {
+  await handle.truncate(0);
+  await handle.write(`${JSON.stringify(holder)}\n`);
+}
+
+async function readHolder(file: string): Promise<LockHolder | null> {
+  const handle = await openIfThere(file);
+  if (!handle) return null;
+  try {
+    return parseHolder(await handle.readFile("utf8"));
+  } finally {
+    await handle.close();
+  }
+}
+
+async function openIfThere(file: string): Promise<FileHandle | null> {
+  try {
+    return await open(file, "r");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
+    throw error;
+  }
+}

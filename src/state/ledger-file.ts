@@ -1,0 +1,26 @@
+import { mkdir, open, readFile } from "node:fs/promises";
+import { dirname } from "node:path";
+import { parseLedgerLine } from "../domain/ledger.ts";
+import type { LedgerFile } from "../ports/project-files.ts";
+
+/** The ledger as one JSON object per line. */
+export function ledgerFile(file: string): LedgerFile {
+  return {
+    async read() {
+      const text = await readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => {
+        if (error.code === "ENOENT") return "";
+        throw error;
+      });
+      return text.split("\n").flatMap((line) => parseLedgerLine(line) ?? []);
+    },
+
+    async add(lines) {
+      if (lines.length === 0) return;
+      await mkdir(dirname(file), { recursive: true });
+      await using handle = await open(file, "a");
+      // A line break in front ends a line that a killed writer left torn.
+      await handle.write(`\n${lines.map((line) => JSON.stringify(line)).join("\n")}\n`);
+      await handle.datasync();
+    },
+  };
+}

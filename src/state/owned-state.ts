@@ -1,0 +1,115 @@
+import { setImmediate } from "node:timers/promises";
+import { isError, SwarmError } from "../domain/errors.ts";
+import type { SwarmState } from "../domain/swarm-state.ts";
+import type { Lock } from "../ports/lock.ts";
+import type { StateChange } from "../ports/state-store.ts";
+import type { StateFile } from "./state-file.ts";
+import { nextRevision } from "./state-store.ts";
+
+export interface OwnedStateDeps {
+  readonly file: StateFile;
+  readonly lock: Lock;
+  readonly clock: () => Date;
+  /** Told when the lock cannot be had for a while; the changes stay in the queue. */
+  readonly onDelay?: (error: SwarmError) => void;
+  readonly waitMs?: number;
+}
+
+/** The owner's way to the state: changes that come while one write is under way go into the next one together. */
+export interface OwnedState extends AsyncDisposable {
+  /** Resolves with the state when the change is on the disk. */
+  update(change: StateChange): Promise<SwarmState>;
+}
+
+interface Waiting {
+  readonly change: StateChange;
+  readonly resolve: (state: SwarmState) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+const defaultWaitMs = 10_000;
+
+/** Writes under the state lock all the same: other commands add wishes and new records, and those are kept. */
+export function ownedState({
+  file,
+  lock,
+  clock,
+  onDelay,
+  waitMs = defaultWaitMs,
+}: OwnedStateDeps): OwnedState {
+  let closed = false;
+  let queue: Waiting[] = [];
+  let writing: Promise<void> | undefined;
+
+  const writeQueue = async (): Promise<void> => {
+    while (queue.length > 0) {
+      try {
+        await writeBatch();
+      } catch (error) {
+        if (!isError(error, "LOCK_TIMEOUT") || closed) {
+          rejectAll(error);
+          return;
+        }
+        onDelay?.(error);
+      }
+    }
+  };
+
+  const writeBatch = async (): Promise<void> => {
+    await using held = await lock.hold(waitMs);
+    const before = await file.find();
+    if (!before) throw new SwarmError("STATE_MISSING", { file: file.places.stateFile });
+
+    // Taken only now, so that everything asked for while the lock was waited for is in it.
+    const batch = queue;
+    queue = [];
+    const applied: Waiting[] = [];
+    let after = before;
+    for (const waiting of batch) {
+      try {
+        after = waiting.change(after);
+        applied.push(waiting);
+      } catch (error) {
+        waiting.reject(error);
+      }
+    }
+    try {
+      if (after !== before) {
+        after = nextRevision(after, before.revision, clock());
+        await file.write(after, { beforeRename: () => held.confirm(), tidy: false });
+      }
+      for (const { resolve } of applied) resolve(after);
+    } catch (error) {
+      for (const { reject } of applied) reject(error);
+    }
+  };
+
+  // Begun in a later turn, so that changes made together are written together.
+  const start = (): void => {
+    writing ??= setImmediate()
+      .then(writeQueue)
+      .finally(() => {
+        writing = undefined;
+        if (queue.length > 0) start();
+      });
+  };
+
+  const rejectAll = (error: unknown): void => {
+    for (const { reject } of queue.splice(0)) reject(error);
+  };
+
+  return {
+    update(change) {
+      if (closed) return Promise.reject(new Error("the owner has ended"));
+      const { promise, resolve, reject } = Promise.withResolvers<SwarmState>();
+      queue.push({ change, resolve, reject });
+      start();
+      return promise;
+    },
+
+    async [Symbol.asyncDispose]() {
+      closed = true;
+      while (writing) await writing;
+    },
+  };
+}

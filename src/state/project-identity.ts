@@ -1,0 +1,142 @@
+import { randomBytes } from "node:crypto";
+import { link, mkdir, readFile, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { isError, SwarmError } from "../domain/errors.ts";
+
+/** The name of a project that survives renames of branches and remotes, and is told apart from its copies. */
+export interface ProjectIdentity {
+  /** 32 hexadecimal digits. */
+  readonly id: string;
+}
+
+interface IdFile {
+  readonly version: 1;
+  readonly id: string;
+  readonly commonFolder: string;
+  readonly machine: string;
+}
+
+export interface IdentityDeps {
+  /** The git folder that all worktrees share. */
+  readonly commonFolder: string;
+  /** Something that tells this machine from others. */
+  readonly machine: string;
+}
+
+/** Reads the project's id, or makes it at first use. Throws PROJECT_MOVED when the id belongs to another place. */
+export async function projectIdentity(deps: IdentityDeps): Promise<ProjectIdentity> {
+  const file = idFileIn(deps.commonFolder);
+  const here = await placeOf(deps);
+  const found = (await readId(file)) ?? (await makeId(file, here));
+  if (found.commonFolder !== here.commonFolder || found.machine !== here.machine) {
+    throw new SwarmError("PROJECT_MOVED", { was: describe(found), is: describe(here) });
+  }
+  return { id: found.id };
+}
+
+/** Whether the project was ever given an id. */
+export async function hasIdentity(commonFolder: string): Promise<boolean> {
+  return (await readId(idFileIn(commonFolder))) !== null;
+}
+
+/**
+ * Binds the id to the place where it is now: the same one after a move, a new one for a copy. Where it is bound to this
+ * place already there is nothing to do. A move leaves nothing behind; what looks like one and is a copy is refused.
+ */
+export async function rebindIdentity(
+  deps: IdentityDeps,
+  kind: "moved" | "copied",
+  knownId?: string,
+): Promise<void> {
+  const file = idFileIn(deps.commonFolder);
+  const [found, here] = [await readId(file).catch(nullIfDamaged), await placeOf(deps)];
+  if (found?.commonFolder === here.commonFolder && found.machine === here.machine) return;
+  if (
+    kind === "moved" &&
+    found?.machine === here.machine &&
+    (await readId(idFileIn(found.commonFolder)).catch(nullIfDamaged))?.id === found.id
+  ) {
+    throw new SwarmError("PROJECT_COPIED", { original: found.commonFolder });
+  }
+  const id = kind === "moved" ? (found?.id ?? knownId) : undefined;
+  const temporary = await writeId(file, { version: 1, id: id ?? newId(), ...here });
+  await rename(temporary, file);
+}
+
+function idFileIn(commonFolder: string): string {
+  return join(commonFolder, "aimi", "id");
+}
+
+async function placeOf({ commonFolder, machine }: IdentityDeps): Promise<Omit<IdFile, "version" | "id">> {
+  return { commonFolder: await realpath(commonFolder), machine };
+}
+
+/** Null where there is none; a damaged one is not the same as none. */
+async function readId(file: string): Promise<IdFile | null> {
+  let found: unknown;
+  try {
+    const { size } = await stat(file);
+    found = size < 10_000 ? JSON.parse(await readFile(file, "utf8")) : null;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
+    if (!(error instanceof SyntaxError)) throw error;
+  }
+  const { id, commonFolder, machine } = (typeof found === "object" && found !== null ? found : {}) as Record<
+    string,
+    unknown
+  >;
+  if (
+    typeof id === "string" &&
+    /^[0-9a-f]{32}$/.test(id) &&
+    typeof commonFolder === "string" &&
+    typeof machine === "string"
+  ) {
+    return { version: 1, id, commonFolder, machine };
+  }
+  throw new SwarmError("FILE_FAILED", {
+    file,
+    reason: "it is damaged; `swarm state repair --moved` makes it again from the state",
+  });
+}
+
+/** Two first uses at once: the file is complete before it gets its name, and only one can give it. */
+async function makeId(file: string, place: Omit<IdFile, "version" | "id">): Promise<IdFile> {
+  const made: IdFile = { version: 1, id: newId(), ...place };
+  const temporary = await writeId(file, made);
+  try {
+    await link(temporary, file);
+    return made;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    const other = await readId(file);
+    if (other) return other;
+    throw error;
+  } finally {
+    await rm(temporary, { force: true });
+  }
+}
+
+function nullIfDamaged(error: unknown): null {
+  if (isError(error, "FILE_FAILED")) return null;
+  throw error;
+}
+
+async function writeId(file: string, made: IdFile): Promise<string> {
+  const temporary = `${file}.${randomBytes(6).toString("hex")}.tmp`;
+  await mkdir(dirname(file), { recursive: true });
+  await writeFile(
+    temporary,
+    `${JSON.stringify(made)}
+`,
+    { flag: "wx" },
+  );
+  return temporary;
+}
+
+function newId(): string {
+  return randomBytes(16).toString("hex");
+}
+
+function describe({ commonFolder, machine }: Omit<IdFile, "version" | "id">): string {
+  return `${commonFolder} (machine ${machine.slice(0, 8)})`;
+}

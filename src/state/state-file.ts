@@ -1,0 +1,132 @@
+import type { BigIntStats } from "node:fs";
+import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { SwarmError } from "../domain/errors.ts";
+import type { SwarmState } from "../domain/swarm-state.ts";
+import { nullIfInvalid } from "../ports/state-store.ts";
+import { removeLeftovers, writeDurably } from "./durable-write.ts";
+import { stateSerializer } from "./serialize-state.ts";
+
+/** Where the state of a worktree lives. */
+export interface StatePlaces {
+  /** `.aimi/swarm-state.json`. */
+  readonly stateFile: string;
+  /** A copy in the git folder, which `git clean -fdx` does not reach. */
+  readonly copyFile: string;
+  /** Where states go that are replaced: `.aimi/swarms`. */
+  readonly archiveFolder: string;
+}
+
+/** Reads a state from the bytes of a file, or throws STATE_INVALID. */
+export type ParseState = (bytes: Uint8Array, file: string) => Promise<SwarmState>;
+
+/** The state file without any lock; whoever writes must hold one. */
+export interface StateFile {
+  /** The state, from the copy if the file itself is gone. */
+  find(): Promise<SwarmState | null>;
+  /** The copy, if it is there and valid. */
+  findCopy(): Promise<SwarmState | null>;
+  /** What changes with every write of the file itself; null when it is gone, copy or not. */
+  identity(): Promise<string | null>;
+  /** Writes the state and its copy; `beforeRename` is the last chance to give up. */
+  write(state: SwarmState, options?: { beforeRename?: () => Promise<void>; tidy?: boolean }): Promise<void>;
+  /** Copies whatever is there, valid or not, into the archive; with a broken file also what its copy still has. */
+  archive(): Promise<void>;
+  readonly places: StatePlaces;
+}
+
+/** The state file of one worktree. It remembers what it wrote, and reads again only what somebody else changed. */
+export function stateFile(places: StatePlaces, parse: ParseState): StateFile {
+  const { stateFile: file, copyFile } = places;
+  const serialize = stateSerializer();
+  let seen: { state: SwarmState; identity: string } | undefined;
+
+  return {
+    places,
+
+    async find() {
+      const identity = identityOf(await statIfThere(file));
+      if (identity !== null && seen?.identity === identity) return seen.state;
+      const bytes = (await readIfThere(file)) ?? (await readIfThere(copyFile));
+      if (bytes === null) return null;
+      const state = await parse(bytes, identity === null ? copyFile : file);
+      // Kept only if the file did not change while it was read.
+      seen =
+        identity !== null && identityOf(await statIfThere(file)) === identity
+          ? { state, identity }
+          : undefined;
+      return state;
+    },
+
+    async findCopy() {
+      const bytes = await readIfThere(copyFile);
+      return bytes && parse(bytes, copyFile).catch(nullIfInvalid);
+    },
+
+    async identity() {
+      return identityOf(await statIfThere(file));
+    },
+
+    async write(state, { beforeRename = async () => {}, tidy = true } = {}) {
+      await Promise.all([file, copyFile].map((path) => mkdir(dirname(path), { recursive: true })));
+      if (tidy) await Promise.all([removeLeftovers(file), removeLeftovers(copyFile)]);
+      const bytes = Buffer.from(serialize(state));
+      // The copy first: if either fails, the state file is as it was. It is for `git clean`, not for power failures, so
+      // it does without the wait for the disk.
+      await writeDurably(copyFile, bytes, { sync: false, beforeRename });
+      await writeDurably(file, bytes, { beforeRename }).catch(async (error: unknown) => {
+        // What was refused must not come back after `git clean`.
+        const old = await readIfThere(file).catch(() => null);
+        if (old) await writeDurably(copyFile, old, { sync: false }).catch(() => undefined);
+        throw error;
+      });
+      const identity = identityOf(await statIfThere(file));
+      seen = identity === null ? undefined : { state, identity };
+    },
+
+    async archive() {
+      const now = new Date().toISOString().replace(/[:.]/g, "-");
+      for (const source of [file, copyFile]) {
+        const bytes = await readIfThere(source);
+        if (bytes === null) continue;
+        const state = await parse(bytes, source).catch(nullIfInvalid);
+        // Never over an earlier one: what is archived may be all that is left of something.
+        const name = state
+          ? join(state.swarmId, `swarm-state-${state.revision}-${now}.json`)
+          : `unreadable-${now}.json`;
+        const target = join(places.archiveFolder, name);
+        await mkdir(dirname(target), { recursive: true });
+        await writeFile(target, bytes);
+        // A copy beside a good file says the same; beside a broken one it is the good one.
+        if (state) return;
+      }
+    },
+  };
+}
+
+/** A locked write replaces the file, so another writer shows as another inode or time. */
+function identityOf(stats: BigIntStats | null): string | null {
+  return stats && [stats.dev, stats.ino, stats.size, stats.mtimeNs, stats.ctimeNs].join(" ");
+}
+
+async function statIfThere(file: string): Promise<BigIntStats | null> {
+  return ifThere(stat(file, { bigint: true }), file);
+}
+
+async function readIfThere(file: string): Promise<Uint8Array | null> {
+  const stats = await statIfThere(file);
+  // Reading a pipe that lies in the file's place would wait for ever.
+  if (stats && !stats.isFile())
+    throw new SwarmError("FILE_FAILED", { file, reason: "it is not a regular file" });
+  return stats && ifThere(readFile(file), file);
+}
+
+async function ifThere<Result>(result: Promise<Result>, file: string): Promise<Result | null> {
+  try {
+    return await result;
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT") return null;
+    throw new SwarmError("FILE_UNREADABLE", { place: { file }, reason: code ?? message }, error);
+  }
+}

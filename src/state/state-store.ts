@@ -1,0 +1,77 @@
+import { SwarmError } from "../domain/errors.ts";
+import type { SwarmState } from "../domain/swarm-state.ts";
+import type { HeldLock, Lock } from "../ports/lock.ts";
+import type { StateChange, StateStore } from "../ports/state-store.ts";
+import type { StateFile } from "./state-file.ts";
+
+export interface StateStoreDeps {
+  readonly file: StateFile;
+  readonly lock: Lock;
+  readonly clock: () => Date;
+  readonly waitMs?: number;
+}
+
+const defaultWaitMs = 10_000;
+
+/** The state of one worktree, for commands that change it once. The owner writes through `ownedState`. */
+export function stateStore({ file, lock, clock, waitMs = defaultWaitMs }: StateStoreDeps): StateStore {
+  const stateFile = file.places.stateFile;
+
+  /** After `git clean -fdx` the file is put back, for others who look at it. */
+  const find = async (): Promise<SwarmState | null> => {
+    const state = await file.find();
+    if (state && (await file.identity()) === null) await restore();
+    return state;
+  };
+
+  const restore = async (): Promise<void> => {
+    await using held = await lock.hold(waitMs);
+    const state = await file.find();
+    if (state && (await file.identity()) === null)
+      await file.write(state, { beforeRename: () => held.confirm() });
+  };
+
+  const read = async (): Promise<SwarmState> => {
+    const state = await find();
+    if (!state) throw new SwarmError("STATE_MISSING", { file: stateFile });
+    return state;
+  };
+
+  const write = async (state: SwarmState, held: HeldLock): Promise<SwarmState> => {
+    await file.write(state, { beforeRename: () => held.confirm() });
+    return state;
+  };
+
+  return {
+    read,
+    find,
+    findCopy: () => file.findCopy(),
+
+    async create(state) {
+      await using held = await lock.hold(waitMs);
+      const present = await file.find();
+      if (present) throw new SwarmError("STATE_EXISTS", { file: stateFile, swarmId: present.swarmId });
+      return await write(state, held);
+    },
+
+    async replace(state) {
+      await using held = await lock.hold(waitMs);
+      await file.archive();
+      return await write(state, held);
+    },
+
+    async update(change: StateChange) {
+      await using held = await lock.hold(waitMs);
+      const before = await file.find();
+      if (!before) throw new SwarmError("STATE_MISSING", { file: stateFile });
+      const after = change(before);
+      if (after === before) return before;
+      return await write(nextRevision(after, before.revision, clock()), held);
+    },
+  };
+}
+
+/** What a changed state is written as. */
+export function nextRevision(state: SwarmState, revision: number, now: Date): SwarmState {
+  return { ...state, revision: revision + 1, updatedAt: now.toISOString() };
+}

@@ -1,0 +1,183 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect } from "vitest";
+import type { SwarmError } from "../../src/domain/errors.ts";
+import { withContainer } from "../../src/domain/swarm-state.ts";
+import { withWish } from "../../src/domain/wishes.ts";
+import { kernelLock } from "../../src/state/kernel-lock.ts";
+import { holdOwnership } from "../../src/state/ownership.ts";
+import { git, test } from "../fakes/folders.ts";
+import { now, swarmOf, worker } from "../fakes/records.ts";
+import { stateAt } from "../fakes/state-at.ts";
+
+const holderProgram = fileURLToPath(new URL("../fakes/hold-lock-process.ts", import.meta.url));
+
+describe("the owner's writes", () => {
+  test("are grouped: what is asked for at once is on the disk in a few writes, and nothing is lost", async ({
+    folder,
+  }) => {
+    const { store, owner } = stateAt(folder);
+    await store.create(swarmOf(0));
+    await using owned = owner();
+
+    await Promise.all(
+      Array.from({ length: 200 }, (_, index) =>
+        owned.update((state) => withContainer(state, worker(index), now)),
+      ),
+    );
+
+    const { containers, revision } = await store.read();
+    expect(containers).toHaveLength(200);
+    expect(revision).toBeLessThan(20);
+  });
+
+  test("keep what other commands write meanwhile", async ({ folder }) => {
+    const { store, owner } = stateAt(folder);
+    await store.create(swarmOf(0));
+    await using owned = owner();
+
+    await Promise.all(
+      Array.from({ length: 20 }, async (_, index) => {
+        await owned.update((state) => withContainer(state, worker(index), now));
+        await store.update((state) => withContainer(state, worker(1000 + index), now));
+      }),
+    );
+
+    expect((await store.read()).containers).toHaveLength(40);
+  });
+
+  test("a change that fails fails alone", async ({ folder }) => {
+    const { store, owner } = stateAt(folder);
+    await store.create(swarmOf(0));
+    await using owned = owner();
+
+    const results = await Promise.allSettled([
+      owned.update((state) => withContainer(state, worker(1), now)),
+      owned.update((state) => withContainer(state, worker(1), now)),
+      owned.update((state) => withContainer(state, worker(2), now)),
+    ]);
+
+    expect(results.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
+    expect((await store.read()).containers).toHaveLength(2);
+  });
+
+  test("an update that comes the moment a write ends is written, too", async ({ folder }) => {
+    const { store, owner } = stateAt(folder);
+    await store.create(swarmOf(0));
+    await using owned = owner();
+
+    for (let index = 0; index < 50; index += 1) {
+      await owned
+        .update((state) => withContainer(state, worker(index), now))
+        .then(() => owned.update((state) => withContainer(state, worker(100 + index), now)));
+    }
+
+    expect((await store.read()).containers).toHaveLength(100);
+  });
+
+  test("wait in the queue while somebody else holds the lock, say who, acknowledge nothing, and are written in the end", async ({
+    folder,
+  }) => {
+    const { store, owner, lock } = stateAt(folder);
+    await store.create(swarmOf(0));
+    const delayed = Promise.withResolvers<SwarmError>();
+    await using owned = owner({ waitMs: 100, onDelay: delayed.resolve });
+    const held = await lock.hold(1_000);
+
+    let acknowledged = false;
+    const update = owned
+      .update((state) => withContainer(state, worker(1), now))
+      .then(() => {
+        acknowledged = true;
+      });
+    const delay = await delayed.promise;
+
+    expect(delay.message).toContain(`pid ${process.pid}`);
+    expect(acknowledged).toBe(false);
+    await held[Symbol.asyncDispose]();
+    await update;
+    expect((await store.read()).containers).toHaveLength(1);
+  });
+
+  test("a state that was broken by somebody is not overwritten; the change is refused", async ({
+    folder,
+  }) => {
+    const { store, owner, file } = stateAt(folder);
+    await store.create(swarmOf(0));
+    await using owned = owner();
+    writeFileSync(file.places.stateFile, "{");
+
+    await expect(
+      owned.update((state) => withWish(state, { of: "swarm", wish: "stop" })),
+    ).rejects.toMatchObject({ code: "STATE_INVALID" });
+  });
+});
+
+describe("ownership", () => {
+  test("a second owner is told who the first one is", async ({ folder }) => {
+    const file = join(folder, "owner.lock");
+    const first = spawn(process.execPath, [holderProgram, "kernel", file], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    await once(first.stdout, "data");
+
+    await expect(holdOwnership(kernelLock(file, "second"))).rejects.toMatchObject({
+      code: "OWNED_BY_ANOTHER",
+      exitCode: 6,
+      message: expect.stringContaining(`pid ${first.pid}`),
+    });
+    first.kill("SIGKILL");
+    await once(first, "exit");
+    await using _second = await holdOwnership(kernelLock(file, "second"));
+  });
+
+  test("others who only ask do not keep an owner from its place", async ({ folder }) => {
+    const file = join(folder, "owner.lock");
+    const asking = kernelLock(file, "asking");
+    writeFileSync(file, "");
+    let stop = false;
+    const asked = (async () => {
+      while (!stop) await asking.holder();
+    })();
+
+    for (let round = 0; round < 20; round += 1) {
+      await using _owner = await holdOwnership(kernelLock(file, "owner"));
+    }
+
+    stop = true;
+    await asked;
+  });
+
+  test("an owner whose lock file is replaced is told, and starts nothing more", async ({ folder }) => {
+    const file = join(folder, "owner.lock");
+    await using owner = await holdOwnership(kernelLock(file, "first"), { everyMs: 20 });
+    const lost = once(owner.lost, "abort");
+
+    rmSync(file);
+    await lost;
+
+    expect(owner.lost.reason).toMatchObject({ code: "LOCK_LOST" });
+  });
+
+  test("`git clean -fdx` under a living owner: never two owners, and nothing of the state is lost", async ({
+    repository,
+  }) => {
+    const gitFolder = join(repository, ".git", "aimi");
+    const lock = kernelLock(join(gitFolder, "owner.lock"), "owner");
+    const { store, owner } = stateAt(repository, { gitFolder });
+    await store.create(swarmOf(2));
+    await using _ownership = await holdOwnership(lock);
+    await using owned = owner();
+
+    git(repository, "clean", "-fdx");
+
+    await expect(holdOwnership(kernelLock(join(gitFolder, "owner.lock"), "second"))).rejects.toMatchObject({
+      code: "OWNED_BY_ANOTHER",
+    });
+    await owned.update((state) => withContainer(state, worker(9), now));
+    expect((await stateAt(repository, { gitFolder }).store.read()).containers).toHaveLength(3);
+  });
+});

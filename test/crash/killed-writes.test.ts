@@ -1,0 +1,69 @@
+import { once } from "node:events";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { describe, expect } from "vitest";
+import { removeLeftovers, writeDurably } from "../../src/state/durable-write.ts";
+import { count } from "../counts.ts";
+import { test } from "../fakes/folders.ts";
+import { startProgram } from "../fakes/processes.ts";
+
+const longestLifeMs = 25;
+
+/** Kills writers at random moments; how often the file was torn, and how often a temporary file was left. */
+async function killWriters(
+  file: string,
+  folder: string,
+  how: "durable" | "plain",
+  kills: number,
+): Promise<{ torn: number; leftBehind: number }> {
+  let torn = 0;
+  let leftBehind = 0;
+  const killOne = async (): Promise<void> => {
+    const child = startProgram("write-process", file, how);
+    if (child.stdout) await once(child.stdout, "data");
+    await delay(Math.random() * longestLifeMs);
+    const gone = once(child, "exit");
+    child.kill("SIGKILL");
+    await gone;
+    if (!isWhole(file)) torn += 1;
+    if (readdirSync(folder).length > 1) leftBehind += 1;
+  };
+  for (let round = 0; round < kills; round += 1) await killOne();
+  return { torn, leftBehind };
+}
+
+function isWhole(file: string): boolean {
+  try {
+    const { generation, end } = JSON.parse(readFileSync(file, "utf8"));
+    return generation === end;
+  } catch {
+    return false;
+  }
+}
+
+describe(`${count.killedWrites} kill -9 during writes`, () => {
+  test("never tear the file, and the next write leaves nothing beside it", async ({ folder }) => {
+    const file = join(folder, "state.json");
+
+    const seen = await killWriters(file, folder, "durable", count.killedWrites);
+
+    expect(seen.torn).toBe(0);
+    // Otherwise the kills hit nothing, and the test would prove nothing.
+    expect(seen.leftBehind).toBeGreaterThan(count.killedWrites / 10);
+    await removeLeftovers(file);
+    await writeDurably(file, "{}");
+    expect(readdirSync(folder)).toEqual(["state.json"]);
+  });
+
+  test("control: a plain write is torn", async ({ folder }) => {
+    const { torn } = await killWriters(
+      join(folder, "state.json"),
+      folder,
+      "plain",
+      Math.min(count.killedWrites, 60),
+    );
+
+    expect(torn).toBeGreaterThan(0);
+  });
+});

@@ -1,0 +1,48 @@
+import { join } from "node:path";
+import type { Lock } from "../../src/ports/lock.ts";
+import type { StateStore } from "../../src/ports/state-store.ts";
+import { parseState } from "../../src/schema/read-document.ts";
+import { fencedLock } from "../../src/state/fenced-lock.ts";
+import { kernelLock } from "../../src/state/kernel-lock.ts";
+import { type OwnedState, type OwnedStateDeps, ownedState } from "../../src/state/owned-state.ts";
+import { portableLock } from "../../src/state/portable-lock.ts";
+import { type StateFile, stateFile } from "../../src/state/state-file.ts";
+import { stateStore } from "../../src/state/state-store.ts";
+
+export type LockKind = "kernel" | "portable";
+
+/** The real state of a folder, as the product composes it. */
+export function stateAt(
+  folder: string,
+  {
+    lockKind = "kernel",
+    staleMs = 10_000,
+    waitMs = 10_000,
+    gitFolder = join(folder, "git"),
+  }: { lockKind?: LockKind; staleMs?: number; waitMs?: number; gitFolder?: string } = {},
+): {
+  store: StateStore;
+  file: StateFile;
+  lock: Lock;
+  bareLock: Lock;
+  owner: (change?: Partial<OwnedStateDeps>) => OwnedState;
+} {
+  const path = join(gitFolder, "state.lock");
+  const bare =
+    lockKind === "kernel" ? kernelLock(path, "swarm test") : portableLock(path, "swarm test", { staleMs });
+  const places = {
+    stateFile: join(folder, ".aimi", "swarm-state.json"),
+    copyFile: join(gitFolder, "swarm-state.json"),
+    archiveFolder: join(folder, ".aimi", "swarms"),
+  };
+  const file = stateFile(places, parseState);
+  const lock = lockKind === "portable" ? fencedLock(bare, file) : bare;
+  const clock = (): Date => new Date();
+  return {
+    file,
+    lock,
+    bareLock: bare,
+    store: stateStore({ file, lock, clock, waitMs }),
+    owner: (change = {}) => ownedState({ file: stateFile(places, parseState), lock, clock, ...change }),
+  };
+}

@@ -1,0 +1,57 @@
+import { appendFileSync, existsSync } from "node:fs";
+import { findContainer, type SwarmState, withRecord } from "../../src/domain/swarm-state.ts";
+import { worker } from "./records.ts";
+import { type LockKind, stateAt } from "./state-at.ts";
+
+/**
+ * node update-process.ts <folder> <how> <slot> <count> [gate]: counts the `lastSeq` of one container up, one update each,
+ * and appends each acknowledged number to `<folder>/acknowledged` before the next. `how` is a lock, or one of the
+ * controls. With a gate it stays inside each update, after reading, until that file exists.
+ */
+const [folder = "", how = "kernel", slot = "1", count = "1", gate] = process.argv.slice(2);
+const locks: Readonly<Record<string, { lockKind: LockKind; staleMs?: number }>> = {
+  kernel: { lockKind: "kernel" },
+  portable: { lockKind: "portable", staleMs: 2_000 },
+  unfenced: { lockKind: "portable", staleMs: 2_000 },
+};
+const { store, file, bareLock } = stateAt(folder, { ...locks[how], waitMs: 30_000 });
+const { containerName } = worker(Number(slot));
+
+const updates: Readonly<Record<string, (change: (state: SwarmState) => SwarmState) => Promise<unknown>>> = {
+  kernel: (change) => store.update(change),
+  portable: (change) => store.update(change),
+  // As proper-lockfile is ordinarily used: whoever has the lock reads, changes and writes.
+  unfenced: async (change) => {
+    await using _held = await bareLock.hold(30_000);
+    await writeUnchecked(change);
+  },
+  unlocked: writeUnchecked,
+};
+
+for (let index = 0; index < Number(count); index += 1) {
+  let reached = 0;
+  const countUp = (state: SwarmState): SwarmState => {
+    if (gate !== undefined) waitAt(gate);
+    const record = findContainer(state, containerName);
+    reached = record.lastSeq + 1;
+    return withRecord(state, { ...record, lastSeq: reached });
+  };
+  try {
+    await updates[how]?.(countUp);
+    appendFileSync(`${folder}/acknowledged`, `${slot} ${reached}\n`);
+  } catch (error) {
+    // A refusal is no acknowledgement; what it was is counted by the test.
+    appendFileSync(`${folder}/refused`, `${(error as { code?: string }).code ?? error}\n`);
+  }
+}
+
+async function writeUnchecked(change: (state: SwarmState) => SwarmState): Promise<void> {
+  const state = await file.find();
+  if (state) await file.write(change({ ...state, revision: state.revision + 1 }), { tidy: false });
+}
+
+/** Holds the whole process, timers and all, as a debugger or a laptop's lid would. */
+function waitAt(gate: string): void {
+  process.stdout.write("inside\n");
+  while (!existsSync(gate)) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10);
+}
