@@ -1,0 +1,181 @@
+import { SwarmError } from "../domain/errors.ts";
+import {
+  type ContainerEngine,
+  type EngineInfo,
+  type EngineScope,
+  type LabelledContainer,
+  labels,
+} from "../ports/engine.ts";
+import { callEngine, type EngineAnswer, type EngineCall } from "./engine-http.ts";
+import type { ProbeDeps } from "./probe-runtime.ts";
+
+/** A Docker-compatible engine at an endpoint. */
+export function dockerEngine(endpoint: string, probeDeps: ProbeDeps): ContainerEngine {
+  const call = async (options: EngineCall): Promise<EngineAnswer> => {
+    try {
+      return await callEngine(endpoint, options);
+    } catch (error) {
+      throw new SwarmError(
+        "ENGINE_UNREACHABLE",
+        { tried: [`${endpoint}: ${(error as Error).message}`] },
+        error,
+      );
+    }
+  };
+
+  const askFor = async (operation: string, options: EngineCall): Promise<Record<string, unknown>> => {
+    const { status, body } = await call(options);
+    if (status !== 200)
+      throw new SwarmError("ENGINE_FAILED", { operation, reason: messageIn(body) || `HTTP ${status}` });
+    const answer = parseAnswer(body);
+    if (!answer)
+      throw new SwarmError("ENGINE_FAILED", { operation, reason: "its answer is not what an engine says" });
+    return answer;
+  };
+
+  return {
+    endpoint,
+
+    async info(signal) {
+      const ping = await call({ path: "/_ping", signal, timeoutMs: 3_000 });
+      if (ping.status !== 200 || !ping.headers["api-version"]) {
+        throw new SwarmError("ENGINE_UNREACHABLE", {
+          tried: [`${endpoint}: what answers there is not a container engine`],
+        });
+      }
+      const info = await askFor("tell about itself", { path: "/info", signal });
+      return toInfo(endpoint, info, builderOf(ping));
+    },
+
+    async observe(scope, signal) {
+      const list = await askFor("list containers", {
+        path: `/containers/json?all=1&filters=${filtersFor(scope)}`,
+        signal,
+      });
+      return rowsOf(list).map(toContainer);
+    },
+
+    async volumes(scope, signal) {
+      const { Volumes } = await askFor("list volumes", {
+        path: `/volumes?filters=${filtersFor(scope)}`,
+        signal,
+      });
+      return (Array.isArray(Volumes) ? Volumes : []).flatMap((volume) =>
+        typeof volume?.Name === "string" ? [volume.Name] : [],
+      );
+    },
+
+    async probe(runtime, signal) {
+      const { probeRuntime } = await import("./probe-runtime.ts");
+      return probeRuntime(probeDeps, { endpoint, runtime }, signal);
+    },
+
+    async reachesRegistry(signal) {
+      const answer = await call({
+        path: "/distribution/hello-world:latest/json",
+        signal,
+        timeoutMs: 8_000,
+      }).catch(() => null);
+      return answer?.status === 200;
+    },
+  };
+}
+
+function filtersFor({ projectId, worktree }: EngineScope): string {
+  return encodeURIComponent(
+    JSON.stringify({ label: [`${labels.project}=${projectId}`, `${labels.worktree}=${worktree}`] }),
+  );
+}
+
+function parseAnswer(body: string): Record<string, unknown> | null {
+  try {
+    const answer: unknown = JSON.parse(body);
+    return typeof answer === "object" && answer !== null ? (answer as Record<string, unknown>) : null;
+  } catch {
+    return null;
+  }
+}
+
+/** The rows of a list that have what a row must have. */
+function rowsOf(list: unknown): ContainerRow[] {
+  if (!Array.isArray(list))
+    throw new SwarmError("ENGINE_FAILED", { operation: "list containers", reason: "its answer is no list" });
+  return list.filter(
+    (row) =>
+      typeof row?.Id === "string" &&
+      typeof row.State === "string" &&
+      Array.isArray(row.Names) &&
+      typeof row.Labels === "object" &&
+      row.Labels !== null,
+  );
+}
+
+interface ContainerRow {
+  readonly Id: string;
+  readonly Names: readonly string[];
+  readonly State: string;
+  readonly Labels: Readonly<Record<string, string>>;
+}
+
+function toContainer({ Id, Names, State, Labels }: ContainerRow): LabelledContainer {
+  return { containerId: Id, name: Names[0]?.replace(/^\//, "") ?? Id, state: stateOf(State), labels: Labels };
+}
+
+const ownStates: readonly LabelledContainer["state"][] = [
+  "created",
+  "running",
+  "paused",
+  "restarting",
+  "removing",
+  "dead",
+  "exited",
+];
+
+/** Podman has names of its own for some states; what nobody knows is not alive. */
+const otherStates: Readonly<Record<string, LabelledContainer["state"]>> = {
+  configured: "created",
+  initialized: "created",
+  stopping: "running",
+  stopped: "exited",
+};
+
+function stateOf(text: string): LabelledContainer["state"] {
+  return ownStates.find((state) => state === text) ?? otherStates[text] ?? "dead";
+}
+
+function toInfo(endpoint: string, info: Record<string, unknown>, builder: EngineInfo["builder"]): EngineInfo {
+  const text = (name: string): string => String(info[name] ?? "");
+  return {
+    endpoint,
+    id: text("ID"),
+    name: text("Name"),
+    version: text("ServerVersion"),
+    kernel: text("KernelVersion"),
+    architecture: text("Architecture"),
+    // containerd's own names of the same runc.
+    runtimes: Object.keys((info["Runtimes"] as object | undefined) ?? {}).filter(
+      (name) => !name.startsWith("io.containerd."),
+    ),
+    storageDriver: text("Driver"),
+    dataFolder: text("DockerRootDir"),
+    cpus: Number(info["NCPU"] ?? 0),
+    memoryBytes: Number(info["MemTotal"] ?? 0),
+    builder,
+  };
+}
+
+/** Docker has BuildKit behind its API since 1.39, whatever it names as its default; others say it if they have it. */
+function builderOf({ headers }: EngineAnswer): EngineInfo["builder"] {
+  if (headers["builder-version"] === "2") return "buildkit";
+  const [major = 0, minor = 0] = String(headers["api-version"]).split(".").map(Number);
+  const isDocker = String(headers["server"]).startsWith("Docker/");
+  return isDocker && (major > 1 || minor >= 39) ? "buildkit" : "classic";
+}
+
+function messageIn(body: string): string {
+  try {
+    return String(JSON.parse(body).message ?? "");
+  } catch {
+    return body.slice(0, 200);
+  }
+}

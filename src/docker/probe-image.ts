@@ -1,0 +1,109 @@
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { readFile, realpath, stat } from "node:fs/promises";
+import { pipeline } from "node:stream/promises";
+import type Docker from "dockerode";
+import { execa } from "execa";
+import { pack } from "tar-stream";
+import { SwarmError } from "../domain/errors.ts";
+
+/** What the probe image is made of: this very Node, the libraries it loads, and our in-container program. */
+interface ProbeFile {
+  readonly from: string;
+  readonly to: string;
+}
+
+const repository = "aimi-sandbox";
+
+/**
+ * An image for measuring with nothing in it but Node and our program, made from this machine's own files, since no
+ * registry need answer. Made once for each Node and program; the tag says which.
+ */
+export async function ensureProbeImage(
+  docker: Docker,
+  adapter: string,
+  signal?: AbortSignal,
+): Promise<string> {
+  const tag = `probe-${await fingerprint(adapter)}`;
+  const image = `${repository}:${tag}`;
+  const present = await docker
+    .getImage(image)
+    .inspect()
+    .then(
+      () => true,
+      () => false,
+    );
+  if (!present) await importImage(docker, tag, await probeFiles(adapter), signal);
+  return image;
+}
+
+async function fingerprint(adapter: string): Promise<string> {
+  return createHash("sha256")
+    .update(process.version)
+    .update(process.arch)
+    .update(await readFile(adapter))
+    .digest("hex")
+    .slice(0, 12);
+}
+
+async function probeFiles(adapter: string): Promise<ProbeFile[]> {
+  const node = await realpath(process.execPath);
+  return [
+    { from: node, to: "opt/aimi/node" },
+    { from: adapter, to: "opt/aimi/adapter.mjs" },
+    ...(await librariesOf(node)),
+  ];
+}
+
+/** The dynamic loader tells what it would load. */
+async function librariesOf(program: string): Promise<ProbeFile[]> {
+  const { stdout, failed } = await execa("ldd", [program], { reject: false });
+  if (process.platform !== "linux" || failed) {
+    throw new SwarmError("ENGINE_FAILED", {
+      operation: "measure its runtimes",
+      reason: "the probe image can be made on Linux with glibc only",
+    });
+  }
+  return [...stdout.matchAll(/(\/\S+) \(0x/g)].map(([, path = ""]) => ({ from: path, to: path.slice(1) }));
+}
+
+async function importImage(
+  docker: Docker,
+  tag: string,
+  files: readonly ProbeFile[],
+  signal?: AbortSignal,
+): Promise<void> {
+  const archive = pack();
+  const options = {
+    abortSignal: signal,
+    fromSrc: "-",
+    repo: repository,
+    tag,
+    changes: ['LABEL "org.aimi.sandbox"="true" "org.aimi.role"="probe-image"'],
+  };
+  const imported = docker.importImage(archive as unknown as NodeJS.ReadableStream, options);
+  // Whichever of the two fails ends the other: a request without its body, or a body that nobody reads.
+  const giveUp = (error: unknown): never => {
+    archive.destroy(error as Error);
+    throw error;
+  };
+  const aborted = (): void => void archive.destroy(signal?.reason);
+  signal?.addEventListener("abort", aborted, { once: true });
+  const [stream] = await Promise.all([imported.catch(giveUp), fill(archive, files).catch(giveUp)]);
+  signal?.removeEventListener("abort", aborted);
+  // A failed import is a message in a successful answer.
+  let answer = "";
+  for await (const chunk of stream) answer += String(chunk);
+  const problem = /"error":\s*"([^"]*)"/.exec(answer)?.[1];
+  if (problem)
+    throw new SwarmError("ENGINE_FAILED", { operation: "import the probe image", reason: problem });
+}
+
+async function fill(archive: ReturnType<typeof pack>, files: readonly ProbeFile[]): Promise<void> {
+  archive.entry({ name: "tmp/", type: "directory", mode: 0o1777 });
+  for (const { from, to } of files) {
+    const { size } = await stat(from);
+    await pipeline(createReadStream(from), archive.entry({ name: to, size, mode: 0o755 }));
+  }
+  archive.finalize();
+}

@@ -1,0 +1,104 @@
+import { randomBytes } from "node:crypto";
+import Docker from "dockerode";
+import { SwarmError } from "../domain/errors.ts";
+import type { Probe } from "../domain/isolation.ts";
+import { labels } from "../ports/engine.ts";
+import { connectionTo } from "./engine-http.ts";
+import { ensureProbeImage } from "./probe-image.ts";
+
+const longestAnswer = 256 * 1024;
+const longestMs = 60_000;
+const removeMs = 15_000;
+
+export interface ProbeDeps {
+  /** The bundled in-container program. */
+  readonly adapterFile: string;
+  readonly parseProbe: (text: string) => Promise<Probe>;
+}
+
+/** Runs `adapter probe` under a runtime, confined as an agent would be, and returns what it saw. */
+export async function probeRuntime(
+  { adapterFile, parseProbe }: ProbeDeps,
+  { endpoint, runtime }: { endpoint: string; runtime: string },
+  signal?: AbortSignal,
+): Promise<Probe> {
+  const docker = dockerAt(endpoint);
+  const limit = AbortSignal.timeout(longestMs);
+  const ending = signal ? AbortSignal.any([signal, limit]) : limit;
+  try {
+    const image = await ensureProbeImage(docker, adapterFile, ending);
+    return await parseProbe(await runOnce(docker, image, runtime, ending));
+  } catch (error) {
+    signal?.throwIfAborted();
+    if (error instanceof SwarmError) throw error;
+    throw new SwarmError(
+      "ENGINE_FAILED",
+      { operation: `run a container under ${runtime}`, reason: reasonOf(error) },
+      error,
+    );
+  }
+}
+
+function dockerAt(endpoint: string): Docker {
+  const { options, secure } = connectionTo(endpoint);
+  return new Docker({
+    ...(options as Docker.DockerOptions),
+    ...(!options.socketPath && { protocol: secure ? "https" : "http" }),
+  });
+}
+
+async function runOnce(docker: Docker, image: string, runtime: string, signal: AbortSignal): Promise<string> {
+  const container = await docker.createContainer({
+    name: `aimi-probe-${randomBytes(6).toString("hex")}`,
+    Image: image,
+    Cmd: ["/opt/aimi/node", "/opt/aimi/adapter.mjs", "probe"],
+    User: "1000:1000",
+    Tty: false,
+    abortSignal: signal,
+    Labels: { [labels.sandbox]: "true", [labels.role]: "probe" },
+    HostConfig: {
+      Runtime: runtime,
+      NetworkMode: "none",
+      CapDrop: ["ALL"],
+      SecurityOpt: ["no-new-privileges"],
+      // gVisor counts its own threads.
+      PidsLimit: 1024,
+      Memory: 512 * 1024 * 1024,
+      Tmpfs: { "/tmp": "exec,nosuid,nodev,size=64m,mode=1777" },
+    },
+  });
+  try {
+    await container.start({ abortSignal: signal });
+    const { StatusCode } = await container.wait({ abortSignal: signal });
+    const { stdout, stderr } = split(
+      (await container.logs({
+        stdout: true,
+        stderr: true,
+        follow: false,
+        abortSignal: signal,
+      })) as unknown as Buffer,
+    );
+    if (StatusCode !== 0)
+      throw new Error(stderr.trim().slice(0, 300) || `the probe exited with ${StatusCode}`);
+    return stdout;
+  } finally {
+    await container.remove({ force: true, v: true, abortSignal: AbortSignal.timeout(removeMs) });
+  }
+}
+
+/** Without a terminal Docker frames both streams: a type, three zeros, a length, the bytes. */
+function split(frames: Buffer): { stdout: string; stderr: string } {
+  const texts = { 1: "", 2: "" } as Record<number, string>;
+  for (let at = 0; at + 8 <= frames.length && at < longestAnswer; ) {
+    const end = at + 8 + frames.readUInt32BE(at + 4);
+    const stream = frames[at] ?? 0;
+    texts[stream] = (texts[stream] ?? "") + frames.toString("utf8", at + 8, end);
+    at = end;
+  }
+  return { stdout: texts[1] ?? "", stderr: texts[2] ?? "" };
+}
+
+function reasonOf(error: unknown): string {
+  const { json, message } = error as { json?: { message?: string }; message?: string };
+  return (json?.message ?? message ?? String(error)).trim().slice(0, 300);
+}

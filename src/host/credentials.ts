@@ -1,0 +1,22 @@
+import { access } from "node:fs/promises";
+import { join } from "node:path";
+import type { Environment, UserFolders } from "./user-folders.ts";
+
+const variables = [
+  "ANTHROPIC_API_KEY",
+  "ANTHROPIC_AUTH_TOKEN",
+  "CLAUDE_CODE_OAUTH_TOKEN",
+  "OPENAI_API_KEY",
+  "CODEX_API_KEY",
+  "GEMINI_API_KEY",
+];
+
+/** The names of credentials that are present. Never a value. */
+export async function presentCredentials(env: Environment, { home }: UserFolders): Promise<string[]> {
+  const login = join(".claude", ".credentials.json");
+  const hasLogin = await access(join(home, login)).then(
+    () => true,
+    () => false,
+  );
+  return [...variables.filter((name) => env[name]), ...(hasLogin ? [`~/${login}`] : [])];
+}

@@ -1,0 +1,83 @@
+import { createHash } from "node:crypto";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { EngineCandidate } from "../ports/engine.ts";
+import type { Environment } from "./user-folders.ts";
+
+export interface CandidateDeps {
+  readonly env: Environment;
+  readonly home: string;
+  /** From `--engine` or the settings; it is then the only candidate. */
+  readonly chosen: string | null;
+  /** Our private engine's endpoint. */
+  readonly privateEndpoint: string;
+}
+
+/** Where an engine might answer, in the order in which they are tried. What a person named explicitly is tried alone. */
+export async function engineCandidates({
+  env,
+  home,
+  chosen,
+  privateEndpoint,
+}: CandidateDeps): Promise<EngineCandidate[]> {
+  if (chosen) return [{ origin: "--engine or settings", endpoint: chosen }];
+  if (env["DOCKER_HOST"])
+    return [{ origin: "DOCKER_HOST", endpoint: withCertificates(env["DOCKER_HOST"], env, home) }];
+  const context = await currentContext(env, home);
+  const runFolder = env["XDG_RUNTIME_DIR"] || `/run/user/${process.getuid?.() ?? 0}`;
+  const at = (origin: string, path: string): EngineCandidate => ({ origin, endpoint: `unix://${path}` });
+  const candidates = [
+    ...(context ? [context] : []),
+    at("the system's Docker", "/var/run/docker.sock"),
+    { origin: "swarm's private engine", endpoint: privateEndpoint },
+    at("rootless Docker", join(runFolder, "docker.sock")),
+    at("Docker Desktop", join(home, ".docker/run/docker.sock")),
+    at("Docker Desktop on Linux", join(home, ".docker/desktop/docker.sock")),
+    at("OrbStack", join(home, ".orbstack/run/docker.sock")),
+    at("Colima", join(home, ".colima/default/docker.sock")),
+    at("Rancher Desktop", join(home, ".rd/docker.sock")),
+    at("Podman", join(runFolder, "podman/podman.sock")),
+    at("the system's Podman", "/run/podman/podman.sock"),
+  ];
+  return candidates.filter(
+    ({ endpoint }, index) => candidates.findIndex((other) => other.endpoint === endpoint) === index,
+  );
+}
+
+/** The Docker CLI's current context, from its files. */
+async function currentContext(env: Environment, home: string): Promise<EngineCandidate | null> {
+  const folder = env["DOCKER_CONFIG"] || join(home, ".docker");
+  const config = await readJson(join(folder, "config.json"));
+  const name = env["DOCKER_CONTEXT"] || config["currentContext"];
+  if (typeof name !== "string" || name === "default") return null;
+  const hash = createHash("sha256").update(name).digest("hex");
+  const meta = await readJson(join(folder, "contexts/meta", hash, "meta.json"));
+  const endpoint = (meta["Endpoints"] as { docker?: { Host?: unknown } } | undefined)?.docker?.Host;
+  const origin = `Docker context ${name}`;
+  if (typeof endpoint !== "string")
+    return { origin, endpoint: `unix://${join(folder, "contexts/meta", hash)}` };
+  const certificates = join(folder, "contexts/tls", hash, "docker");
+  const isCertified =
+    endpoint.startsWith("tcp://") && (await readdir(certificates).catch(() => [])).length > 0;
+  return { origin, endpoint: isCertified ? certified(endpoint, certificates) : endpoint };
+}
+
+/** As the Docker CLI does it: verification that was asked for is never left out in silence. */
+function withCertificates(host: string, env: Environment, home: string): string {
+  if (!host.startsWith("tcp://") || !env["DOCKER_TLS_VERIFY"]) return host;
+  return certified(host, env["DOCKER_CERT_PATH"] || join(home, ".docker"));
+}
+
+function certified(host: string, folder: string): string {
+  return `${host}?certificates=${encodeURIComponent(folder)}`;
+}
+
+async function readJson(file: string): Promise<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(await readFile(file, "utf8"));
+    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+  } catch {
+    // The Docker CLI's files are only a hint; a broken one gives none.
+    return {};
+  }
+}

@@ -1,0 +1,147 @@
+import { execa } from "execa";
+import { SwarmError } from "../domain/errors.ts";
+
+/** The network of one private engine: a bridge, a range of addresses, and chains that nobody else writes to. */
+export interface EngineNetwork {
+  readonly bridge: string;
+  readonly chain: string;
+  /** The second number of its 10.x.0.0/16. */
+  readonly octet: number;
+}
+
+export const firstOctet = 214;
+export const lastOctet = 239;
+
+/** A 10.x.0.0/16 that no route of this machine touches, however wide it is. */
+export async function chooseOctet(seed: string): Promise<number> {
+  const { stdout, stderr, exitCode } = await run("ip", "-4", "-o", "route", "show", "table", "all");
+  if (exitCode !== 0)
+    throw new SwarmError("ENGINE_FAILED", {
+      operation: "read the routes of this machine",
+      reason: stderr.trim(),
+    });
+  const routes = [...stdout.matchAll(/\b(\d+)\.(\d+)\.\d+\.\d+(?:\/(\d+))?/g)];
+  const touches = (octet: number): boolean =>
+    routes.some(([, first, second, length = "32"]) => {
+      // Two ranges overlap when they agree in the bits of the wider one; a /16 has sixteen.
+      const shift = 16 - Math.min(16, Number(length));
+      return ((10 << 8) | octet) >> shift === ((Number(first) << 8) | Number(second)) >> shift;
+    });
+  // Begun somewhere else by each engine, so that two that start at once do not choose the same.
+  const count = lastOctet - firstOctet + 1;
+  const start = Number.parseInt(seed, 16) % count;
+  for (let tried = 0; tried < count; tried += 1) {
+    const octet = firstOctet + ((start + tried) % count);
+    if (!touches(octet)) return octet;
+  }
+  throw new SwarmError("ENGINE_FAILED", {
+    operation: "choose addresses",
+    reason: `every network from 10.${firstOctet}.0.0/16 to 10.${lastOctet}.0.0/16 is in use`,
+  });
+}
+
+/**
+ * Makes the bridge and the chains. The daemon itself runs with --iptables=false: two daemons that both write the DOCKER
+ * chains empty each other's.
+ */
+export async function openNetwork(network: EngineNetwork): Promise<void> {
+  const { bridge, chain, octet } = network;
+  await closeChains(network);
+  await run("ip", "link", "add", "name", bridge, "type", "bridge");
+  await must("ip", "addr", "replace", `10.${octet}.0.1/24`, "dev", bridge);
+  await must("ip", "link", "set", bridge, "up");
+
+  const range = rangeOf(network);
+  await must("iptables", "-w", "-t", "nat", "-N", chain);
+  await must("iptables", "-w", "-t", "nat", "-A", chain, "-s", range, "!", "-d", range, "-j", "MASQUERADE");
+  await must("iptables", "-w", "-t", "nat", "-I", "POSTROUTING", "-j", chain);
+  await must("iptables", "-w", "-N", chain);
+  // Within one network containers reach each other (seen only where bridged frames pass here); across networks never.
+  await run(
+    "iptables",
+    "-w",
+    "-A",
+    chain,
+    "-s",
+    range,
+    "-d",
+    range,
+    "-m",
+    "physdev",
+    "--physdev-is-bridged",
+    "-j",
+    "ACCEPT",
+  );
+  await must("iptables", "-w", "-A", chain, "-s", range, "-d", range, "-j", "DROP");
+  await must("iptables", "-w", "-A", chain, "-s", range, "-j", "ACCEPT");
+  await must(
+    "iptables",
+    "-w",
+    "-A",
+    chain,
+    "-d",
+    range,
+    "-m",
+    "conntrack",
+    "--ctstate",
+    "RELATED,ESTABLISHED",
+    "-j",
+    "ACCEPT",
+  );
+  await must("iptables", "-w", "-I", "FORWARD", "-j", chain);
+}
+
+/** Takes away everything that `openNetwork` made, and the bridges of networks that the engine made in its range. */
+export async function closeNetwork(network: EngineNetwork): Promise<void> {
+  await closeChains(network);
+  const { stdout } = await run("ip", "-4", "-o", "addr", "show");
+  const ours = stdout.split("\n").flatMap((line) => {
+    const [, name, octet] = /^\d+:\s+(br-[0-9a-f]{12})\s+inet 10\.(\d+)\./.exec(line) ?? [];
+    return name !== undefined && Number(octet) === network.octet ? [name] : [];
+  });
+  for (const bridge of new Set([network.bridge, ...ours])) await run("ip", "link", "del", bridge);
+}
+
+/** The flags by which the daemon uses this network and no other. */
+export function daemonFlags({ bridge, octet }: EngineNetwork): string[] {
+  return [
+    "--bridge",
+    bridge,
+    "--iptables=false",
+    "--ip6tables=false",
+    "--default-address-pool",
+    `base=10.${octet}.128.0/17,size=24`,
+  ];
+}
+
+async function closeChains({ chain }: EngineNetwork): Promise<void> {
+  for (const [table, from] of [
+    ["nat", "POSTROUTING"],
+    ["filter", "FORWARD"],
+  ] as const) {
+    while ((await run("iptables", "-w", "-t", table, "-D", from, "-j", chain)).exitCode === 0);
+    await run("iptables", "-w", "-t", table, "-F", chain);
+    await run("iptables", "-w", "-t", table, "-X", chain);
+  }
+}
+
+function rangeOf({ octet }: EngineNetwork): string {
+  return `10.${octet}.0.0/16`;
+}
+
+async function must(program: string, ...args: string[]): Promise<void> {
+  const { exitCode, stderr } = await run(program, ...args);
+  if (exitCode !== 0)
+    throw new SwarmError("ENGINE_FAILED", {
+      operation: `run \`${program} ${args.join(" ")}\``,
+      reason: stderr.trim() || `exit ${exitCode}`,
+    });
+}
+
+function run(program: string, ...args: string[]) {
+  return execa(program, args, {
+    reject: false,
+    stdin: "ignore",
+    env: { PATH: `${process.env["PATH"] ?? ""}:/usr/sbin:/sbin` },
+  });
+}

@@ -1,0 +1,97 @@
+import { constants } from "node:fs";
+import { access } from "node:fs/promises";
+import { delimiter, join } from "node:path";
+import { execa } from "execa";
+import { SwarmError } from "../domain/errors.ts";
+import type { Environment } from "./user-folders.ts";
+
+/** What a private engine needs, and the Debian package that brings it. */
+const required: Readonly<Record<string, string>> = {
+  dockerd: "docker.io",
+  iptables: "iptables",
+  ip: "iproute2",
+};
+/** What comes along when something is installed anyway: gVisor, and a base image where no registry answers. */
+const welcome: Readonly<Record<string, string>> = { runsc: "runsc", debootstrap: "debootstrap" };
+
+/** Where a program is, or null. */
+export async function findProgram(name: string, env: Environment): Promise<string | null> {
+  const folders =
+    `${env["PATH"] ?? ""}${delimiter}/usr/local/sbin${delimiter}/usr/sbin${delimiter}/sbin`.split(delimiter);
+  for (const folder of folders.filter(Boolean)) {
+    const path = join(folder, name);
+    const runs = await access(path, constants.X_OK).then(
+      () => true,
+      () => false,
+    );
+    if (runs) return path;
+  }
+  return null;
+}
+
+/** The Debian packages to install before a private engine can start; empty when everything needed is there. */
+export async function missingPackages(env: Environment): Promise<string[]> {
+  const needed = await packagesOf(required, env);
+  return needed.length === 0 ? [] : [...needed, ...(await packagesOf(welcome, env))];
+}
+
+/** Installs Debian packages as root. Optional ones that this release does not have are left out. */
+export async function installPackages(
+  packages: readonly string[],
+  onStep: (step: string) => void,
+): Promise<string[]> {
+  onStep("Reading the lists of Debian packages (apt-get update)");
+  const update = await apt("update");
+  const known = await filterKnown(packages);
+  const unknown = packages.filter((name) => Object.values(required).includes(name) && !known.includes(name));
+  if (unknown.length > 0) {
+    throw new SwarmError("PACKAGES_NOT_INSTALLED", {
+      packages: unknown,
+      reason: lastLine(update.stderr) || "the package lists do not have them",
+    });
+  }
+  onStep(`Installing ${known.join(", ")} (apt-get install --no-install-recommends)`);
+  const install = await apt("install", "--yes", "--no-install-recommends", ...known);
+  if (install.exitCode !== 0) {
+    throw new SwarmError("PACKAGES_NOT_INSTALLED", {
+      packages: known,
+      reason: lastLine(install.stderr) || `apt-get exited with ${install.exitCode}`,
+    });
+  }
+  return known;
+}
+
+async function packagesOf(
+  packageByProgram: Readonly<Record<string, string>>,
+  env: Environment,
+): Promise<string[]> {
+  const found = await Promise.all(
+    Object.entries(packageByProgram).map(async ([program, name]) =>
+      (await findProgram(program, env)) ? null : name,
+    ),
+  );
+  return found.filter((name) => name !== null);
+}
+
+async function filterKnown(packages: readonly string[]): Promise<string[]> {
+  const known = await Promise.all(
+    packages.map(async (name) =>
+      (await execa("apt-cache", ["show", name], { reject: false })).exitCode === 0 ? name : null,
+    ),
+  );
+  return known.filter((name) => name !== null);
+}
+
+function apt(...args: string[]) {
+  // Another apt at work is waited for instead of failing at once.
+  const options = ["-o", "DPkg::Lock::Timeout=120", "-qq"];
+  return execa("apt-get", [...options, ...args], {
+    reject: false,
+    stdin: "ignore",
+    env: { DEBIAN_FRONTEND: "noninteractive", LC_ALL: "C" },
+  });
+}
+
+function lastLine(text: string): string {
+  return text.trim().split("\n").at(-1) ?? "";
+}

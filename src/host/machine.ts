@@ -1,0 +1,49 @@
+import { randomBytes } from "node:crypto";
+import { link, mkdir, readFile, rm, statfs, writeFile } from "node:fs/promises";
+import { availableParallelism, totalmem } from "node:os";
+import { dirname, join } from "node:path";
+import type { MachineFacts } from "../ports/machine.ts";
+
+/** CPUs, memory, system and rights. */
+export async function machineFacts(): Promise<MachineFacts> {
+  return {
+    cpus: availableParallelism(),
+    memoryBytes: totalmem(),
+    system: await systemName(),
+    isRoot: process.getuid?.() === 0,
+  };
+}
+
+/** Free bytes where a path lies, or will lie. */
+export async function freeBytes(path: string): Promise<number> {
+  for (let folder = path; ; folder = dirname(folder)) {
+    const stats = await statfs(folder).catch(() => null);
+    if (stats) return stats.bavail * stats.bsize;
+    if (dirname(folder) === folder) return 0;
+  }
+}
+
+/** Something that tells this machine from others: its own id, or one made once in the state folder. */
+export async function machineId(stateFolder: string): Promise<string> {
+  const own = (await readFile("/etc/machine-id", "utf8").catch(() => "")).trim();
+  if (/^[0-9a-f]{32}$/.test(own)) return own;
+  const file = join(stateFolder, "machine-id");
+  const made = `${file}.${randomBytes(6).toString("hex")}.tmp`;
+  await mkdir(stateFolder, { recursive: true });
+  await writeFile(made, randomBytes(16).toString("hex"), { flag: "wx" });
+  // Complete before it has its name, and whoever comes second takes what is there.
+  await link(made, file).catch(() => undefined);
+  await rm(made, { force: true });
+  return (await readFile(file, "utf8")).trim();
+}
+
+/** The distribution, or a family that its advice fits; else the platform. */
+async function systemName(): Promise<string> {
+  if (process.platform !== "linux") return process.platform;
+  const release = await readFile("/etc/os-release", "utf8").catch(() => "");
+  const field = (name: string): string[] =>
+    (new RegExp(`^${name}="?([^"\n]*)"?$`, "m").exec(release)?.[1] ?? "").split(" ");
+  const known = ["debian", "ubuntu", "fedora", "rhel", "centos", "arch", "alpine"];
+  const names = [...field("ID"), ...field("ID_LIKE")];
+  return names.find((name) => known.includes(name)) ?? (names[0] || "linux");
+}

@@ -1,0 +1,17 @@
+import { readFile } from "node:fs/promises";
+import { execa } from "execa";
+
+/** Takes away every mount at or below a folder, the deepest first. A daemon that was killed leaves them. */
+export async function unmountBelow(folder: string): Promise<void> {
+  const table = await readFile("/proc/self/mountinfo", "utf8").catch(() => "");
+  const points = table
+    .split("\n")
+    .flatMap((line) => line.split(" ")[4] ?? [])
+    .map((point) =>
+      point.replace(/\\(\d{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8))),
+    )
+    .filter((point) => point === folder || point.startsWith(`${folder}/`));
+  for (const point of points.sort((a, b) => b.length - a.length)) {
+    await execa("umount", ["--lazy", point], { reject: false });
+  }
+}

@@ -1,0 +1,337 @@
+import { spawn } from "node:child_process";
+import { createHash } from "node:crypto";
+import { mkdir, open, readFile, rename, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import writeFileAtomic from "write-file-atomic";
+import { SwarmError } from "../domain/errors.ts";
+import type { Lock } from "../ports/lock.ts";
+import type { PrivateEngine, PrivateEngineStatus, StartOptions } from "../ports/private-engine.ts";
+import {
+  chooseOctet,
+  closeNetwork,
+  daemonFlags,
+  type EngineNetwork,
+  firstOctet,
+  lastOctet,
+  openNetwork,
+} from "./engine-network.ts";
+import { findProgram, installPackages, missingPackages } from "./engine-packages.ts";
+import { daemonRuntimes } from "./engine-runtimes.ts";
+import { machineFacts } from "./machine.ts";
+import { unmountBelow } from "./mounts.ts";
+import { endProcesses, findProcesses, isAlive } from "./processes.ts";
+import type { Environment } from "./user-folders.ts";
+
+export interface PrivateEngineDeps {
+  /** Its folder below the user's state folder. */
+  readonly folder: string;
+  readonly env: Environment;
+  /** So that two starts at once give one engine. */
+  readonly lock: Lock;
+  /** Whether an engine answers there. */
+  readonly answers: (endpoint: string) => Promise<boolean>;
+}
+
+/** What is remembered from start to start. */
+interface EngineRecord {
+  readonly octet: number;
+  /** The data folder was complete once, so it is never thrown away unasked. */
+  readonly started: boolean;
+}
+
+const readyMs = 60_000;
+const busyMs = 15_000;
+const stopMs = 40_000;
+
+/** A Docker daemon of this user's own: own socket, data, processes, bridge and chains. */
+export function privateEngine({ folder, env, lock, answers }: PrivateEngineDeps): PrivateEngine {
+  const files = filesOf(folder);
+  const endpoint = `unix://${files.socket}`;
+
+  const status = async (): Promise<PrivateEngineStatus> => {
+    const { system, isRoot } = await machineFacts();
+    const running = await answers(endpoint);
+    const [pid = null] = running ? await findDaemon(files) : [];
+    const reason = running ? null : await reasonAgainst(system, isRoot, env);
+    return {
+      state: running ? "running" : reason ? "unsupported" : "stopped",
+      endpoint,
+      folder,
+      log: files.log,
+      pid,
+      runtimes: running ? ["runc", ...(await registeredRuntimes(files.config))] : [],
+      reason,
+    };
+  };
+
+  const startOnce = async (
+    network: EngineNetwork,
+    onStep: StartOptions["onStep"],
+  ): Promise<string | null> => {
+    await clearStale(files);
+    await mkdir(files.data, { recursive: true, mode: 0o711 });
+    await mkdir(files.exec, { recursive: true, mode: 0o711 });
+    await writeFileAtomic(
+      files.config,
+      `${JSON.stringify({ runtimes: await daemonRuntimes(env) }, null, 2)}\n`,
+    );
+    await openNetwork(network);
+    onStep("Starting the private Docker daemon");
+    return runDaemon(files, network, () => answers(endpoint));
+  };
+
+  return {
+    status,
+
+    async missingPackages() {
+      return (await status()).state === "stopped" ? missingPackages(env) : [];
+    },
+
+    async start({ mayInstall, onStep, reset, signal }) {
+      const before = await status();
+      if (before.state === "running") return before;
+      if (before.state === "unsupported") {
+        const { system } = await machineFacts();
+        throw new SwarmError("ENGINE_UNSUPPORTED", { system, reason: before.reason ?? "it cannot run here" });
+      }
+      const packages = await missingPackages(env);
+      if (packages.length > 0) {
+        if (!mayInstall)
+          throw new SwarmError("PACKAGES_NOT_INSTALLED", { packages, reason: "it was not allowed" });
+        await installPackages(packages, onStep);
+      }
+
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      await using _held = await lock.hold(2 * readyMs, signal);
+      // Somebody else may have started it while this process waited.
+      if (await answers(endpoint)) return status();
+      // A daemon that is merely busy keeps its containers.
+      if ((await findDaemon(files)).length > 0 && (await waitUntil(() => answers(endpoint), busyMs)))
+        return status();
+      await rm(files.log, { force: true });
+      const known = await readRecord(files.record);
+      if (reset) await setAside(files.data, onStep);
+      const network = networkOf(folder, known?.octet ?? (await chooseOctet(hashOf(folder))));
+      const record: EngineRecord = { octet: network.octet, started: !reset && (known?.started ?? false) };
+      await writeRecord(files.record, record);
+      await using undo = new AsyncDisposableStack();
+      undo.defer(() => closeNetwork(network));
+
+      let problem = await startOnce(network, onStep);
+      if (problem !== null) {
+        onStep(`It ended at once (${problem}); trying again without what may be half-written`);
+        // Networks can be made again. Before the first complete start, so can everything else.
+        await setAside(record.started ? join(files.data, "network") : files.data, onStep);
+        problem = await startOnce(network, onStep);
+      }
+      if (problem !== null) {
+        await clearStale(files);
+        throw new SwarmError("ENGINE_START_FAILED", { reason: problem, log: files.log });
+      }
+      undo.move();
+      await writeRecord(files.record, { ...record, started: true });
+      return status();
+    },
+
+    async stop({ onStep }) {
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      await using _held = await lock.hold(2 * readyMs);
+      const known = await readRecord(files.record);
+      const network = networkOf(folder, known?.octet ?? firstOctet);
+      // Containers of a daemon that was killed run on; only a daemon can end them properly.
+      if (known && (await findDaemon(files)).length === 0 && (await hasContainers(network))) {
+        const problem = await startOnce(network, onStep);
+        if (problem !== null)
+          throw new SwarmError("ENGINE_STOP_FAILED", {
+            reason: `containers run on, and ${problem}`,
+            log: files.log,
+          });
+      }
+      const daemon = await findDaemon(files);
+      if (daemon.length > 0) {
+        onStep("Stopping the private Docker daemon and its containers");
+        await endProcesses(daemon, stopMs);
+      }
+      await clearStale(files);
+      await Promise.all([unmountBelow(files.data), unmountBelow(files.exec)]);
+      await rm(files.exec, { recursive: true, force: true });
+      if (files.run !== folder) await rm(files.run, { recursive: true, force: true });
+      await closeNetwork(network);
+      if (await answers(endpoint))
+        throw new SwarmError("ENGINE_STOP_FAILED", {
+          reason: `something still answers at ${endpoint}`,
+          log: files.log,
+        });
+      return status();
+    },
+  };
+}
+
+interface EngineFiles {
+  /** The folder itself, or a short one in its place. */
+  readonly run: string;
+  readonly socket: string;
+  readonly data: string;
+  readonly exec: string;
+  readonly pid: string;
+  readonly log: string;
+  readonly config: string;
+  readonly record: string;
+}
+
+function filesOf(folder: string): EngineFiles {
+  // The kernel takes 107 bytes of a socket's path; the daemon puts its longest one 45 below the exec root.
+  const run = Buffer.byteLength(folder) <= 55 ? folder : `/run/aimi-${hashOf(folder)}`;
+  return {
+    run,
+    socket: join(run, "docker.sock"),
+    exec: join(run, "exec"),
+    data: join(folder, "data"),
+    pid: join(folder, "docker.pid"),
+    log: join(folder, "docker.log"),
+    config: join(folder, "daemon.json"),
+    record: join(folder, "engine.json"),
+  };
+}
+
+function networkOf(folder: string, octet: number): EngineNetwork {
+  return { bridge: `aimi-${hashOf(folder)}`, chain: `AIMI-${hashOf(folder)}`, octet };
+}
+
+function hashOf(folder: string): string {
+  return createHash("sha256").update(folder).digest("hex").slice(0, 6);
+}
+
+async function reasonAgainst(system: string, isRoot: boolean, env: Environment): Promise<string | null> {
+  if (process.platform !== "linux") return "it needs Linux";
+  if (!isRoot) return "it needs root";
+  const installable = system === "debian" || system === "ubuntu";
+  const present = await Promise.all(["dockerd", "iptables", "ip"].map((name) => findProgram(name, env)));
+  return installable || !present.includes(null) ? null : "dockerd, iptables or ip is not installed";
+}
+
+async function findDaemon({ data }: EngineFiles): Promise<number[]> {
+  return findProcesses((argv) => argv[0]?.endsWith("dockerd") === true && argv.includes(data));
+}
+
+/** Whether a container of this engine still runs, with or without its daemon. */
+async function hasContainers({ bridge: namespace }: EngineNetwork): Promise<boolean> {
+  const shims = await findProcesses(
+    (argv) => argv[0]?.includes("containerd-shim") === true && argv.includes(namespace),
+  );
+  return shims.length > 0;
+}
+
+/** After a kill -9 or a reboot: a pid file that lies, a socket nobody listens on, a containerd without its daemon. */
+async function clearStale(files: EngineFiles): Promise<void> {
+  await endProcesses(await findDaemon(files), 1_000);
+  const containerd = join(files.exec, "containerd", "containerd.toml");
+  await endProcesses(
+    await findProcesses((argv) => argv[0]?.endsWith("containerd") === true && argv.includes(containerd)),
+    5_000,
+  );
+  await Promise.all(
+    [files.pid, files.socket, join(files.exec, "containerd", "containerd.pid")].map((file) =>
+      rm(file, { force: true }),
+    ),
+  );
+}
+
+/** Null when it answers; else why it does not. */
+async function runDaemon(
+  files: EngineFiles,
+  network: EngineNetwork,
+  answers: () => Promise<boolean>,
+): Promise<string | null> {
+  const namespace = network.bridge;
+  await using log = await open(files.log, "a", 0o600);
+  const child = spawn(
+    "dockerd",
+    [
+      ...["--config-file", files.config, "--host", `unix://${files.socket}`, "--data-root", files.data],
+      ...["--exec-root", files.exec, "--pidfile", files.pid, ...daemonFlags(network)],
+      // A containerd of the system, if there is one, is shared with its daemon; the names in it must not be.
+      ...["--containerd-namespace", namespace, "--containerd-plugins-namespace", `${namespace}-plugins`],
+    ],
+    {
+      detached: true,
+      stdio: ["ignore", log.fd, log.fd],
+      env: daemonEnvironment(),
+    },
+  );
+  const failed = new Promise<string>((resolve) => {
+    child.once("error", ({ message }) => resolve(message));
+    child.once("exit", (code, signal) => resolve(`it ended with ${signal ?? code}`));
+  });
+  child.unref();
+
+  const end = performance.now() + readyMs;
+  for (;;) {
+    const ended = await Promise.race([failed, delay(50, null)]);
+    if (ended !== null) return lastProblem(await readFile(files.log, "utf8")) ?? ended;
+    if (await answers()) return null;
+    if (performance.now() >= end) {
+      if (child.pid !== undefined && (await isAlive(child.pid))) await endProcesses([child.pid], 5_000);
+      return `it did not answer within ${readyMs / 1000} s`;
+    }
+  }
+}
+
+/** What a daemon needs of the environment: nothing secret goes into a process that outlives this one. */
+function daemonEnvironment(): NodeJS.ProcessEnv {
+  const wanted = Object.entries(process.env).filter(([name]) =>
+    /^(?:HOME|TMPDIR|LANG|LC_.*|.*_proxy)$/i.test(name),
+  );
+  return { ...Object.fromEntries(wanted), PATH: `${process.env["PATH"] ?? ""}:/usr/sbin:/sbin` };
+}
+
+async function waitUntil(isSo: () => Promise<boolean>, withinMs: number): Promise<boolean> {
+  for (const end = performance.now() + withinMs; performance.now() < end; await delay(100)) {
+    if (await isSo()) return true;
+  }
+  return false;
+}
+
+function lastProblem(log: string): string | null {
+  const lines = log
+    .trim()
+    .split("\n")
+    .filter((line) => /level=(?:fatal|error)|failed|unable/i.test(line));
+  const last = lines.at(-1);
+  return last ? (/msg="(.*)"$/.exec(last)?.[1] ?? last).slice(0, 300) : null;
+}
+
+async function setAside(path: string, onStep: (step: string) => void): Promise<void> {
+  const exists = await stat(path).catch(() => null);
+  if (!exists) return;
+  await unmountBelow(path);
+  const target = `${path}.set-aside-${new Date().toISOString().replace(/[:.]/g, "-")}`;
+  await rename(path, target);
+  onStep(`Moved ${path} to ${target}`);
+}
+
+/** What the daemon was started with. */
+async function registeredRuntimes(config: string): Promise<string[]> {
+  try {
+    return Object.keys(JSON.parse(await readFile(config, "utf8")).runtimes);
+  } catch {
+    return [];
+  }
+}
+
+async function readRecord(file: string): Promise<EngineRecord | null> {
+  try {
+    const { octet, started } = JSON.parse(await readFile(file, "utf8"));
+    return Number.isInteger(octet) && octet >= firstOctet && octet <= lastOctet
+      ? { octet, started: started === true }
+      : null;
+  } catch {
+    // Without a record addresses are chosen anew; that costs nothing.
+    return null;
+  }
+}
+
+async function writeRecord(file: string, record: EngineRecord): Promise<void> {
+  await writeFileAtomic(file, `${JSON.stringify(record)}\n`);
+}

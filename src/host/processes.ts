@@ -1,0 +1,46 @@
+import { readdir, readFile } from "node:fs/promises";
+import { setTimeout as delay } from "node:timers/promises";
+
+/** Processes whose arguments satisfy a test. A recorded pid alone proves nothing: numbers are used again. */
+export async function findProcesses(isMeant: (argv: readonly string[]) => boolean): Promise<number[]> {
+  const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
+  const found = await Promise.all(
+    pids.map(async (pid) => {
+      const text = await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "");
+      return text !== "" && isMeant(text.split("\0")) ? Number(pid) : null;
+    }),
+  );
+  return found.filter((pid) => pid !== null);
+}
+
+/** Asks processes to end, and after `graceMs` makes them; resolves when they are gone. */
+export async function endProcesses(pids: readonly number[], graceMs: number): Promise<void> {
+  for (const pid of pids) sendSignal(pid, "SIGTERM");
+  if (await areGone(pids, graceMs)) return;
+  for (const pid of pids) sendSignal(pid, "SIGKILL");
+  await areGone(pids, 5_000);
+}
+
+/** Whether a process is there and is not merely a corpse that nobody has buried. */
+export async function isAlive(pid: number): Promise<boolean> {
+  const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
+  return stat !== "" && !/\) [ZX] /.test(stat);
+}
+
+async function areGone(pids: readonly number[], withinMs: number): Promise<boolean> {
+  const end = performance.now() + withinMs;
+  for (;;) {
+    const alive = await Promise.all(pids.map(isAlive));
+    if (!alive.includes(true)) return true;
+    if (performance.now() >= end) return false;
+    await delay(20);
+  }
+}
+
+function sendSignal(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+  }
+}

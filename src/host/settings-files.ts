@@ -1,0 +1,36 @@
+import { createHash } from "node:crypto";
+import { readFile, realpath, stat } from "node:fs/promises";
+import { SwarmError } from "../domain/errors.ts";
+import type { FileBytes } from "../ports/project-files.ts";
+import { liesInside } from "./inside.ts";
+
+const largest = 1024 * 1024;
+
+/** Reads a settings file if there is one. */
+export async function readSettingsFile(file: string, within?: string): Promise<FileBytes | null> {
+  try {
+    // Reading a pipe that lies in the file's place would wait for ever.
+    if (!(await stat(file)).isFile())
+      throw new SwarmError("FILE_UNREADABLE", { place: { file }, reason: "it is not a regular file" });
+    if (within !== undefined && !(await liesInside(within, file))) {
+      throw new SwarmError("FILE_UNREADABLE", {
+        place: { file },
+        reason: "it is a link that leads out of the repository",
+      });
+    }
+    const bytes = await readFile(file);
+    if (bytes.length > largest)
+      throw new SwarmError("FILE_TOO_LARGE", { place: { file }, bytes: bytes.length, limit: largest });
+    return {
+      path: file,
+      realPath: await realpath(file),
+      bytes,
+      sha256: createHash("sha256").update(bytes).digest("hex"),
+    };
+  } catch (error) {
+    if (error instanceof SwarmError) throw error;
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT" || code === "ENOTDIR") return null;
+    throw new SwarmError("FILE_UNREADABLE", { place: { file }, reason: code ?? message }, error);
+  }
+}

@@ -1,0 +1,44 @@
+import { mkdir, readFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import writeFileAtomic from "write-file-atomic";
+import { SwarmError } from "../domain/errors.ts";
+import type { Lock } from "../ports/lock.ts";
+import type { TrustFile } from "../ports/project-files.ts";
+
+const waitMs = 10_000;
+
+type TrustedShaByPath = Record<string, string>;
+
+/** The trust of one user, kept outside every repository. */
+export function trustFile(stateFolder: string, lock: Lock): TrustFile {
+  const file = join(stateFolder, "trust.json");
+
+  const read = async (): Promise<TrustedShaByPath> => {
+    try {
+      const { files } = JSON.parse(await readFile(file, "utf8"));
+      return typeof files === "object" && files !== null ? { ...files } : {};
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "ENOENT") return {};
+      throw new SwarmError("FILE_FAILED", { file, reason: (error as Error).message }, error);
+    }
+  };
+
+  const write = async (files: TrustedShaByPath): Promise<void> => {
+    await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+    await writeFileAtomic(file, `${JSON.stringify({ version: 1, files }, null, 2)}\n`, { mode: 0o600 });
+  };
+
+  return {
+    async isTrusted(realPath, sha256) {
+      // What cannot be read trusts nothing.
+      return (await read().catch((): TrustedShaByPath => ({})))[realPath] === sha256;
+    },
+
+    async trust(files) {
+      await using _held = await lock.hold(waitMs);
+      const known = await read();
+      for (const { realPath, sha256 } of files) known[realPath] = sha256;
+      await write(known);
+    },
+  };
+}

@@ -1,0 +1,81 @@
+import { SwarmError } from "../../src/domain/errors.ts";
+import type { Probe } from "../../src/domain/isolation.ts";
+import {
+  type ContainerEngine,
+  type EngineScope,
+  type LabelledContainer,
+  labels,
+} from "../../src/ports/engine.ts";
+
+export interface FakeEngine extends ContainerEngine {
+  /** What it remembers, as somebody else made it. */
+  readonly containers: LabelledContainer[];
+  readonly volumesByName: Map<string, Readonly<Record<string, string>>>;
+}
+
+const probe: Probe = {
+  kernelRelease: "6.1.0",
+  uidMap: [{ inside: 0, outside: 0, count: 4294967295 }],
+  capabilities: "0000000000000000",
+  noNewPrivileges: true,
+  seccomp: 2,
+  mountTypes: ["overlay"],
+  steps: [{ step: "stat", error: null }],
+};
+
+/** An engine with a memory and no containers of its own. */
+export function fakeEngine({
+  answers = true,
+  id = "fake",
+  runtimes = ["runc"],
+}: {
+  answers?: boolean;
+  id?: string;
+  runtimes?: readonly string[];
+} = {}): FakeEngine {
+  const containers: LabelledContainer[] = [];
+  const volumesByName = new Map<string, Readonly<Record<string, string>>>();
+  const endpoint = "unix:///fake.sock";
+  const answer = <Result>(result: () => Result): Promise<Result> => {
+    if (!answers)
+      return Promise.reject(
+        new SwarmError("ENGINE_UNREACHABLE", { tried: [`${endpoint}: connect ENOENT /fake.sock`] }),
+      );
+    return Promise.resolve().then(result);
+  };
+  const isIn = (scope: EngineScope, found: Readonly<Record<string, string>>): boolean =>
+    found[labels.project] === scope.projectId && found[labels.worktree] === scope.worktree;
+
+  return {
+    endpoint,
+    containers,
+    volumesByName,
+    info: () =>
+      answer(() => ({
+        ...{
+          endpoint,
+          id,
+          runtimes,
+          name: "fake",
+          version: "1",
+          kernel: "6.1.0",
+          architecture: "x86_64",
+          storageDriver: "memory",
+        },
+        ...{ dataFolder: "/", cpus: 2, memoryBytes: 8 * 1024 ** 3, builder: "buildkit" as const },
+      })),
+    observe: (scope) => answer(() => containers.filter((container) => isIn(scope, container.labels))),
+    volumes: (scope) =>
+      answer(() => [...volumesByName].filter(([, found]) => isIn(scope, found)).map(([name]) => name)),
+    probe: (runtime) =>
+      answer(() => {
+        if (!runtimes.includes(runtime))
+          throw new SwarmError("ENGINE_FAILED", {
+            operation: `run a container under ${runtime}`,
+            reason: "unknown runtime",
+          });
+        return probe;
+      }),
+    reachesRegistry: () => answer(() => false),
+  };
+}

@@ -1,0 +1,70 @@
+import { createServer, type ServerResponse } from "node:http";
+import { join } from "node:path";
+import { describe, expect } from "vitest";
+import { dockerEngine } from "../../src/docker/docker-engine.ts";
+import type { ContainerEngine } from "../../src/ports/engine.ts";
+import { parseProbe } from "../../src/schema/read-document.ts";
+import { test } from "../fakes/folders.ts";
+
+/** An engine that answers a ping well, and everything else with this. */
+async function withAnswer(
+  folder: string,
+  body: string,
+  ask: (engine: ContainerEngine) => Promise<unknown>,
+  headers: Record<string, string> = {},
+): Promise<unknown> {
+  const socket = join(folder, "engine.sock");
+  const server = createServer((request, answer: ServerResponse) => {
+    answer.writeHead(200, { "api-version": "1.41", ...headers });
+    answer.end(request.url === "/_ping" ? "OK" : body);
+  });
+  await new Promise<void>((resolve) => server.listen(socket, resolve));
+  try {
+    return await ask(dockerEngine(`unix://${socket}`, { adapterFile: "/nowhere", parseProbe })).catch(
+      (error: unknown) => error,
+    );
+  } finally {
+    server.close();
+  }
+}
+
+const scope = { projectId: "x", worktree: "." };
+
+describe("an engine that answers strangely", () => {
+  for (const body of ["garbage", "null", "7", ""]) {
+    test(`${JSON.stringify(body)} ends every question in ENGINE_FAILED`, async ({ folder }) => {
+      for (const ask of [
+        (engine: ContainerEngine) => engine.info(),
+        (engine: ContainerEngine) => engine.observe(scope),
+        (engine: ContainerEngine) => engine.volumes(scope),
+      ]) {
+        expect(await withAnswer(folder, body, ask)).toMatchObject({ code: "ENGINE_FAILED" });
+      }
+    });
+  }
+
+  test("rows that lack what a row must have are left out; states that nobody knows are not alive", async ({
+    folder,
+  }) => {
+    const rows = [
+      { Id: "a", Names: null },
+      null,
+      { Id: "b", Names: ["/b"], State: "stopping", Labels: {} },
+      { Id: "c", Names: ["/c"], State: "odd", Labels: {} },
+    ];
+
+    expect(await withAnswer(folder, JSON.stringify(rows), (engine) => engine.observe(scope))).toMatchObject([
+      { name: "b", state: "running" },
+      { name: "c", state: "dead" },
+    ]);
+    expect(await withAnswer(folder, '{"Volumes":5}', (engine) => engine.volumes(scope))).toEqual([]);
+  });
+
+  test.for([
+    [{ "builder-version": "2" }, "buildkit"],
+    [{ server: "Docker/20.10.24 (linux)" }, "buildkit"],
+    [{ server: "Libpod/4.3.1" }, "classic"],
+  ] as const)("the headers %o mean the builder %s", async ([headers, builder], { folder }) => {
+    expect(await withAnswer(folder, "{}", (engine) => engine.info(), headers)).toMatchObject({ builder });
+  });
+});
