@@ -1,0 +1,107 @@
+import { isTerminal } from "../domain/container-status.ts";
+import { isError, SwarmError } from "../domain/errors.ts";
+import type { ProjectRef } from "../domain/generated/swarm-state.ts";
+import { type LedgerLine, newestBySha } from "../domain/ledger.ts";
+import { describeHolder } from "../domain/lock-holder.ts";
+import {
+  type ContainerChange,
+  type ContainerRecord,
+  findContainer,
+  newSwarm,
+  type SwarmState,
+  withChange,
+  withContainer,
+  withoutContainer,
+  withoutEnded,
+} from "../domain/swarm-state.ts";
+import type { Lock } from "../ports/lock.ts";
+import type { LedgerFile, TaskFolder } from "../ports/project-files.ts";
+import type { StateStore } from "../ports/state-store.ts";
+
+export interface ChangeStateDeps {
+  readonly store: StateStore;
+  readonly owner: Pick<Lock, "holder">;
+  readonly ledger: Pick<LedgerFile, "add" | "read">;
+  readonly folder: Pick<TaskFolder, "read">;
+  readonly clock: () => Date;
+}
+
+/** Starts a swarm's state; with `force`, what is there goes into the archive first. */
+export async function initState(
+  deps: ChangeStateDeps,
+  { project, swarmId, force }: { project: ProjectRef; swarmId: string; force: boolean },
+): Promise<SwarmState> {
+  await refuseBesideOwner(deps);
+  const state = newSwarm(project, swarmId, deps.clock());
+  return force ? deps.store.replace(state) : deps.store.create(state);
+}
+
+/** Adds a pending record. The one change that is welcome beside a living owner. */
+export async function addContainer(
+  { store, clock }: ChangeStateDeps,
+  container: Pick<ContainerRecord, "containerName" | "taskFilePath" | "branchName" | "containerId">,
+): Promise<ContainerRecord> {
+  const state = await store.update((before) => withContainer(before, container, clock()));
+  return findContainer(state, container.containerName);
+}
+
+/** Changes a record; its end is remembered in the ledger. */
+export async function updateContainer(
+  deps: ChangeStateDeps,
+  name: string,
+  change: ContainerChange,
+): Promise<ContainerRecord> {
+  await refuseBesideOwner(deps);
+  const state = await deps.store.update((before) => withChange(before, name, change, deps.clock()));
+  const record = findContainer(state, name);
+  if (change.status && isTerminal(record.status)) await remember(deps, state.swarmId, record);
+  return record;
+}
+
+/** Drops a record. */
+export async function removeContainer(deps: ChangeStateDeps, name: string): Promise<void> {
+  await refuseBesideOwner(deps);
+  await deps.store.update((before) => withoutContainer(before, name));
+}
+
+/** Drops the records that have ended, and says how many. */
+export async function cleanupState(deps: ChangeStateDeps): Promise<number> {
+  await refuseBesideOwner(deps);
+  let removed = 0;
+  await deps.store.update((before) => {
+    const after = withoutEnded(before);
+    removed = before.containers.length - after.containers.length;
+    return removed > 0 ? after : before;
+  });
+  return removed;
+}
+
+/** Only the owner changes things while there is one. */
+export async function refuseBesideOwner({ owner }: Pick<ChangeStateDeps, "owner">): Promise<void> {
+  const holder = await owner.holder();
+  if (holder) throw new SwarmError("OWNED_BY_ANOTHER", { holder: describeHolder(holder) });
+}
+
+async function remember(
+  { folder, ledger, clock }: ChangeStateDeps,
+  swarmId: string,
+  record: ContainerRecord,
+): Promise<void> {
+  // A task file that is gone by now has no content to be remembered by.
+  const task = await folder.read(record.taskFilePath).catch(nullIfGone);
+  if (!task || (record.status !== "completed" && record.status !== "failed")) return;
+  const line: LedgerLine = {
+    sha256: task.sha256,
+    file: task.fileName,
+    outcome: record.status,
+    swarmId,
+    at: clock().toISOString(),
+  };
+  const known = newestBySha(await ledger.read()).get(line.sha256);
+  if (known?.swarmId !== swarmId || known.outcome !== line.outcome) await ledger.add([line]);
+}
+
+function nullIfGone(error: unknown): null {
+  if (isError(error, "TASK_FILE_NOT_FOUND") || isError(error, "TASK_FILE_OUTSIDE")) return null;
+  throw error;
+}

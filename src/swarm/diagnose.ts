@@ -1,0 +1,318 @@
+import { countOf } from "../domain/count-of.ts";
+import { showBytes } from "../domain/duration.ts";
+import { SwarmError } from "../domain/errors.ts";
+import type { DoctorReport, Finding } from "../domain/generated/doctor.ts";
+import { judgeIsolation, preferredRuntimes } from "../domain/isolation.ts";
+import type { SwarmState } from "../domain/swarm-state.ts";
+import type { ContainerEngine, EngineInfo, LabelledContainer, TriedCandidate } from "../ports/engine.ts";
+import type { MachineFacts } from "../ports/machine.ts";
+import { type FindEngineDeps, tryCandidates } from "./find-engine.ts";
+
+/** A worktree as far as doctor asks about it. */
+export interface DiagnosedProject {
+  readonly root: string;
+  readonly id: string;
+  readonly worktree: string;
+  readonly findState: () => Promise<SwarmState | null>;
+  /** Files that ask for more than they are trusted with. */
+  readonly untrustedFiles: () => Promise<readonly string[]>;
+  /** How many task files there are; throws what is wrong with the first bad one. */
+  readonly countTasks: () => Promise<number>;
+}
+
+export interface DiagnoseDeps extends FindEngineDeps {
+  readonly nodeVersion: string;
+  readonly gitVersion: () => Promise<string | null>;
+  readonly machine: MachineFacts;
+  readonly freeBytes: (path: string) => Promise<number>;
+  readonly credentials: () => Promise<readonly string[]>;
+  readonly installedHook: () => Promise<string | null>;
+  /** Null outside a repository; an error of its own when the project cannot be opened. */
+  readonly project: () => Promise<DiagnosedProject | null>;
+  /** What is wrong with the settings, if anything is. */
+  readonly settingsProblem: SwarmError | null;
+  readonly onStep: (step: string) => void;
+}
+
+const leastFreeBytes = 5 * 1024 ** 3;
+const leastMemoryBytes = 2 * 1024 ** 3;
+
+/** Everything that a swarm needs, each as a fact with what to do about it. */
+export async function diagnose(deps: DiagnoseDeps, signal?: AbortSignal): Promise<DoctorReport> {
+  deps.onStep("Looking at Node, git and this repository");
+  const findings = [judgeNode(deps.nodeVersion), await judgeGit(deps), judgeMemory(deps.machine)];
+  if (deps.settingsProblem) findings.push(asFinding("settings")(deps.settingsProblem));
+  const project = await deps.project().catch(asFinding("project"));
+
+  deps.onStep("Looking for a container engine");
+  const tried = await tryCandidates(deps, signal);
+  findings.push(...judgeCandidates(tried));
+  const info = tried.find((candidate) => candidate.info)?.info ?? null;
+  if (info) findings.push(...(await diagnoseEngine(deps, info, signal)));
+  findings.push(await judgeDisk(deps, info), await judgeCredentials(deps), await judgeHook(deps));
+
+  if (project === null)
+    findings.push(
+      finding(
+        "project",
+        "weak",
+        "this folder is not in a git repository",
+        "Go into a repository, or `git init`.",
+      ),
+    );
+  else if ("subject" in project) findings.push(project);
+  else findings.push(...(await diagnoseProject(deps, project, info, signal)));
+  return { ready: findings.every(({ state }) => state !== "missing"), findings };
+}
+
+async function diagnoseEngine(
+  deps: DiagnoseDeps,
+  info: EngineInfo,
+  signal?: AbortSignal,
+): Promise<Finding[]> {
+  const engine = deps.openEngine(info.endpoint);
+  const findings: Finding[] = [
+    info.builder === "buildkit"
+      ? finding("builder", "good", "BuildKit")
+      : finding(
+          "builder",
+          "weak",
+          "the classic builder: slower, and it sends the whole context each time",
+          "Use an engine that has BuildKit.",
+        ),
+  ];
+  for (const runtime of inPreferredOrder(info.runtimes)) {
+    deps.onStep(`Measuring what ${runtime} isolates`);
+    findings.push(await judgeRuntime(engine, runtime, info, signal));
+  }
+  deps.onStep("Asking the engine for an image registry");
+  findings.push(
+    (await engine.reachesRegistry(signal))
+      ? finding("registry", "good", "the engine reaches an image registry")
+      : finding("registry", "weak", "no image registry answers the engine", null),
+  );
+  return findings;
+}
+
+async function judgeRuntime(
+  engine: ContainerEngine,
+  runtime: string,
+  info: EngineInfo,
+  signal?: AbortSignal,
+): Promise<Finding> {
+  const subject = `runtime ${runtime}`;
+  try {
+    const { level, evidence, falseName, unconfined, unusable } = judgeIsolation(
+      runtime,
+      await engine.probe(runtime, signal),
+      info.kernel,
+    );
+    const fact = `${level}: ${evidence}`;
+    if (falseName)
+      return finding(
+        subject,
+        "weak",
+        `${fact}. It is ${falseName}`,
+        `Do not rely on it: remove ${runtime} from the engine's runtimes, or install the real one.`,
+      );
+    if (unconfined.length > 0)
+      return finding(
+        subject,
+        "weak",
+        `${fact}; not confined: ${unconfined.join("; ")}`,
+        "Use another runtime or engine.",
+      );
+    if (unusable.length > 0)
+      return finding(subject, "weak", `${fact}; not usable: ${unusable.join("; ")}`, "Use another runtime.");
+    return finding(subject, "good", fact);
+  } catch (error) {
+    signal?.throwIfAborted();
+    if (!(error instanceof SwarmError)) throw error;
+    return finding(
+      subject,
+      "weak",
+      `could not be measured: ${error.message}`,
+      "Look at the engine's log, or remove the runtime.",
+    );
+  }
+}
+
+function inPreferredOrder(runtimes: readonly string[]): string[] {
+  const rank = (runtime: string): number => {
+    const index = preferredRuntimes.indexOf(runtime);
+    return index < 0 ? preferredRuntimes.length : index;
+  };
+  return [...runtimes].sort((a, b) => rank(a) - rank(b));
+}
+
+async function diagnoseProject(
+  deps: DiagnoseDeps,
+  project: DiagnosedProject,
+  info: EngineInfo | null,
+  signal?: AbortSignal,
+): Promise<Finding[]> {
+  const state = await project.findState().catch(asFinding("state"));
+  const findings: Finding[] = [];
+  if (state === null) findings.push(finding("state", "good", "no swarm here yet"));
+  else if ("subject" in state) findings.push(state);
+  else
+    findings.push(
+      finding(
+        "state",
+        "good",
+        `swarm ${state.swarmId} with ${countOf(state.containers.length, "container")}`,
+      ),
+    );
+
+  if (info) {
+    const known = new Set(
+      state && "containers" in state ? state.containers.map(({ containerName }) => containerName) : [],
+    );
+    const scope = { projectId: project.id, worktree: project.worktree };
+    const judge = (containers: readonly LabelledContainer[]): Finding => {
+      const strays = containers.filter(({ name }) => !known.has(name)).map(({ name }) => name);
+      return strays.length === 0
+        ? finding("leftovers", "good", "no containers of this project without a record")
+        : finding(
+            "leftovers",
+            "weak",
+            `containers without a record: ${strays.join(", ")}`,
+            "`swarm state repair` adopts them.",
+          );
+    };
+    findings.push(
+      await deps.openEngine(info.endpoint).observe(scope, signal).then(judge, asFinding("leftovers", "weak")),
+    );
+  }
+  findings.push(
+    await project.untrustedFiles().then(judgeTrust, asFinding("trust")),
+    await project
+      .countTasks()
+      .then(
+        (count) => finding("task files", "good", countOf(count, "task file")),
+        asFinding("task files", "weak"),
+      ),
+  );
+  return findings;
+}
+
+function judgeTrust(files: readonly string[]): Finding {
+  if (files.length === 0)
+    return finding("trust", "good", "no file here asks for more than anybody's repository may");
+  return finding(
+    "trust",
+    "weak",
+    `not trusted, and refused until then: ${files.join(", ")}`,
+    "Read them, then `swarm trust`.",
+  );
+}
+
+function judgeNode(version: string): Finding {
+  const [major = 0, minor = 0] = version.replace(/^v/, "").split(".").map(Number);
+  const fits = (major === 24 && minor >= 15) || major >= 26;
+  return fits
+    ? finding("node", "good", version)
+    : finding("node", "missing", `${version} is too old`, "Install Node 24.15 or newer.");
+}
+
+async function judgeGit({ gitVersion, machine }: DiagnoseDeps): Promise<Finding> {
+  const version = await gitVersion().catch(() => null);
+  const install =
+    machine.system === "debian" || machine.system === "ubuntu"
+      ? "`apt-get install git`"
+      : "Install git 2.38 or newer.";
+  if (version === null) return finding("git", "missing", "git is not installed", install);
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  const fits = major > 2 || (major === 2 && minor >= 38);
+  return fits
+    ? finding("git", "good", version)
+    : finding("git", "missing", `${version} is too old: merges without a working tree need 2.38`, install);
+}
+
+function judgeMemory({ memoryBytes, cpus }: MachineFacts): Finding {
+  const fact = `${showBytes(memoryBytes)}, ${countOf(cpus, "CPU")}`;
+  return memoryBytes >= leastMemoryBytes
+    ? finding("memory", "good", fact)
+    : finding("memory", "weak", fact, "Lower limits.memory in the settings.");
+}
+
+async function judgeDisk({ freeBytes }: DiagnoseDeps, info: EngineInfo | null): Promise<Finding> {
+  // The disk of an engine elsewhere cannot be looked at from here.
+  const folder = (info?.endpoint.startsWith("unix://") && info.dataFolder) || "/";
+  const free = await freeBytes(folder);
+  const fact = `${showBytes(free)} free${folder === "/" ? "" : " where the engine keeps its data"}`;
+  return free >= leastFreeBytes
+    ? finding("disk", "good", fact)
+    : finding("disk", "weak", fact, `Free some space below ${folder}.`);
+}
+
+async function judgeCredentials({ credentials }: DiagnoseDeps): Promise<Finding> {
+  const names = await credentials();
+  return names.length > 0
+    ? finding("credentials", "good", `${names.join(", ")} present`)
+    : finding(
+        "credentials",
+        "weak",
+        "none found; the agents `script` and `command` need none",
+        "Set ANTHROPIC_API_KEY or CLAUDE_CODE_OAUTH_TOKEN for Claude Code.",
+      );
+}
+
+async function judgeHook({ installedHook }: DiagnoseDeps): Promise<Finding> {
+  const place = await installedHook();
+  return place
+    ? finding("hook", "good", `installed in ${place}`)
+    : finding("hook", "good", "not installed; Claude Code asks before it runs swarm", null);
+}
+
+function judgeCandidates(tried: readonly TriedCandidate[]): Finding[] {
+  const chosen = tried.find(({ info }) => info);
+  const refused = tried
+    .filter((candidate) => candidate.refused !== null && candidate.refused !== "there is no socket")
+    .map(({ origin, endpoint, refused: why }) =>
+      finding("engine candidate", "weak", `${origin} at ${endpoint}: ${why}`, null),
+    );
+  if (!chosen?.info) {
+    const named = tried.filter(({ refused: why }) => why !== "there is no socket");
+    const places = named.map(({ origin, refused: why }) => `${origin}: ${why}`);
+    const absent = tried.length - named.length;
+    if (absent > 0)
+      places.push(
+        tried.length === 1
+          ? `${tried[0]?.origin}: there is no socket`
+          : `no socket at ${countOf(absent, "usual place")}`,
+      );
+    return [
+      ...refused,
+      finding("engine", "missing", `none answers (${places.join("; ")})`, remedyFor(tried)),
+    ];
+  }
+  const { version, endpoint, storageDriver, architecture } = chosen.info;
+  return [
+    ...refused,
+    finding(
+      "engine",
+      "good",
+      `${chosen.origin} at ${endpoint}: version ${version}, ${storageDriver}, ${architecture}`,
+    ),
+  ];
+}
+
+/** An engine that was named is tried alone, so a private one would not help. */
+function remedyFor(tried: readonly TriedCandidate[]): string {
+  const [first] = tried;
+  if (tried.length !== 1 || !first) return "`swarm engine start`, or `swarm doctor --fix`";
+  return `Start that engine, or take away what names it (${first.origin}); then \`swarm engine start\` helps.`;
+}
+
+/** A foreseen error is a finding; anything else is our bug and surfaces. */
+function asFinding(subject: string, state: Finding["state"] = "missing"): (error: unknown) => Finding {
+  return (error) => {
+    if (error instanceof SwarmError) return finding(subject, state, error.message, error.hint ?? null);
+    throw error;
+  };
+}
+
+function finding(subject: string, state: Finding["state"], fact: string, fix: string | null = null): Finding {
+  return { subject, state, fact, fix };
+}

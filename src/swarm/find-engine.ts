@@ -1,0 +1,54 @@
+import { isError, SwarmError } from "../domain/errors.ts";
+import type { ContainerEngine, EngineCandidate, EngineInfo, TriedCandidate } from "../ports/engine.ts";
+
+export interface FindEngineDeps {
+  readonly candidates: () => Promise<EngineCandidate[]>;
+  readonly openEngine: (endpoint: string) => ContainerEngine;
+}
+
+/** The first engine that answers, with what was tried before it. Throws ENGINE_UNREACHABLE when none does. */
+export async function findEngine(
+  deps: FindEngineDeps,
+  signal?: AbortSignal,
+): Promise<{ engine: ContainerEngine; info: EngineInfo; tried: TriedCandidate[] }> {
+  const tried: TriedCandidate[] = [];
+  for (const candidate of await deps.candidates()) {
+    const result = await tryCandidate(deps, candidate, signal);
+    tried.push(result);
+    if (result.info) return { engine: deps.openEngine(candidate.endpoint), info: result.info, tried };
+  }
+  throw new SwarmError("ENGINE_UNREACHABLE", {
+    tried: tried.map(({ origin, endpoint, refused }) => `${origin} at ${endpoint}: ${refused}`),
+  });
+}
+
+/** Every candidate with the reason why it was refused. */
+export async function tryCandidates(deps: FindEngineDeps, signal?: AbortSignal): Promise<TriedCandidate[]> {
+  const candidates = await deps.candidates();
+  return Promise.all(candidates.map((candidate) => tryCandidate(deps, candidate, signal)));
+}
+
+async function tryCandidate(
+  { openEngine }: FindEngineDeps,
+  candidate: EngineCandidate,
+  signal?: AbortSignal,
+): Promise<TriedCandidate> {
+  try {
+    return { ...candidate, refused: null, info: await openEngine(candidate.endpoint).info(signal) };
+  } catch (error) {
+    signal?.throwIfAborted();
+    if (!(error instanceof SwarmError)) throw error;
+    return { ...candidate, refused: reasonOf(error, candidate.endpoint), info: null };
+  }
+}
+
+function reasonOf(error: SwarmError, endpoint: string): string {
+  const reason = isError(error, "ENGINE_UNREACHABLE")
+    ? (error.details.tried[0] ?? error.message)
+    : error.message;
+  const text = reason.replace(`${endpoint}: `, "");
+  if (/ENOENT/.test(text) && !endpoint.startsWith("tcp://")) return "there is no socket";
+  if (/EACCES|EPERM/.test(text)) return "no permission to use the socket";
+  if (/ECONNREFUSED/.test(text)) return "nobody listens there";
+  return text;
+}

@@ -1,0 +1,68 @@
+import type { NewFiles } from "../ports/project-files.ts";
+
+/** What `swarm init` did with one file. */
+export interface InitializedFile {
+  readonly path: string;
+  readonly result: "written" | "left as it was";
+}
+
+/** Lines for `.aimi/.gitignore`: what the program makes, not what people write. */
+const ignored: readonly string[] = [
+  "swarm-state.json",
+  "events.ndjson*",
+  "swarms/",
+  "reports/",
+  "sandboxes/",
+  "*.tmp",
+];
+
+/** Writes empty settings (what stands there comes before the user's own), an example task file and ignore rules; what is there already stays as it is. */
+export async function initProject(files: NewFiles, { today }: { today: string }): Promise<InitializedFile[]> {
+  const write = async (path: string, content: string): Promise<InitializedFile> => ({
+    path,
+    result: (await files.writeIfAbsent(path, content)) ? "written" : "left as it was",
+  });
+  const added = await files.addMissingLines(".aimi/.gitignore", ignored);
+  return [
+    await write(".aimi/config.json", json({})),
+    await write(`.aimi/tasks/${today}-example-tasks.json`, json(exampleTaskFile(today))),
+    { path: ".aimi/.gitignore", result: added ? "written" : "left as it was" },
+  ];
+}
+
+function exampleTaskFile(today: string): object {
+  return {
+    schemaVersion: "3.3",
+    metadata: {
+      title: "chore: say how to contribute",
+      type: "chore",
+      branchName: "chore/contributing",
+      createdAt: today,
+    },
+    userStories: [
+      {
+        id: "US-001",
+        title: "Write CONTRIBUTING.md",
+        description:
+          "Explain in one page how to build, test and send a change, from what the repository itself shows.",
+        acceptanceCriteria: ["CONTRIBUTING.md names the commands that build and test this repository"],
+        priority: 1,
+        verify: ["test -s CONTRIBUTING.md"],
+      },
+      {
+        id: "US-002",
+        title: "Link it from the README",
+        description:
+          "Add one sentence with a link to CONTRIBUTING.md where a reader of the README would look for it.",
+        acceptanceCriteria: ["The README links to CONTRIBUTING.md"],
+        priority: 2,
+        dependsOn: ["US-001"],
+        verify: ["grep -q CONTRIBUTING.md README.md"],
+      },
+    ],
+  };
+}
+
+function json(value: object): string {
+  return `${JSON.stringify(value, null, 2)}\n`;
+}

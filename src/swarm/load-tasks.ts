@@ -1,0 +1,84 @@
+import { SwarmError } from "../domain/errors.ts";
+import { type Place, showPlace } from "../domain/place.ts";
+import { findTaskClashes, type LoadedTask } from "../domain/plan.ts";
+import type { Settings } from "../domain/settings.ts";
+import { findTaskFileWarnings } from "../domain/task-file-problems.ts";
+import { findTrustNeeds } from "../domain/trust.ts";
+import type { DocumentParsers } from "../ports/documents.ts";
+import type { TaskFolder, TrustFile } from "../ports/project-files.ts";
+
+export interface LoadTasksDeps {
+  readonly folder: TaskFolder;
+  readonly parsers: Pick<DocumentParsers, "parseTaskFile">;
+  readonly trust: Pick<TrustFile, "isTrusted">;
+}
+
+export interface LoadTasksRequest {
+  /** Names or paths; empty means every task file. */
+  readonly files: readonly string[];
+  readonly settings: Pick<Settings, "budgetUsd" | "timeout">;
+  /** Refuse what would be a warning. */
+  readonly strict: boolean;
+}
+
+interface Placed {
+  readonly task: LoadedTask;
+  readonly placeOf: (pointer: string) => Place;
+}
+
+/** Reads task files and refuses whatever is wrong with any of them, before anything starts. */
+export async function loadTasks(
+  deps: LoadTasksDeps,
+  request: LoadTasksRequest,
+): Promise<{ tasks: LoadedTask[]; warnings: string[] }> {
+  const { fileNames, ignored } = await deps.folder.list();
+  const wanted = request.files.length > 0 ? request.files : fileNames;
+  const warnings = ignored.map(
+    (name) =>
+      `${JSON.stringify(name)} was passed over: a task file's name has letters, digits, spaces, dots, - and _`,
+  );
+  const placed: Placed[] = [];
+  for (const file of new Set(wanted)) {
+    const loaded = await loadTask(deps, file, request);
+    if (placed.some(({ task }) => task.fileName === loaded.task.fileName)) continue;
+    placed.push(loaded);
+    warnings.push(...findWarnings(loaded, request.strict));
+  }
+
+  const tasks = placed.map(({ task }) => task);
+  const clashes = findTaskClashes(tasks, fileNames);
+  const [clash] = clashes;
+  if (clash) {
+    const place = placed.find(({ task }) => task.path === clash.path)?.placeOf(clash.pointer) ?? {
+      file: clash.path,
+    };
+    throw new SwarmError("TASK_FILE_INVALID", {
+      place,
+      problem: clash.problem,
+      hint: clash.hint,
+      more: clashes.length - 1,
+    });
+  }
+  return { tasks, warnings };
+}
+
+async function loadTask(
+  { folder, parsers, trust }: LoadTasksDeps,
+  file: string,
+  { settings }: LoadTasksRequest,
+): Promise<Placed> {
+  const { fileName, path, realPath, sha256, bytes } = await folder.read(file);
+  const { document, placeOf } = await parsers.parseTaskFile(bytes, path);
+  const [need] = findTrustNeeds(document, settings);
+  if (need && !(await trust.isTrusted(realPath, sha256))) {
+    throw new SwarmError("UNTRUSTED", { place: placeOf(need.pointer), field: need.field, why: need.why });
+  }
+  return { task: { fileName, path, sha256, taskFile: document }, placeOf };
+}
+
+function findWarnings({ task, placeOf }: Placed, strict: boolean): string[] {
+  return findTaskFileWarnings(task.taskFile).map(({ pointer, problem }) => {
+    if (strict) throw new SwarmError("TASK_FILE_REFUSED", { place: placeOf(pointer), problem });
+    return `${showPlace(placeOf(pointer))} ${problem}`;
+  });
+}

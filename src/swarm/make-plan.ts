@@ -1,0 +1,47 @@
+import { countOf } from "../domain/count-of.ts";
+import { newestBySha } from "../domain/ledger.ts";
+import { planSwarm, type SwarmPlan } from "../domain/plan.ts";
+import type { Settings } from "../domain/settings.ts";
+import type { MachineFacts } from "../ports/machine.ts";
+import type { Git, LedgerFile } from "../ports/project-files.ts";
+import { type LoadTasksDeps, loadTasks } from "./load-tasks.ts";
+
+export interface MakePlanDeps extends LoadTasksDeps {
+  readonly ledger: Pick<LedgerFile, "read">;
+  readonly git: Pick<Git, "head" | "changedFiles">;
+  readonly machine: MachineFacts;
+}
+
+export interface PlanRequest {
+  readonly files: readonly string[];
+  readonly settings: Settings;
+  readonly again: boolean;
+  readonly strict: boolean;
+}
+
+/** Says what would run, in which order and why. Changes nothing. */
+export async function makePlan(
+  deps: MakePlanDeps,
+  { files, settings, again, strict }: PlanRequest,
+): Promise<SwarmPlan> {
+  const { tasks, warnings } = await loadTasks(deps, { files, settings, strict });
+  const [lines, head, changed] = await Promise.all([
+    deps.ledger.read(),
+    deps.git.head(),
+    deps.git.changedFiles(),
+  ]);
+  return planSwarm(tasks, {
+    settings,
+    again,
+    head,
+    ledger: newestBySha(lines),
+    machine: deps.machine,
+    warnings: [...warnings, ...warningsOfRepository(head, changed)],
+  });
+}
+
+function warningsOfRepository(head: string | null, changed: number): string[] {
+  if (head === null) return ["the repository has no commit yet; workers start from a commit"];
+  const files = `${countOf(changed, "file")} ${changed === 1 ? "differs" : "differ"}`;
+  return changed > 0 ? [`${files} from HEAD; workers start from HEAD and do not see these changes`] : [];
+}

@@ -1,0 +1,224 @@
+import { SwarmError } from "../domain/errors.ts";
+import type { ContainerRecord, ProjectRef, StoryProgress } from "../domain/generated/swarm-state.ts";
+import { judgeEnded, withCorrection } from "../domain/reconcile.ts";
+import { newSwarm, type SwarmState, withContainer, withRecord } from "../domain/swarm-state.ts";
+import { type EngineScope, type LabelledContainer, labels } from "../ports/engine.ts";
+import type { JournalSummary } from "../ports/journal.ts";
+import { nullIfInvalid, type StateStore } from "../ports/state-store.ts";
+import { refuseBesideOwner } from "./change-state.ts";
+import { type CheckStateDeps, checkState } from "./check-state.ts";
+
+export interface RepairDeps extends CheckStateDeps {
+  readonly store: StateStore;
+  readonly branchOf: (taskFilePath: string) => Promise<string | null>;
+  /** The project as its identity names it now. */
+  readonly project: () => Promise<ProjectRef>;
+  /** Binds the identity to this place, if it is bound to another one. */
+  readonly rebind: (kind: "moved" | "copied") => Promise<void>;
+  readonly newId: () => string;
+  readonly clock: () => Date;
+}
+
+/** What a repair did. */
+export interface Repair {
+  readonly result:
+    | "nothing to repair"
+    | "corrected"
+    | "restored from the copy"
+    | "rebuilt"
+    | "moved"
+    | "begun anew";
+  /** Whether an engine was asked. */
+  readonly reconciled: boolean;
+  /** Containers that have a record now and had none. */
+  readonly adopted: readonly string[];
+  /** Records that were changed to what the engine says. */
+  readonly corrected: readonly string[];
+  readonly state: SwarmState;
+}
+
+export interface RepairRequest {
+  readonly worktree: string;
+  /** What the person says happened to the project's folder. */
+  readonly rebound: "moved" | "copied" | null;
+}
+
+/**
+ * Makes a state that tells the truth again: from the file if it is good, else from its copy, else from the engine's
+ * labels and the journals.
+ */
+export async function repairState(deps: RepairDeps, { worktree, rebound }: RepairRequest): Promise<Repair> {
+  await refuseBesideOwner(deps);
+  if (rebound) await deps.rebind(rebound);
+  const project = await deps.project();
+  const scope = { projectId: project.id, worktree };
+  const known = await deps.store.find().catch(nullIfInvalid);
+  if (!known) return restoreOrRebuild(deps, project, scope);
+  if (known.project.id !== project.id) {
+    if (rebound === "copied") return beginAnew(deps, project);
+    throw new SwarmError("PROJECT_MOVED", {
+      was: `project ${known.project.id}`,
+      is: `project ${project.id}`,
+    });
+  }
+  if (known.project.root !== project.root) {
+    const state = await deps.store.update((before) => ({ ...before, project }));
+    return { ...nothing, result: "moved", state };
+  }
+  return correct(deps, known, scope);
+}
+
+const nothing = { reconciled: false, adopted: [], corrected: [] } as const;
+
+/** Brings a valid state in line with the engine, as far as that needs no work to be collected. */
+async function correct(deps: RepairDeps, known: SwarmState, scope: EngineScope): Promise<Repair> {
+  const { reconciled, corrections, orphans } = await checkState(deps, scope);
+  const strays = orphans.filter((container) => container.labels[labels.swarm] === known.swarmId);
+  const recovered = (await withContainers(deps, { ...known, containers: [] }, strays)).containers;
+  const now = deps.clock();
+  if (corrections.length === 0 && recovered.length === 0)
+    return { ...nothing, result: "nothing to repair", reconciled, state: known };
+
+  const state = await deps.store.update((before) => {
+    const corrected = corrections.reduce((next, correction) => withCorrection(next, correction, now), before);
+    const added = recovered.filter((record) => !corrected.containers.some((other) => clash(record, other)));
+    return added.length > 0 ? { ...corrected, containers: [...corrected.containers, ...added] } : corrected;
+  });
+  const adopted = namesOf(state).filter((name) => !namesOf(known).includes(name));
+  const corrected = namesOf(known).filter((name) => changed(known, state, name));
+  const result = adopted.length + corrected.length > 0 ? "corrected" : "nothing to repair";
+  return { result, reconciled, adopted, corrected, state };
+}
+
+function changed(before: SwarmState, after: SwarmState, name: string): boolean {
+  const [one, two] = [before, after].map(({ containers }) =>
+    containers.find(({ containerName }) => containerName === name),
+  );
+  return JSON.stringify(one) !== JSON.stringify(two);
+}
+
+/** A name, a task file and an id stand in a swarm once. */
+function clash(a: ContainerRecord, b: ContainerRecord): boolean {
+  return (
+    a.containerName === b.containerName ||
+    a.taskFilePath === b.taskFilePath ||
+    a.containerId === b.containerId
+  );
+}
+
+async function restoreOrRebuild(deps: RepairDeps, project: ProjectRef, scope: EngineScope): Promise<Repair> {
+  const copy = await deps.store.findCopy();
+  if (copy?.project.id === project.id) {
+    return { ...nothing, result: "restored from the copy", state: await deps.store.replace(copy) };
+  }
+  const engine = await deps.findEngine(null);
+  // Without an engine, what an empty state would forget cannot be known.
+  if (!engine)
+    throw new SwarmError("ENGINE_UNREACHABLE", { tried: ["repair needs the engine's containers"] });
+  const containers = await engine.observe(scope);
+  const swarmId = commonestSwarm(containers) ?? deps.newId();
+  const ours = containers.filter((container) => container.labels[labels.swarm] === swarmId);
+  const empty = newSwarm(project, swarmId, deps.clock());
+  const state = await deps.store.replace(await withContainers(deps, empty, ours));
+  return { result: "rebuilt", reconciled: true, adopted: namesOf(state), corrected: [], state };
+}
+
+/** A copied project: the swarm in the file, and its containers, belong to the one that it was copied from. */
+async function beginAnew({ store, newId, clock }: RepairDeps, project: ProjectRef): Promise<Repair> {
+  const state = await store.replace(newSwarm(project, newId(), clock()));
+  return { ...nothing, result: "begun anew", state };
+}
+
+/** Lists carry no order in time; the swarm of most containers decides. */
+function commonestSwarm(containers: readonly LabelledContainer[]): string | null {
+  const countById = new Map<string, number>();
+  for (const container of containers) {
+    const id = container.labels[labels.swarm];
+    if (id && isSwarmId(id)) countById.set(id, (countById.get(id) ?? 0) + 1);
+  }
+  return [...countById].sort(([, a], [, b]) => b - a)[0]?.[0] ?? null;
+}
+
+async function withContainers(
+  deps: RepairDeps,
+  state: SwarmState,
+  containers: readonly LabelledContainer[],
+): Promise<SwarmState> {
+  let next = state;
+  for (const container of containers) {
+    const taskFilePath = container.labels[labels.taskFile];
+    if (!taskFilePath || !isRecordable(container.name, taskFilePath)) continue;
+    if (next.containers.some((record) => record.taskFilePath === taskFilePath)) continue;
+    const journal = await deps.readJournal(state.swarmId, { containerName: container.name, taskFilePath });
+    const branchName = (await deps.branchOf(taskFilePath)) ?? `recovered/${container.name}`;
+    next = withContainer(
+      next,
+      { containerName: container.name, containerId: container.containerId, taskFilePath, branchName },
+      deps.clock(),
+    );
+    next = withRecord(next, recovered(next, container, journal));
+  }
+  return next;
+}
+
+/** Labels and names are what somebody wrote; only what a state file may hold gets into one. */
+function isRecordable(containerName: string, taskFilePath: string): boolean {
+  return (
+    /^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,127}$/.test(containerName) &&
+    /^[^\u0000-\u001f]{1,995}\.json$/.test(taskFilePath)
+  );
+}
+
+function isSwarmId(text: string): boolean {
+  return /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.test(text);
+}
+
+function recovered(
+  state: SwarmState,
+  container: LabelledContainer,
+  journal: JournalSummary | null,
+): ContainerRecord {
+  const record = state.containers.find(
+    ({ containerName }) => containerName === container.name,
+  ) as ContainerRecord;
+  const attempt = Number(container.labels[labels.attempt] ?? journal?.attempt ?? 1);
+  const running =
+    container.state === "running" || container.state === "paused" || container.state === "restarting";
+  const ended = judgeEnded(
+    { exitCode: null, oomKilled: false },
+    { completion: journal?.completion ?? null, error: journal?.error ?? null },
+  );
+  return {
+    ...record,
+    attempt: Number.isSafeInteger(attempt) && attempt > 0 ? attempt : 1,
+    ...(container.state === "created" ? {} : running ? { status: "running" } : ended),
+    ...(journal && {
+      lastSeq: journal.lastSeq,
+      storyProgress: progressOf(journal),
+      stories: [...journal.statusById].map(([id, status]) => ({
+        id,
+        status,
+        commit: null,
+        attempt: journal.attempt,
+        reason: null,
+      })),
+    }),
+  };
+}
+
+function progressOf({ statusById }: JournalSummary): StoryProgress {
+  const statuses = [...statusById.values()];
+  const count = (wanted: string): number => statuses.filter((status) => status === wanted).length;
+  return {
+    total: statuses.length,
+    completed: count("completed"),
+    failed: count("failed"),
+    inProgress: count("in_progress"),
+    pending: count("pending"),
+    skipped: count("skipped"),
+  };
+}
+
+function namesOf(state: SwarmState): string[] {
+  return state.containers.map(({ containerName }) => containerName);
+}

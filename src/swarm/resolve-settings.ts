@@ -1,0 +1,47 @@
+import { SwarmError } from "../domain/errors.ts";
+import {
+  type ExplainedSetting,
+  explainSettings,
+  type Settings,
+  type SettingsFile,
+  settingsOf,
+} from "../domain/settings.ts";
+import type { DocumentParsers, ReadDocument } from "../ports/documents.ts";
+import type { FileBytes, TrustFile } from "../ports/project-files.ts";
+
+export interface ResolveSettingsDeps {
+  readonly parsers: Pick<DocumentParsers, "parseSettings">;
+  readonly trust: Pick<TrustFile, "isTrusted">;
+  readonly readProject: () => Promise<FileBytes | null>;
+  readonly readUser: () => Promise<FileBytes | null>;
+  readonly flags: SettingsFile;
+  readonly environment: SettingsFile;
+}
+
+/** Every setting with its origin; what an untrusted project file may not set is named and not taken. */
+export async function explainAll(
+  deps: ResolveSettingsDeps,
+): Promise<{ settings: ExplainedSetting[]; project: ReadDocument<SettingsFile> | null }> {
+  const [project, user] = await Promise.all([deps.readProject(), deps.readUser()]);
+  const parse = (file: FileBytes | null) => (file ? deps.parsers.parseSettings(file.bytes, file.path) : null);
+  const [projectSettings, userSettings] = await Promise.all([parse(project), parse(user)]);
+  const projectTrusted = project !== null && (await deps.trust.isTrusted(project.realPath, project.sha256));
+  const sources = {
+    flag: deps.flags,
+    environment: deps.environment,
+    project: projectSettings?.document ?? {},
+    user: userSettings?.document ?? {},
+  };
+  return { settings: explainSettings(sources, { projectTrusted }), project: projectSettings };
+}
+
+/** The settings for a command that acts on them: an untrusted widening is an error that names its line. */
+export async function resolveSettings(deps: ResolveSettingsDeps): Promise<Settings> {
+  const { settings, project } = await explainAll(deps);
+  const refused = settings.find(({ untrusted }) => untrusted !== null);
+  if (refused && project) {
+    const place = project.placeOf(`/${refused.name.replaceAll(".", "/")}`);
+    throw new SwarmError("UNTRUSTED", { place, field: refused.name, why: refused.untrusted ?? "" });
+  }
+  return settingsOf(settings);
+}

@@ -1,0 +1,94 @@
+import { showPlace } from "../domain/place.ts";
+import { explainSettings, type Settings, type SettingsFile } from "../domain/settings.ts";
+import { findTrustNeeds } from "../domain/trust.ts";
+import type { DocumentParsers } from "../ports/documents.ts";
+import type { FileBytes, TaskFolder, TrustFile } from "../ports/project-files.ts";
+
+export interface TrustFilesDeps {
+  readonly parsers: Pick<DocumentParsers, "parseTaskFile" | "parseSettings">;
+  readonly folder: TaskFolder;
+  readonly trust: TrustFile;
+  readonly readProject: () => Promise<FileBytes | null>;
+}
+
+/** A file that asks for more than anybody's repository may, and what it asks. */
+export interface FileToTrust {
+  readonly path: string;
+  readonly realPath: string;
+  readonly sha256: string;
+  /** `file:line:column field why`, one for each. */
+  readonly asks: readonly string[];
+  readonly trusted: boolean;
+}
+
+/** Every file of the project that needs trust, with what it would be trusted with. */
+export async function findFilesToTrust(
+  deps: TrustFilesDeps,
+  { user, effective }: { user: SettingsFile; effective: Settings },
+): Promise<FileToTrust[]> {
+  const files = [await settingsToTrust(deps, user), ...(await tasksToTrust(deps, effective))];
+  return files.filter((file) => file !== null).filter(({ asks }) => asks.length > 0);
+}
+
+/** Trusts exactly these contents; any later change asks again. */
+export async function trustFiles(
+  { trust }: Pick<TrustFilesDeps, "trust">,
+  files: readonly FileToTrust[],
+): Promise<void> {
+  await trust.trust(files.map(({ realPath, sha256 }) => ({ realPath, sha256 })));
+}
+
+async function settingsToTrust(
+  { readProject, parsers, trust }: TrustFilesDeps,
+  user: SettingsFile,
+): Promise<FileToTrust | null> {
+  const file = await readProject();
+  if (!file) return null;
+  const { document, placeOf } = await parsers.parseSettings(file.bytes, file.path);
+  const explained = explainSettings(
+    { flag: {}, environment: {}, project: document, user },
+    { projectTrusted: false },
+  );
+  const asks = explained.flatMap(({ name, untrusted }) =>
+    untrusted === null
+      ? []
+      : [`${showPlace(placeOf(pointerOf(name)))} ${untrusted}: ${valueAt(document, pointerOf(name))}`],
+  );
+  return {
+    path: file.path,
+    realPath: file.realPath,
+    sha256: file.sha256,
+    asks,
+    trusted: await trust.isTrusted(file.realPath, file.sha256),
+  };
+}
+
+async function tasksToTrust(
+  { folder, parsers, trust }: TrustFilesDeps,
+  settings: Settings,
+): Promise<FileToTrust[]> {
+  const { fileNames } = await folder.list();
+  return Promise.all(
+    fileNames.map(async (name) => {
+      const { path, realPath, sha256, bytes } = await folder.read(name);
+      const { document, placeOf } = await parsers.parseTaskFile(bytes, path);
+      const asks = findTrustNeeds(document, settings).map(
+        ({ pointer, why }) => `${showPlace(placeOf(pointer))} ${why}: ${valueAt(document, pointer)}`,
+      );
+      return { path, realPath, sha256, asks, trusted: await trust.isTrusted(realPath, sha256) };
+    }),
+  );
+}
+
+function pointerOf(setting: string): string {
+  return `/${setting.replaceAll(".", "/")}`;
+}
+
+/** What exactly is asked for, so that nobody agrees to what they have not seen. */
+function valueAt(document: object, pointer: string): string {
+  const value = pointer
+    .split("/")
+    .slice(1)
+    .reduce<unknown>((at, key) => (at as Record<string, unknown> | undefined)?.[key], document);
+  return JSON.stringify(value).slice(0, 400);
+}
