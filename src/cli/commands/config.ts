@@ -1,0 +1,17 @@
+import { exitCodes } from "../../domain/exit-codes.ts";
+import type { ExplainedSetting } from "../../domain/settings.ts";
+import type { CommandHandler } from "../command.ts";
+import { table } from "../table.ts";
+
+export const explain: CommandHandler = async ({ swarm, output }) => {
+  const settings = await swarm.explainSettings();
+  output.result({ settings }, () => table([["setting", "value", "from"], ...settings.map(toRow)]));
+  if (settings.some(({ untrusted }) => untrusted))
+    output.next("`swarm trust`, if the project's file may do this");
+  return exitCodes.done;
+};
+
+function toRow({ name, value, origin, untrusted }: ExplainedSetting): string[] {
+  const shown = value === null ? "none" : Array.isArray(value) ? value.join(", ") || "none" : String(value);
+  return [name, shown, untrusted ? `${origin} (.aimi/config.json ${untrusted} and is not trusted)` : origin];
+}

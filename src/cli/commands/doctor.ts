@@ -1,0 +1,41 @@
+import { cleanText } from "../../domain/clean-text.ts";
+import { exitCodes } from "../../domain/exit-codes.ts";
+import type { DoctorReport } from "../../domain/generated/doctor.ts";
+import { askToInstall } from "../ask-to-install.ts";
+import type { CommandHandler } from "../command.ts";
+
+export const doctor: CommandHandler = async ({ swarm, output, signal }, _args, { fix, yes }) => {
+  const examine = (): Promise<DoctorReport> =>
+    output.during("Examining this machine", (onStep) => swarm.doctor(onStep, signal));
+  let report = await examine();
+  if (fix && report.findings.some(({ subject, state }) => subject === "engine" && state === "missing")) {
+    const engine = await swarm.engine();
+    const mayInstall = await askToInstall(output, engine, yes === true);
+    await output.during("Starting the private engine", (onStep) =>
+      engine.start({ mayInstall, onStep, reset: false, signal }),
+    );
+    report = await examine();
+  }
+  output.result(report, () => lines(report, output.paint));
+  output.next(nextAfter(report));
+  return report.ready ? exitCodes.done : exitCodes.environment;
+};
+
+function nextAfter({ ready, findings }: DoctorReport): string {
+  if (!ready) return "mend what is missing, then `swarm doctor`";
+  const weak = findings.find(
+    ({ subject, state }) => state === "weak" && ["project", "trust", "task files"].includes(subject),
+  );
+  return weak?.fix ?? "`swarm plan`";
+}
+
+function lines(
+  { findings }: DoctorReport,
+  paint: Parameters<CommandHandler>[0]["output"]["paint"],
+): string[] {
+  const width = Math.max(...findings.map(({ subject }) => subject.length));
+  return findings.flatMap(({ subject, state, fact, fix }) => [
+    `${paint.mark(state)}  ${cleanText(subject).padEnd(width)}  ${cleanText(fact, 2000)}`,
+    ...(fix ? [paint.dim(`${" ".repeat(11)}${" ".repeat(width)}  → ${cleanText(fix, 500)}`)] : []),
+  ]);
+}

@@ -1,0 +1,60 @@
+import { cleanText } from "../../domain/clean-text.ts";
+import { countOf } from "../../domain/count-of.ts";
+import { SwarmError } from "../../domain/errors.ts";
+import { exitCodes } from "../../domain/exit-codes.ts";
+import type { SwarmPlan } from "../../domain/plan.ts";
+import { type CommandHandler, listAt } from "../command.ts";
+import type { Paint } from "../output.ts";
+
+export const plan: CommandHandler = async ({ swarm, output }, args, { again, strict, all }) => {
+  if (all && listAt(args, 0).length > 0)
+    throw new SwarmError("USAGE", { message: "--all and the names of task files exclude each other" });
+  const planned = await swarm.plan({
+    files: listAt(args, 0),
+    again: again === true,
+    strict: strict === true,
+  });
+  output.result(planned, () => lines(planned, output.paint));
+  for (const warning of planned.warnings) output.note(`warning: ${cleanText(warning, 1000)}`);
+  output.next(
+    planned.tasks.length === 0
+      ? "`swarm init` writes an example task file"
+      : "`swarm doctor`; this version plans and does not run agents",
+  );
+  return exitCodes.done;
+};
+
+function lines({ base, parallel, isolation, limits, tasks }: SwarmPlan, paint: Paint): string[] {
+  const running = tasks.filter(({ action }) => action === "run").length;
+  const head = [
+    `${countOf(tasks.length, "task file")}, ${running} to run, ${parallel.workers} at a time (${parallel.why})`,
+    `base ${base?.slice(0, 12) ?? "none"}, isolation ${isolation}, ${limits.cpus} CPUs, ${limits.memory} memory, ${limits.disk} disk`,
+  ];
+  const body = tasks.flatMap((task) => [
+    "",
+    `${paint.bold(cleanText(task.slug))}  ${task.action === "run" ? "run" : "skip"}: ${cleanText(task.why)}`,
+    `  ${cleanText(task.title)}`,
+    `  ${cleanText(task.file)} → ${cleanText(task.branch)}, agent ${task.agent}, from ${cleanText(task.base)}`,
+    `  at most ${task.timeout}${task.budgetUsd === null ? "" : ` and $${task.budgetUsd}`}${reach(task.allow)}${task.image ? `, image ${cleanText(task.image)}` : ""}`,
+    ...(task.checks.length > 0
+      ? [`  checks after each story: ${task.checks.map((check) => cleanText(check, 80)).join("; ")}`]
+      : []),
+    ...task.stories.map(
+      (story, index) =>
+        `  ${String(index + 1).padStart(2)}. ${story.id} ${cleanText(story.title, 100)}${after(story.after)}${checked(story.checks)}`,
+    ),
+  ]);
+  return [...head, ...body];
+}
+
+function reach(allow: readonly string[]): string {
+  return allow.length > 0 ? `, may reach ${allow.map((host) => cleanText(host)).join(", ")}` : "";
+}
+
+function after(ids: readonly string[]): string {
+  return ids.length > 0 ? ` (after ${ids.join(", ")})` : "";
+}
+
+function checked(checks: readonly string[]): string {
+  return checks.length > 0 ? ` [${countOf(checks.length, "check")}]` : "";
+}

@@ -1,0 +1,204 @@
+import { isBranchName } from "../../domain/branch-name.ts";
+import { cleanText } from "../../domain/clean-text.ts";
+import { type ContainerStatus, containerStatuses } from "../../domain/container-status.ts";
+import { countOf } from "../../domain/count-of.ts";
+import { SwarmError } from "../../domain/errors.ts";
+import { exitCodes } from "../../domain/exit-codes.ts";
+import type { StoryProgress } from "../../domain/generated/swarm-state.ts";
+import type { Correction } from "../../domain/reconcile.ts";
+import type { ContainerChange } from "../../domain/swarm-state.ts";
+import { argumentAt, type CommandHandler, type CommandOptions } from "../command.ts";
+import { toJson } from "../to-json.ts";
+
+export const init: CommandHandler = async ({ swarm, output }, _args, { force }) => {
+  const state = await swarm.initState({ force: force === true });
+  output.result(state, () => [`swarm ${state.swarmId}`]);
+  return exitCodes.done;
+};
+
+export const add: CommandHandler = async ({ swarm, output }, args) => {
+  const [id, containerName, taskFilePath, branchName] = [0, 1, 2, 3].map((index) =>
+    argumentAt(args, index),
+  ) as [string, string, string, string];
+  const containerId =
+    id === "-" ? null : checked("containerId", id, /^[0-9a-f]{12,64}$/, "12 to 64 hexadecimal digits, or -");
+  checked("name", containerName, /^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,127}$/, "letters, digits, _, . and -");
+  checked("taskFile", taskFilePath, /^[^\u0000-\u001f]{1,995}\.json$/, "a path that ends in .json");
+  if (!isBranchName(branchName))
+    throw new SwarmError("INVALID_VALUE", {
+      name: "branch",
+      value: branchName,
+      expected: "a name that git accepts for a branch, for example feat/login",
+    });
+  const record = await swarm.addContainer({ containerName, containerId, taskFilePath, branchName });
+  output.result(record, () => [`${record.containerName}\t${record.status}`]);
+  return exitCodes.done;
+};
+
+export const update: CommandHandler = async ({ swarm, output }, args, options) => {
+  const record = await swarm.updateContainer(argumentAt(args, 0), changeFrom(options));
+  output.result(record, () => [`${record.containerName}\t${record.status}`]);
+  return exitCodes.done;
+};
+
+export const remove: CommandHandler = async ({ swarm, output }, args) => {
+  const name = argumentAt(args, 0);
+  await swarm.removeContainer(name);
+  output.result({ removed: 1 }, () => [`removed ${cleanText(name)}`]);
+  return exitCodes.done;
+};
+
+export const status: CommandHandler = async ({ swarm, output }) => {
+  const state = await swarm.findState();
+  if (!state) throw new SwarmError("STATE_MISSING", { file: ".aimi/swarm-state.json" });
+  output.result(state, () => [toJson(state)]);
+  return exitCodes.done;
+};
+
+export const list: CommandHandler = async ({ swarm, output }) => {
+  const state = await swarm.findState();
+  if (!state) throw new SwarmError("STATE_MISSING", { file: ".aimi/swarm-state.json" });
+  const rows = state.containers.map(({ containerName, status: now }) => ({ containerName, status: now }));
+  output.result(rows, () => rows.map((row) => `${row.containerName}\t${row.status}`));
+  return exitCodes.done;
+};
+
+export const cleanup: CommandHandler = async ({ swarm, output }) => {
+  const removed = await swarm.cleanupState();
+  // Always this document: scripts of existing users read it.
+  output.result({ removed }, () => [JSON.stringify({ removed })]);
+  return exitCodes.done;
+};
+
+export const check: CommandHandler = async ({ swarm, output }) => {
+  const { state, reconciled, corrections, orphans: strays } = await swarm.checkState();
+  const orphans = strays.map(({ name }) => name);
+  output.result({ swarmId: state?.swarmId ?? null, reconciled, corrections, orphans }, () => [
+    state
+      ? `swarm ${state.swarmId}: the file is valid, ${countOf(state.containers.length, "record")}`
+      : "There is no swarm here.",
+    reconciled ? "compared with the engine" : "not reconciled: no engine answers",
+    ...corrections.map((correction) => `${correction.container}: ${describe(correction)}`),
+    ...orphans.map((name) => `${cleanText(name)}: a container of this project without a record`),
+  ]);
+  const agrees = corrections.length === 0 && orphans.length === 0;
+  if (!agrees) output.next("`swarm state repair` brings the records in line with the engine");
+  return agrees ? exitCodes.done : exitCodes.conflict;
+};
+
+export const repair: CommandHandler = async ({ swarm, output }, _args, { moved, copied }) => {
+  if (moved && copied) throw new SwarmError("USAGE", { message: "--moved and --copied exclude each other" });
+  const { result, reconciled, adopted, corrected, state } = await swarm.repairState(
+    moved ? "moved" : copied ? "copied" : null,
+  );
+  output.result({ result, reconciled, adopted, corrected, swarmId: state.swarmId }, () => [
+    `${result}: swarm ${state.swarmId}`,
+    ...adopted.map((name) => `  ${cleanText(name)}: has a record now`),
+    ...corrected.map((name) => `  ${cleanText(name)}: changed to what the engine says`),
+    ...(reconciled ? [] : ["not compared with an engine"]),
+  ]);
+  output.next("`swarm status`");
+  return exitCodes.done;
+};
+
+function changeFrom(options: CommandOptions): ContainerChange {
+  const {
+    status: to,
+    prUrl,
+    storyProgress,
+    acpPid,
+    containerId,
+  } = options as Record<string, string | undefined>;
+  const change: ContainerChange = {
+    ...(to !== undefined && { status: toStatus(to) }),
+    ...(prUrl !== undefined && {
+      prUrl:
+        prUrl === "null"
+          ? null
+          : checked(
+              "--pr-url",
+              prUrl,
+              /^https?:\/\/[^\s\u0000-\u001f]{1,1990}$/,
+              "an http or https address, or null",
+            ),
+    }),
+    ...(storyProgress !== undefined && { storyProgress: toProgress(storyProgress) }),
+    ...(acpPid !== undefined && {
+      acpPid:
+        acpPid === "null"
+          ? null
+          : Number(checked("--acp-pid", acpPid, /^[1-9]\d{0,9}$/, "a process id, or null")),
+    }),
+    ...(containerId !== undefined && {
+      containerId: checked("--container-id", containerId, /^[0-9a-f]{12,64}$/, "12 to 64 hexadecimal digits"),
+    }),
+  };
+  if (Object.keys(change).length === 0) {
+    throw new SwarmError("USAGE", {
+      message:
+        "swarm state update wants at least one of --status, --pr-url, --story-progress, --acp-pid, --container-id",
+    });
+  }
+  return change;
+}
+
+function toStatus(text: string): ContainerStatus {
+  const status = containerStatuses.find((known) => known === text);
+  if (!status)
+    throw new SwarmError("INVALID_VALUE", {
+      name: "--status",
+      value: text,
+      expected: `one of ${containerStatuses.join(", ")}`,
+    });
+  return status;
+}
+
+function toProgress(text: string): StoryProgress {
+  const expected = 'counts like {"total":3,"completed":1,"failed":0,"inProgress":1,"pending":1}';
+  const refuse = (): never => {
+    throw new SwarmError("INVALID_VALUE", { name: "--story-progress", value: text.slice(0, 200), expected });
+  };
+  let counts: Record<string, unknown> = {};
+  try {
+    counts = JSON.parse(text);
+  } catch {
+    refuse();
+  }
+  const fields = ["total", "completed", "failed", "inProgress", "pending", "skipped"] as const;
+  if (
+    typeof counts !== "object" ||
+    Array.isArray(counts) ||
+    counts === null ||
+    Object.keys(counts).some((key) => !fields.some((field) => field === key))
+  )
+    refuse();
+  const progress = Object.fromEntries(
+    fields.map((field) => [field, field in counts ? counts[field] : 0]),
+  ) as Record<(typeof fields)[number], unknown>;
+  if (Object.values(progress).some((count) => !Number.isSafeInteger(count) || Number(count) < 0)) refuse();
+  return progress as StoryProgress;
+}
+
+function checked(name: string, value: string, form: RegExp, expected: string): string {
+  if (!form.test(value)) throw new SwarmError("INVALID_VALUE", { name, value, expected });
+  return value;
+}
+
+function describe({ from, action }: Correction): string {
+  switch (action.kind) {
+    case "set-status":
+      return `${from.status}, should be ${action.to}${action.reason ? ` (${action.reason.code}: ${action.reason.message})` : ""}`;
+    case "clear-creating":
+      return "its creation was cut off and left nothing";
+    case "adopt":
+      return `it is now container ${action.containerId.slice(0, 12)}`;
+    case "collect-then-judge":
+      return `${from.status}, but its container has ended; its work waits to be collected`;
+    case "collect":
+      return "has work that is not collected yet";
+    case "publish":
+      return "is collected, but its branch was not moved yet";
+    case "report":
+      return action.note;
+  }
+}

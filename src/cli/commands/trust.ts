@@ -1,0 +1,27 @@
+import { cleanText } from "../../domain/clean-text.ts";
+import { exitCodes } from "../../domain/exit-codes.ts";
+import { agrees } from "../agrees.ts";
+import type { CommandHandler } from "../command.ts";
+
+export const trust: CommandHandler = async ({ swarm, output }, _args, { yes }) => {
+  const files = await swarm.findFilesToTrust();
+  const waiting = files.filter(({ trusted }) => !trusted);
+  for (const { path, asks } of waiting) {
+    output.note(`${cleanText(path)} asks for more than anybody's repository may:`);
+    for (const ask of asks) output.note(`  ${cleanText(ask, 500)}`);
+  }
+  const agreed =
+    waiting.length > 0 &&
+    (yes === true || (await agrees(output, "Trust these files with exactly this content?")));
+  if (agreed) await swarm.trust(waiting);
+  const trusted = agreed ? waiting.map(({ path }) => path) : [];
+  output.result({ trusted }, () => [resultLine(waiting.length, trusted)]);
+  return agreed || waiting.length === 0 ? exitCodes.done : exitCodes.usage;
+};
+
+function resultLine(waiting: number, trusted: readonly string[]): string {
+  if (waiting === 0) return "Nothing here needs trust that it does not have.";
+  return trusted.length > 0
+    ? `Trusted until they change: ${trusted.map((path) => cleanText(path)).join(", ")}`
+    : "Nothing was trusted.";
+}

@@ -1,0 +1,173 @@
+import { styleText } from "node:util";
+import { cleanText } from "../domain/clean-text.ts";
+import { toJson } from "./to-json.ts";
+
+/** Where a command's words go: results to stdout, everything for people to stderr. */
+export interface Output {
+  readonly json: boolean;
+  /** A result. With `--json` the document is printed, otherwise the lines. */
+  result(document: unknown, lines: () => readonly string[]): void;
+  /** A remark for a person, on stderr; an event with `--progress json`, nothing with `quiet`. */
+  note(line: string): void;
+  /** The last words of a command: what to type next. */
+  next(command: string): void;
+  /** Shows steps while work goes on. */
+  during<Result>(title: string, work: (onStep: (step: string) => void) => Promise<Result>): Promise<Result>;
+  /** Asks a question; null where nobody can answer. */
+  ask(question: string): Promise<string | null>;
+  readonly paint: Paint;
+}
+
+export type ProgressMode = "tty" | "plain" | "json" | "quiet";
+export type Mark = "good" | "weak" | "missing";
+
+/** Colours and glyphs as far as the terminal has them; a glyph never stands without a word. */
+export interface Paint {
+  bold(text: string): string;
+  dim(text: string): string;
+  mark(mark: Mark): string;
+}
+
+export interface OutputOptions {
+  readonly json: boolean;
+  readonly progress: ProgressMode;
+  readonly stdout: NodeJS.WriteStream;
+  readonly stderr: NodeJS.WriteStream;
+  readonly stdin: NodeJS.ReadStream;
+  readonly unicode: boolean;
+  readonly signal: AbortSignal;
+}
+
+export function openOutput({
+  json,
+  progress,
+  stdout,
+  stderr,
+  stdin,
+  unicode,
+  signal,
+}: OutputOptions): Output {
+  const say = (line: string): void => {
+    if (progress === "json") stderr.write(`${JSON.stringify({ event: "note", text: line })}\n`);
+    else if (progress !== "quiet") stderr.write(`${line}\n`);
+  };
+  return {
+    json,
+    paint: paintFor(stdout, unicode),
+
+    result(document, lines) {
+      stdout.write(
+        json
+          ? `${toJson(document)}\n`
+          : lines()
+              .map((line) => `${line}\n`)
+              .join(""),
+      );
+    },
+
+    note: say,
+
+    next(command) {
+      if (!json) say(`next: ${command}`);
+    },
+
+    async during(title, work) {
+      if (progress === "tty") return duringOnTerminal(stderr, title, work);
+      const show = (step: string): void => {
+        if (progress === "plain") stderr.write(`${cleanText(step)}\n`);
+        if (progress === "json")
+          stderr.write(`${JSON.stringify({ event: "step", step: cleanText(step) })}\n`);
+      };
+      return work(show);
+    },
+
+    async ask(question) {
+      if (!stdin.isTTY || !stderr.isTTY) return null;
+      const { createInterface } = await import("node:readline/promises");
+      const terminal = createInterface({ input: stdin, output: stderr });
+      // Readline eats the Ctrl-C that the program would have got.
+      terminal.once("SIGINT", () => process.kill(process.pid, "SIGINT"));
+      try {
+        return await terminal.question(`${question} `, { signal });
+      } catch (error) {
+        signal.throwIfAborted();
+        // Ctrl-D: no answer is no.
+        if ((error as Error).name === "AbortError") return "";
+        throw error;
+      } finally {
+        terminal.close();
+      }
+    },
+  };
+}
+
+const narrowest = 40;
+
+/** `auto` is a redrawn line on a terminal, and plain lines for pipes, CI and agents. */
+export function progressMode(
+  wanted: "auto" | ProgressMode,
+  { env, columns }: { env: Readonly<Record<string, string | undefined>>; columns: number },
+): ProgressMode {
+  if (wanted === "tty" && columns === 0) return "plain";
+  if (wanted !== "auto") return wanted;
+  return columns >= narrowest && !env["CI"] && !env["CLAUDECODE"] && env["TERM"] !== "dumb" ? "tty" : "plain";
+}
+
+/** Whether the locale can show more than ASCII. */
+export function hasUnicode(env: Readonly<Record<string, string | undefined>>): boolean {
+  return /utf-?8/i.test(env["LC_ALL"] || env["LC_CTYPE"] || env["LANG"] || "");
+}
+
+async function duringOnTerminal<Result>(
+  stderr: NodeJS.WriteStream,
+  title: string,
+  work: (onStep: (step: string) => void) => Promise<Result>,
+): Promise<Result> {
+  const { Listr, ListrLogger, ProcessOutput } = await import("listr2");
+  let result: { value: Result } | undefined;
+  const tasks = new Listr(
+    [
+      {
+        title,
+        task: async (_context, task) => {
+          const value = await work((step) => {
+            task.output = cleanText(step);
+          });
+          result = { value };
+        },
+      },
+    ],
+    {
+      // Signals are the program's; stdout is for results.
+      registerSignalListeners: false,
+      renderer: "default",
+      rendererOptions: {
+        // What fails is reported once, by the command's own error.
+        showErrorMessage: false,
+        logger: new ListrLogger({ processOutput: new ProcessOutput(stderr, stderr) }),
+      },
+    },
+  );
+  await tasks.run();
+  if (!result) throw new Error(`${title} ended without a result`);
+  return result.value;
+}
+
+function paintFor(stream: NodeJS.WriteStream, unicode: boolean): Paint {
+  type Style = Parameters<typeof styleText>[0];
+  const style = (format: Style, text: string): string =>
+    styleText(format, text, { stream, validateStream: true });
+  const marks: Readonly<Record<Mark, readonly [unicode: string, ascii: string, style: Style]>> = {
+    good: ["✓", "+", "green"],
+    weak: ["!", "!", "yellow"],
+    missing: ["✗", "x", "red"],
+  };
+  return {
+    bold: (text) => style("bold", text),
+    dim: (text) => style("dim", text),
+    mark(mark) {
+      const [fancy, plain, format] = marks[mark];
+      return style(format, `${unicode ? fancy : plain} ${mark.padEnd("missing".length)}`);
+    },
+  };
+}

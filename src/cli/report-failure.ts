@@ -1,0 +1,52 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { cleanText } from "../domain/clean-text.ts";
+import { SwarmError } from "../domain/errors.ts";
+import { type ExitCode, exitCodes } from "../domain/exit-codes.ts";
+import { toJson } from "./to-json.ts";
+
+export interface FailureOptions {
+  readonly json: boolean;
+  readonly stdout: NodeJS.WritableStream;
+  readonly stderr: NodeJS.WritableStream;
+  /** Where reports of our own bugs are kept. */
+  readonly reportFolder: string;
+  readonly now: Date;
+}
+
+/** Says what went wrong, the same on every surface, and what the process exits with. */
+export function reportFailure(error: unknown, options: FailureOptions): ExitCode {
+  const { json, stdout, stderr } = options;
+  if (!(error instanceof SwarmError)) return reportBug(error, options);
+  if (json) stdout.write(`${toJson({ error: error.report() })}\n`);
+  stderr.write(`error ${error.code}: ${cleanText(error.message, 2000)}\n`);
+  if (error.hint) stderr.write(`hint: ${cleanText(error.hint, 2000)}\n`);
+  return error.exitCode;
+}
+
+function reportBug(error: unknown, { json, stdout, stderr, reportFolder, now }: FailureOptions): ExitCode {
+  const trace = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  const file = join(reportFolder, `bug-${now.toISOString().replace(/[:.]/g, "-")}.txt`);
+  const kept = keep(file, `${now.toISOString()} node ${process.version}\n${trace}\n`);
+  const message = error instanceof Error ? error.message : String(error);
+  if (json) stdout.write(`${JSON.stringify({ error: { code: "BUG", message } }, null, 2)}\n`);
+  stderr.write(
+    `error BUG: ${cleanText(message)}\n${trace
+      .split("\n")
+      .map((line) => cleanText(line))
+      .join("\n")}\n`,
+  );
+  stderr.write(`This is a mistake in swarm, not yours.${kept ? ` The report is ${file}.` : ""}\n`);
+  return exitCodes.bug;
+}
+
+function keep(file: string, text: string): boolean {
+  try {
+    mkdirSync(join(file, ".."), { recursive: true });
+    writeFileSync(file, text, { mode: 0o600 });
+    return true;
+  } catch {
+    // A disk that is full must not hide the error itself.
+    return false;
+  }
+}

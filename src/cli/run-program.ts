@@ -1,0 +1,142 @@
+import { CommanderError, Option, Command as Parser } from "commander";
+import { SwarmError } from "../domain/errors.ts";
+import { type ExitCode, exitCodes } from "../domain/exit-codes.ts";
+import { type Command, type CommandArguments, type CommandOptions, commandGroups } from "./command.ts";
+import { commands } from "./commands.ts";
+import type { Compose } from "./composition.ts";
+import { hasUnicode, openOutput, type ProgressMode, progressMode } from "./output.ts";
+import { version } from "./version.ts";
+
+export interface ProgramOptions {
+  readonly compose: Compose;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly signal: AbortSignal;
+}
+
+const progressModes = ["auto", "tty", "plain", "json", "quiet"] as const;
+
+/** Parses the words, runs the command they mean, and says what the process exits with. */
+export async function runProgram(words: readonly string[], options: ProgramOptions): Promise<ExitCode> {
+  let exitCode: ExitCode = exitCodes.done;
+  const run = async (command: Command, args: CommandArguments, given: CommandOptions): Promise<void> => {
+    exitCode = await runCommand(command, args, given, options);
+  };
+  const program = makeParser(run);
+  try {
+    await program.parseAsync(words.length > 0 ? words : ["status"], { from: "user" });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    if (error.exitCode === 0) return exitCodes.done;
+    throw new SwarmError(
+      "USAGE",
+      { message: error.message.replace(/^error: /, "").replace(/\n/g, " ") },
+      error,
+    );
+  }
+  return exitCode;
+}
+
+type Run = (command: Command, args: CommandArguments, options: CommandOptions) => Promise<void>;
+
+/** The parser of the whole command line. */
+function makeParser(run: Run): Parser {
+  const program = new Parser("swarm")
+    .description(
+      "Task files for coding agents, each to work in a sealed container of its own. This version plans and prepares; it does not run agents.",
+    )
+    .version(version, "-V, --version", "print the version")
+    .helpOption("-h, --help", "show help")
+    .addHelpText(
+      "after",
+      "\nExit codes: 0 done, 2 usage, 3 environment, 6 locked, 9 conflict; docs/errors.md has all.",
+    )
+    .configureOutput({ writeErr: () => {} })
+    .exitOverride();
+  program.helpCommand(false);
+  program
+    .command("help [command...]")
+    .exitOverride()
+    .description("show help for a command")
+    .helpGroup("OTHER:")
+    .action((words: string[]) => helpFor(program, words).outputHelp());
+  for (const group of commandGroups) {
+    for (const command of commands.filter((candidate) => candidate.group === group))
+      addCommand(program, command, run);
+  }
+  for (const command of commands.filter(({ group }) => group === undefined))
+    addCommand(program, command, run);
+  return program;
+}
+
+/** `help state add` is the help of `state add`. */
+function helpFor(program: Parser, words: readonly string[]): Parser {
+  return words.reduce((parser, word) => {
+    const child = parser.commands.find((command) => command.name() === word);
+    if (!child) throw new SwarmError("USAGE", { message: `unknown command '${word}'` });
+    return child;
+  }, program);
+}
+
+function addCommand(parent: Parser, command: Command, run: Run): void {
+  const [name = "", ...words] = command.name.split(" ");
+  const parser = parent
+    .command([name, ...words].join(" "), { hidden: command.hidden ?? false })
+    .description(command.description)
+    .exitOverride()
+    .configureOutput({ writeErr: () => {} });
+  if (command.group) parser.helpGroup(`${command.group}:`);
+  for (const [flags, description] of command.options ?? []) parser.option(flags, description);
+  for (const child of command.commands ?? []) addCommand(parser, child, run);
+  if (!command.load) {
+    parser.action(() => {
+      throw new SwarmError("USAGE", {
+        message: `swarm ${name} wants one of: ${command.commands?.map((child) => child.name.split(" ")[0]).join(", ")}`,
+      });
+    });
+    parser.allowExcessArguments(true);
+    return;
+  }
+  parser.option("--json", "print one JSON document");
+  parser.addOption(new Option("--progress <mode>", "how progress is shown").choices(progressModes));
+  parser.action(async (...given: unknown[]) => {
+    const options = given.at(-2) as CommandOptions;
+    await run(command, given.slice(0, -2) as CommandArguments, options);
+  });
+}
+
+async function runCommand(
+  command: Command,
+  args: CommandArguments,
+  options: CommandOptions,
+  { compose, env, signal }: ProgramOptions,
+): Promise<ExitCode> {
+  const wanted = wantedProgress(options, env);
+  const output = openOutput({
+    json: options["json"] === true,
+    // Drawing needs a terminal with a size on both sides; a redirected result leaves plain lines on the other.
+    progress: progressMode(wanted, {
+      env,
+      columns: process.stdout.isTTY && process.stderr.isTTY ? process.stderr.columns : 0,
+    }),
+    stdout: process.stdout,
+    stderr: process.stderr,
+    stdin: process.stdin,
+    unicode: hasUnicode(env),
+    signal,
+  });
+  const handler = await command.load?.();
+  if (!handler) return exitCodes.bug;
+  return handler({ swarm: compose(command.settings?.(options) ?? {}), output, signal }, args, options);
+}
+
+function wantedProgress(options: CommandOptions, env: ProgramOptions["env"]): "auto" | ProgressMode {
+  const text = options["progress"] ?? (env["SWARM_PROGRESS"] || "auto");
+  const mode = progressModes.find((known) => known === text);
+  if (!mode)
+    throw new SwarmError("INVALID_VALUE", {
+      name: "SWARM_PROGRESS",
+      value: String(text),
+      expected: `one of ${progressModes.join(", ")}`,
+    });
+  return mode;
+}

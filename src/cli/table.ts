@@ -1,0 +1,16 @@
+import { cleanText } from "../domain/clean-text.ts";
+
+/** Rows in columns, the last one as long as it likes. */
+export function table(rows: readonly (readonly string[])[]): string[] {
+  const clean = rows.map((row) => row.map((cell) => cleanText(cell)));
+  const widths = clean.reduce<number[]>(
+    (widest, row) => row.map((cell, column) => Math.max(widest[column] ?? 0, cell.length)),
+    [],
+  );
+  return clean.map((row) =>
+    row
+      .map((cell, column) => (column === row.length - 1 ? cell : cell.padEnd(widths[column] ?? 0)))
+      .join("  ")
+      .trimEnd(),
+  );
+}

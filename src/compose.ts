@@ -1,0 +1,411 @@
+import { randomUUID } from "node:crypto";
+import { basename, join, relative } from "node:path";
+import type { Composition } from "./cli/composition.ts";
+import { composeEngine } from "./compose-engine.ts";
+import { SwarmError } from "./domain/errors.ts";
+import type { ProjectRef } from "./domain/generated/swarm-state.ts";
+import { once } from "./domain/once.ts";
+import { type Settings, type SettingsFile, settingsOf } from "./domain/settings.ts";
+import { settingsFromEnvironment } from "./domain/settings-environment.ts";
+import { slugOf, workerSlug } from "./domain/slug.ts";
+import type { SwarmState } from "./domain/swarm-state.ts";
+import { findRepository, type Repository } from "./host/find-repository.ts";
+import { type Environment, userFolders } from "./host/user-folders.ts";
+import type { DocumentParsers } from "./ports/documents.ts";
+import type { ContainerEngine } from "./ports/engine.ts";
+import type { Lock } from "./ports/lock.ts";
+import { nullIfInvalid, type StateStore } from "./ports/state-store.ts";
+import type { ChangeStateDeps } from "./swarm/change-state.ts";
+import type { CheckedState, ReadJournal } from "./swarm/check-state.ts";
+import type { FindEngineDeps } from "./swarm/find-engine.ts";
+import type { LoadTasksDeps } from "./swarm/load-tasks.ts";
+import type { ResolveSettingsDeps } from "./swarm/resolve-settings.ts";
+import type { FileToTrust } from "./swarm/trust-files.ts";
+
+export interface ComposeOptions {
+  readonly env: Environment;
+  readonly folder: string;
+  /** The command as others see it when it holds a lock. */
+  readonly command: string;
+  readonly flags: SettingsFile;
+}
+
+/** Builds the real things. Heavy parts are loaded when a command first needs them. */
+export function compose({ env, folder, command, flags }: ComposeOptions): Composition {
+  const folders = userFolders(env);
+  const clock = (): Date => new Date();
+
+  const repository = once(async () => {
+    const found = await findRepository(folder);
+    if (!found) throw new SwarmError("NOT_A_REPOSITORY", { folder });
+    return found;
+  });
+
+  const lockKind = (): "kernel" | "portable" => {
+    const value = env["SWARM_LOCK"] || "kernel";
+    if (value === "kernel" || value === "portable") return value;
+    throw new SwarmError("INVALID_VALUE", { name: "SWARM_LOCK", value, expected: "kernel or portable" });
+  };
+
+  const lockAt = async (file: string): Promise<Lock> => {
+    if (lockKind() === "portable")
+      return (await import("./state/portable-lock.ts")).portableLock(file, command);
+    return (await import("./state/kernel-lock.ts")).kernelLock(file, command);
+  };
+
+  const ownerLock = async (): Promise<Lock> =>
+    lockAt(join((await repository()).gitFolder, "aimi", "owner.lock"));
+
+  const stateStore = once(async (): Promise<StateStore> => {
+    const { root, gitFolder } = await repository();
+    const [{ stateFile }, store, { parseState }] = await Promise.all([
+      import("./state/state-file.ts"),
+      import("./state/state-store.ts"),
+      import("./schema/read-document.ts"),
+    ]);
+    const { liesInside } = await import("./host/inside.ts");
+    if (!(await liesInside(root, join(root, ".aimi", "swarm-state.json")))) {
+      throw new SwarmError("FILE_FAILED", {
+        file: ".aimi/swarm-state.json",
+        reason: "a link there leads out of the repository",
+      });
+    }
+    const places = {
+      stateFile: join(root, ".aimi", "swarm-state.json"),
+      copyFile: join(gitFolder, "aimi", "swarm-state.json"),
+      archiveFolder: join(root, ".aimi", "swarms"),
+    };
+    const file = stateFile(places, parseState);
+    const lock = lazyLock(async () => {
+      const bare = await lockAt(join(gitFolder, "aimi", "state.lock"));
+      if (lockKind() === "kernel") return bare;
+      return (await import("./state/fenced-lock.ts")).fencedLock(bare, file);
+    });
+    return store.stateStore({ file, lock, clock });
+  });
+
+  const identityDeps = async (): Promise<{ commonFolder: string; machine: string }> => {
+    const { machineId } = await import("./host/machine.ts");
+    return { commonFolder: (await repository()).commonFolder, machine: await machineId(folders.state) };
+  };
+
+  const project = once(async (): Promise<ProjectRef> => {
+    const { projectIdentity } = await import("./state/project-identity.ts");
+    const { id } = await projectIdentity(await identityDeps());
+    return refOf(await repository(), id);
+  });
+
+  const taskDeps = async (): Promise<LoadTasksDeps & { parsers: DocumentParsers }> => {
+    const { root } = await repository();
+    const [{ taskFolder }, parsers, { trustFile }] = await Promise.all([
+      import("./host/task-folder.ts"),
+      import("./schema/read-document.ts"),
+      import("./host/trust-file.ts"),
+    ]);
+    return {
+      folder: taskFolder(root),
+      parsers,
+      trust: trustFile(folders.state, await lockAt(join(folders.state, "trust.lock"))),
+    };
+  };
+
+  const ledger = async () => {
+    const { ledgerFile } = await import("./state/ledger-file.ts");
+    return ledgerFile(join((await repository()).gitFolder, "aimi", "ledger.ndjson"));
+  };
+
+  const settingsDeps = async (): Promise<ResolveSettingsDeps> => {
+    const [{ trustFile }, parsers, { readSettingsFile }] = await Promise.all([
+      import("./host/trust-file.ts"),
+      import("./schema/read-document.ts"),
+      import("./host/settings-files.ts"),
+    ]);
+    const { settings, variableByPointer } = settingsFromEnvironment(env);
+    const found = await findRepository(folder);
+    return {
+      parsers,
+      trust: trustFile(folders.state, await lockAt(join(folders.state, "trust.lock"))),
+      readProject: async () =>
+        found
+          ? shownFrom(folder, await readSettingsFile(join(found.root, ".aimi", "config.json"), found.root))
+          : null,
+      readUser: () => readSettingsFile(join(folders.config, "config.json")),
+      flags: await parsers.checkSettings(flags, (pointer) => `--${pointer.split("/").at(-1)}`),
+      environment: await parsers.checkSettings(
+        settings,
+        (pointer) => variableByPointer.get(pointer) ?? pointer,
+      ),
+    };
+  };
+
+  const resolveSettings = once(async (): Promise<Settings> => {
+    const { resolveSettings: resolve } = await import("./swarm/resolve-settings.ts");
+    return resolve(await settingsDeps());
+  });
+
+  const { privateEngine, openEngine } = composeEngine({ env, stateFolder: folders.state, lockAt });
+
+  const engineDeps = async ({ tolerant = false } = {}): Promise<FindEngineDeps> => {
+    const { engineCandidates } = await import("./host/engine-candidates.ts");
+    // What the project's file may not choose is not taken here; what is wrong with settings, doctor says by itself.
+    const explained = await explainAllSettings().catch((error: unknown) => {
+      if (tolerant && error instanceof SwarmError) return null;
+      throw error;
+    });
+    const chosen = explained && settingsOf(explained.settings).engine;
+    const { endpoint } = await (await privateEngine()).status();
+    return {
+      candidates: () => engineCandidates({ env, home: folders.home, chosen, privateEndpoint: endpoint }),
+      openEngine: await openEngine(),
+    };
+  };
+
+  const findEngine = async (endpoint: string | null): Promise<ContainerEngine | null> => {
+    const { findEngine: find } = await import("./swarm/find-engine.ts");
+    const deps = await engineDeps();
+    const candidates =
+      endpoint === null ? deps.candidates : async () => [{ origin: "this swarm's engine", endpoint }];
+    try {
+      return (await find({ ...deps, candidates })).engine;
+    } catch (error) {
+      if (error instanceof SwarmError && error.code === "ENGINE_UNREACHABLE") return null;
+      throw error;
+    }
+  };
+
+  const readJournal: ReadJournal = async (swarmId, worker) => {
+    const { readHostJournal } = await import("./acp/host-journal.ts");
+    return readHostJournal(join((await repository()).root, ".aimi", "swarms", swarmId, workerSlug(worker)));
+  };
+
+  const checkState = async (): Promise<CheckedState> => {
+    const { checkState: check } = await import("./swarm/check-state.ts");
+    const scope = { projectId: (await project()).id, worktree: (await repository()).worktree };
+    return check({ store: await stateStore(), owner: await ownerLock(), findEngine, readJournal }, scope);
+  };
+
+  /** Where nobody has used swarm before, no engine needs to be asked and no identity made. */
+  const findState = async (): Promise<SwarmState | null> => {
+    const { hasIdentity } = await import("./state/project-identity.ts");
+    const state = await (await stateStore()).find();
+    if (!(await hasIdentity((await repository()).commonFolder))) return state;
+    const { id } = await project();
+    if (state && state.project.id !== id) {
+      throw new SwarmError("PROJECT_MOVED", { was: `project ${state.project.id}`, is: `project ${id}` });
+    }
+    // Without a state, containers of this project would be lost from sight: the engine is asked.
+    return state ?? (await checkState()).state;
+  };
+
+  const changeDeps = async (): Promise<ChangeStateDeps> => {
+    await project();
+    return {
+      store: await stateStore(),
+      owner: await ownerLock(),
+      ledger: await ledger(),
+      folder: (await taskDeps()).folder,
+      clock,
+    };
+  };
+
+  return {
+    async plan({ files, again, strict }) {
+      const [{ makePlan }, { gitIn }, { machineFacts }] = await Promise.all([
+        import("./swarm/make-plan.ts"),
+        import("./host/git.ts"),
+        import("./host/machine.ts"),
+      ]);
+      const { root } = await repository();
+      const deps = {
+        ...(await taskDeps()),
+        ledger: await ledger(),
+        git: gitIn(root),
+        machine: await machineFacts(),
+      };
+      return makePlan(deps, { files, again, strict, settings: await resolveSettings() });
+    },
+
+    async explainSettings() {
+      return (await explainAllSettings()).settings;
+    },
+
+    async init() {
+      const [{ initProject }, { newFilesIn }] = await Promise.all([
+        import("./swarm/init-project.ts"),
+        import("./host/new-files.ts"),
+      ]);
+      return initProject(newFilesIn((await repository()).root), {
+        today: clock().toISOString().slice(0, 10),
+      });
+    },
+
+    findFilesToTrust: filesToTrust,
+
+    async trust(files) {
+      const { trustFiles } = await import("./swarm/trust-files.ts");
+      await trustFiles(await trustDeps(), files);
+    },
+
+    findState,
+    checkState,
+
+    async initState({ force }) {
+      const { initState } = await import("./swarm/change-state.ts");
+      if (!force) await findState();
+      return initState(await changeDeps(), { project: await project(), swarmId: randomUUID(), force });
+    },
+
+    async addContainer(container) {
+      const { addContainer } = await import("./swarm/change-state.ts");
+      await findState();
+      return addContainer(await changeDeps(), container);
+    },
+
+    async updateContainer(name, change) {
+      const { updateContainer } = await import("./swarm/change-state.ts");
+      await findState();
+      return updateContainer(await changeDeps(), name, change);
+    },
+
+    async removeContainer(name) {
+      const { removeContainer } = await import("./swarm/change-state.ts");
+      await findState();
+      await removeContainer(await changeDeps(), name);
+    },
+
+    async cleanupState() {
+      const { cleanupState } = await import("./swarm/change-state.ts");
+      await findState();
+      return cleanupState(await changeDeps());
+    },
+
+    async repairState(rebound) {
+      const { repairState } = await import("./swarm/repair-state.ts");
+      const { folder: tasks, parsers } = await taskDeps();
+      const branchOf = async (path: string): Promise<string | null> => {
+        try {
+          const { bytes } = await tasks.read(path);
+          return (await parsers.parseTaskFile(bytes, path)).document.metadata.branchName;
+        } catch (error) {
+          if (error instanceof SwarmError) return null;
+          throw error;
+        }
+      };
+      const deps = {
+        store: await stateStore(),
+        owner: await ownerLock(),
+        findEngine,
+        readJournal,
+        branchOf,
+        project,
+        rebind: async (kind: "moved" | "copied") => {
+          const { rebindIdentity } = await import("./state/project-identity.ts");
+          const known = await (await stateStore()).find().catch(nullIfInvalid);
+          await rebindIdentity(await identityDeps(), kind, known?.project.id);
+        },
+        newId: randomUUID,
+        clock,
+      };
+      return repairState(deps, { worktree: (await repository()).worktree, rebound });
+    },
+
+    async doctor(onStep, signal) {
+      const [{ diagnose }, { gitIn }, machine, { presentCredentials }, { findInstalledHook }] =
+        await Promise.all([
+          import("./swarm/diagnose.ts"),
+          import("./host/git.ts"),
+          import("./host/machine.ts"),
+          import("./host/credentials.ts"),
+          import("./host/installed-hook.ts"),
+        ]);
+      const found = await findRepository(folder);
+      const deps = {
+        ...(await engineDeps({ tolerant: true })),
+        settingsProblem: await explainAllSettings().then(() => null, ifForeseen),
+        nodeVersion: process.version,
+        gitVersion: () => gitIn(folder).version(),
+        machine: await machine.machineFacts(),
+        freeBytes: machine.freeBytes,
+        credentials: () => presentCredentials(env, folders),
+        installedHook: () => findInstalledHook(folders.home, found?.root ?? null),
+        project: async () => (found ? diagnosedProject(found.root) : null),
+        onStep,
+      };
+      return diagnose(deps, signal);
+    },
+
+    engine: privateEngine,
+  };
+
+  async function diagnosedProject(root: string) {
+    const { id } = await project();
+    const { worktree } = await repository();
+    return {
+      root,
+      id,
+      worktree,
+      findState: async () => (await stateStore()).find(),
+      untrustedFiles: async () =>
+        (await filesToTrust()).filter(({ trusted }) => !trusted).map(({ path }) => path),
+      countTasks: async () => {
+        const { loadTasks } = await import("./swarm/load-tasks.ts");
+        const settings = settingsOf((await explainAllSettings()).settings);
+        // Trust has a finding of its own.
+        const deps = { ...(await taskDeps()), trust: { isTrusted: async () => true } };
+        return (await loadTasks(deps, { files: [], settings, strict: false })).tasks.length;
+      },
+    };
+  }
+
+  async function filesToTrust(): Promise<FileToTrust[]> {
+    const { findFilesToTrust } = await import("./swarm/trust-files.ts");
+    const effective = settingsOf((await explainAllSettings()).settings);
+    return findFilesToTrust(await trustDeps(), { user: await userSettings(), effective });
+  }
+
+  async function explainAllSettings() {
+    const { explainAll } = await import("./swarm/resolve-settings.ts");
+    return explainAll(await settingsDeps());
+  }
+
+  async function trustDeps() {
+    const [deps, { trustFile }, { readProject }] = await Promise.all([
+      taskDeps(),
+      import("./host/trust-file.ts"),
+      settingsDeps(),
+    ]);
+    return {
+      ...deps,
+      trust: trustFile(folders.state, await lockAt(join(folders.state, "trust.lock"))),
+      readProject,
+    };
+  }
+
+  async function userSettings(): Promise<SettingsFile> {
+    const { readUser, parsers } = await settingsDeps();
+    const file = await readUser();
+    return file ? (await parsers.parseSettings(file.bytes, file.path)).document : {};
+  }
+}
+
+function refOf({ root }: Repository, id: string): ProjectRef {
+  return { id, slug: slugOf(basename(root)), root };
+}
+
+function shownFrom<File extends { readonly path: string }>(folder: string, file: File | null): File | null {
+  return file && { ...file, path: relative(folder, file.path) || file.path };
+}
+
+function ifForeseen(error: unknown): SwarmError {
+  if (error instanceof SwarmError) return error;
+  throw error;
+}
+
+/** Reading needs no lock, so what makes one is loaded when it is first held. */
+function lazyLock(open: () => Promise<Lock>): Lock {
+  const lock = once(open);
+  return {
+    hold: async (waitMs, signal) => (await lock()).hold(waitMs, signal),
+    holder: async () => (await lock()).holder(),
+  };
+}

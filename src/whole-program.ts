@@ -1,0 +1,74 @@
+import { join } from "node:path";
+import { reportFailure } from "./cli/report-failure.ts";
+import { runProgram } from "./cli/run-program.ts";
+import { compose } from "./compose.ts";
+import { SwarmError } from "./domain/errors.ts";
+import { userFolders } from "./host/user-folders.ts";
+
+/** Runs any command, with signals and failures turned into what the process exits with. */
+export async function runWholeProgram(words: readonly string[]): Promise<number> {
+  const stopping = new AbortController();
+  let stoppedBy: NodeJS.Signals | undefined;
+  const stop = (signal: NodeJS.Signals): void => {
+    stoppedBy = signal;
+    stopping.abort(new Error(`stopped by ${signal}`));
+  };
+  // Once: the second signal ends the process at once, as it does by default.
+  process.once("SIGINT", stop);
+  process.once("SIGTERM", stop);
+
+  try {
+    const command = `swarm ${words.join(" ")}`.slice(0, 200);
+    const exit = await runProgram(words, {
+      env: process.env,
+      signal: stopping.signal,
+      compose: (flags) => compose({ env: process.env, folder: process.cwd(), command, flags }),
+    });
+    return stoppedBy ? exitOf(stoppedBy) : exit;
+  } catch (error) {
+    if (stoppedBy) return exitOf(stoppedBy);
+    return reportFailure(asForeseen(error), {
+      json: words.includes("--json"),
+      stdout: process.stdout,
+      stderr: process.stderr,
+      reportFolder: join(userFolders(process.env).state, "bugs"),
+      now: new Date(),
+    });
+  }
+}
+
+function exitOf(signal: NodeJS.Signals): number {
+  return signal === "SIGINT" ? 130 : 143;
+}
+
+const fileProblems: readonly string[] = [
+  ...[
+    "EACCES",
+    "EPERM",
+    "EROFS",
+    "ENOSPC",
+    "EDQUOT",
+    "EIO",
+    "EISDIR",
+    "ENOTDIR",
+    "ELOOP",
+    "ENAMETOOLONG",
+    "ENXIO",
+  ],
+  ...["EEXIST", "ENOTEMPTY", "EBUSY", "EMFILE", "ENFILE", "EXDEV", "ENOENT"],
+];
+
+/** What a filesystem refuses is somebody's to mend, and no mistake of ours, wherever it comes up. */
+function asForeseen(error: unknown): unknown {
+  if (error instanceof SwarmError || !(error instanceof Error)) return error;
+  const { code, path, syscall } = error as NodeJS.ErrnoException;
+  if (code === undefined || !fileProblems.includes(code)) return error;
+  return new SwarmError(
+    "FILE_FAILED",
+    {
+      file: path ?? (syscall === "uv_cwd" ? "the current folder" : "a file"),
+      reason: error.message.replace(/,[^,]*$/, ""),
+    },
+    error,
+  );
+}
