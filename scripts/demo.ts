@@ -1,0 +1,90 @@
+import { spawnSync } from "node:child_process";
+import { cp, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { buildProduct } from "./build.ts";
+import { root } from "./processes.ts";
+
+const program = join(root, "bin", "swarm");
+
+process.exitCode = await demo();
+
+/** The longest real path that there is: an engine, measured; a sample repository, planned; a state, kept and compared. */
+async function demo(): Promise<number> {
+  console.log(
+    "This builds swarm, finds or starts a container engine (on Debian and Ubuntu as root it installs Docker Engine's packages if they are missing), and plans the work of a small sample repository.\n",
+  );
+  await buildProduct({ types: false });
+
+  say("An engine, and what its runtimes really isolate");
+  const doctor = swarm(root, "doctor", "--fix", "--yes");
+  if (doctor !== 0) return doctor;
+
+  const folder = await mkdtemp(join(tmpdir(), "swarm-sample-"));
+  try {
+    return await showSample(join(folder, "sample"));
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function showSample(sample: string): Promise<number> {
+  say("A sample repository with three task files; one waits for another's result");
+  await cp(join(root, "scripts", "sample"), sample, { recursive: true });
+  git(sample, "init", "--quiet", "--initial-branch=main");
+  git(sample, "add", "--all");
+  git(
+    sample,
+    "-c",
+    "user.name=Sample",
+    "-c",
+    "user.email=sample@example.invalid",
+    "commit",
+    "--quiet",
+    "--message",
+    "Begin",
+  );
+  const planned = swarm(sample, "plan");
+  if (planned !== 0) return planned;
+
+  say("The state of a swarm, one locked step at a time, compared with the engine");
+  const steps = [
+    ["state", "init"],
+    [
+      "state",
+      "add",
+      "-",
+      "aimi-sample-greeting",
+      ".aimi/tasks/2026-01-02-greeting-tasks.json",
+      "feat/greeting",
+    ],
+    ["state", "update", "aimi-sample-greeting", "--status", "completed"],
+    ["status"],
+    ["state", "check"],
+    ["plan"],
+  ];
+  for (const words of steps) {
+    console.log(`$ swarm ${words.join(" ")}`);
+    const exit = swarm(sample, ...words);
+    if (exit !== 0) return exit;
+  }
+
+  say("Done. The sample is gone again; the engine goes on running.");
+  console.log(
+    `Try it in a repository of your own:\n  cd your/repository\n  ${program} init\n  ${program} plan\nTo stop the private engine: ${program} engine stop`,
+  );
+  return 0;
+}
+
+function say(title: string): void {
+  console.log(`\n— ${title}`);
+}
+
+function swarm(folder: string, ...words: string[]): number {
+  return spawnSync(program, words, { cwd: folder, stdio: "inherit" }).status ?? 1;
+}
+
+function git(folder: string, ...args: string[]): void {
+  const { status, stderr } = spawnSync("git", args, { cwd: folder, encoding: "utf8" });
+  if (status !== 0) throw new Error(`git ${args[0]} failed: ${stderr}`);
+}

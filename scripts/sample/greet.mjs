@@ -1,0 +1,4 @@
+/** Greets somebody. */
+export function greet(name) {
+  return `Hello, ${name}`;
+}
