@@ -42,7 +42,11 @@ function readGoodState(): SwarmState | null {
 
 function findRoot(folder: string): string {
   for (let root = folder; ; root = dirname(root)) {
-    if (existsSync(join(root, ".git", "HEAD"))) return root;
+    const gitFolder = join(root, ".git");
+    if (existsSync(join(gitFolder, "HEAD"))) return root;
+    // A linked worktree or a submodule is a repository of its own, and none that is plain.
+    if (existsSync(gitFolder) && !statSync(gitFolder).isDirectory())
+      throw new Error("not a plain repository");
     if (root === dirname(root)) throw new Error("not in a repository");
   }
 }

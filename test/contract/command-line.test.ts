@@ -681,6 +681,21 @@ describe("swarm state", () => {
     expect(existsSync(join(repository, ".aimi/swarm-state.json"))).toBe(true);
   });
 
+  test("a worktree inside another one does not show the outer one's swarm", async ({
+    swarm,
+    repository,
+    env,
+  }) => {
+    await swarm("state", "init");
+    const inner = join(repository, "inner");
+    git(repository, "worktree", "add", "-q", inner);
+
+    expect(await run({ folder: inner, env }, "status")).toMatchObject({
+      exit: 0,
+      stdout: "There is no swarm here.\n",
+    });
+  });
+
   test("a linked worktree that is called main is not the main one", async ({ repository, folder }) => {
     const { findRepository } = await import("../../src/host/find-repository.ts");
     git(repository, "worktree", "add", "-q", join(folder, "main"), "-b", "other");
