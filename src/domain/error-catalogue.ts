@@ -1,9 +1,11 @@
 import { countOf } from "./count-of.ts";
-import { type ExitCode, exitCodes } from "./exit-codes.ts";
+import { type ErrorEntry, entry } from "./error-entry.ts";
+import { exitCodes } from "./exit-codes.ts";
 import { type Place, showPlace } from "./place.ts";
+import { type SandboxErrorFacts, sandboxCatalogue } from "./sandbox-error-catalogue.ts";
 
 /** What must be told to each error; the wording is below, once. */
-export interface ErrorFacts {
+export interface ErrorFacts extends SandboxErrorFacts {
   // Words on the command line
   USAGE: { readonly message: string };
   INVALID_VALUE: { readonly name: string; readonly value: string; readonly expected: string };
@@ -57,16 +59,10 @@ export interface ErrorFacts {
   GIT_FAILED: { readonly command: string; readonly reason: string };
 }
 
-interface Entry<Facts> {
-  readonly exit: ExitCode;
-  readonly says: (facts: Facts) => string;
-  readonly hint?: (facts: Facts) => string;
-}
-
 const { usage, environment, locked, conflict } = exitCodes;
 
 /** Every error that was foreseen: how the process ends, what it says, and what to do next. */
-export const catalogue: { readonly [Code in keyof ErrorFacts]: Entry<ErrorFacts[Code]> } = {
+export const catalogue: { readonly [Code in keyof ErrorFacts]: ErrorEntry<ErrorFacts[Code]> } = {
   // Words on the command line
   USAGE: entry(
     usage,
@@ -271,15 +267,9 @@ export const catalogue: { readonly [Code in keyof ErrorFacts]: Entry<ErrorFacts[
     (f) => `\`git ${f.command}\` failed: ${f.reason}`,
     () => "Run the git command yourself to see more.",
   ),
-};
 
-function entry<Facts>(
-  exit: ExitCode,
-  says: (facts: Facts) => string,
-  hint?: (facts: Facts) => string,
-): Entry<Facts> {
-  return hint ? { exit, says, hint } : { exit, says };
-}
+  ...sandboxCatalogue,
+};
 
 function installHint(system: string): string {
   switch (system) {

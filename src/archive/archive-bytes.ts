@@ -1,0 +1,51 @@
+import { refusal } from "./refusal.ts";
+
+/** The bytes of an archive, pulled as they are needed and never kept. `entry` is what a refusal names. */
+export interface ArchiveBytes {
+  /** The next piece, of at most this many bytes; nothing at the end of the archive. */
+  next(most: number): Promise<Uint8Array | undefined>;
+  /** The same, where an end would be too early. */
+  take(most: number, entry: string): Promise<Uint8Array>;
+  /** Exactly this many, in one piece. */
+  read(length: number, entry: string): Promise<Uint8Array>;
+  skip(length: number, entry: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+export function archiveBytes(archive: AsyncIterable<Uint8Array>): ArchiveBytes {
+  const source = archive[Symbol.asyncIterator]();
+  let piece: Uint8Array = new Uint8Array();
+  return { next, take, read, skip, close };
+
+  async function next(most: number): Promise<Uint8Array | undefined> {
+    while (piece.length === 0) {
+      const pulled = await source.next();
+      if (pulled.done) return undefined;
+      piece = pulled.value;
+    }
+    const taken = piece.subarray(0, most);
+    piece = piece.subarray(taken.length);
+    return taken;
+  }
+
+  async function take(most: number, entry: string): Promise<Uint8Array> {
+    const taken = await next(most);
+    if (!taken) throw refusal(entry, "the archive ends too early");
+    return taken;
+  }
+
+  async function read(length: number, entry: string): Promise<Uint8Array> {
+    const parts: Uint8Array[] = [];
+    for (let left = length; left > 0; left -= parts.at(-1)?.length ?? 0) parts.push(await take(left, entry));
+    const [only] = parts;
+    return parts.length === 1 && only ? only : Buffer.concat(parts);
+  }
+
+  async function skip(length: number, entry: string): Promise<void> {
+    for (let left = length; left > 0; ) left -= (await take(left, entry)).length;
+  }
+
+  async function close(): Promise<void> {
+    await source.return?.();
+  }
+}

@@ -1,0 +1,92 @@
+import type { ArchiveBytes } from "./archive-bytes.ts";
+import { refusal } from "./refusal.ts";
+import { blockBytes, isZero, parseHeader, parsePax, showName, type TarHeader } from "./tar-header.ts";
+
+/** What all headers of one entry say together. */
+export interface EntryHeader extends TarHeader {
+  readonly isSparse: boolean;
+}
+
+/** More than any name or any set of attributes needs. */
+const longestPreludeBytes = 64 * 1024;
+
+/** More than `tar` fills its last record up with at any usual blocking factor. */
+const longestTailBytes = 1024 * 1024;
+
+/** Headers that come before an entry's own: GNU's long name and long target of a link, pax for one and for all. */
+const preludes: ReadonlyMap<string, string> = new Map([
+  ["L", "long name"],
+  ["K", "long link name"],
+  ["x", "pax header"],
+  ["g", "global pax header"],
+]);
+
+/** Reads up to the content of the next entry; gives nothing at the archive's proper end. */
+export async function readEntryHeader(
+  bytes: ArchiveBytes,
+  previous: string,
+): Promise<EntryHeader | undefined> {
+  const contentByPrelude = new Map<string, Uint8Array>();
+  for (;;) {
+    const header = parseHeader(await bytes.read(blockBytes, previous));
+    if (!header) {
+      if (["L", "K", "x"].some((type) => contentByPrelude.has(type)))
+        throw refusal(previous, "the last header belongs to no entry");
+      await readEnd(bytes, previous);
+      return undefined;
+    }
+
+    const what = preludes.get(header.type);
+    if (!what) return joinHeaders(header, contentByPrelude);
+    // Without this an archive of headers alone would never come to an end.
+    if (contentByPrelude.has(header.type)) throw refusal(showName(header.name), `it has a second ${what}`);
+    if (header.size > longestPreludeBytes)
+      throw refusal(showName(header.name), `its ${what} is longer than ${longestPreludeBytes} bytes`);
+    contentByPrelude.set(header.type, await bytes.read(header.size, showName(header.name)));
+    await bytes.skip(paddingOf(header.size), showName(header.name));
+  }
+}
+
+/** A contiguous file, type 7, is a file like any other. Old programs tell a folder by its name alone. */
+export function isPlainFile({ type, name }: TarHeader): boolean {
+  return (type === "0" || type === "7") && name.at(-1) !== 0x2f;
+}
+
+/** What follows content up to the next block. */
+export function paddingOf(size: number): number {
+  return (blockBytes - (size % blockBytes)) % blockBytes;
+}
+
+function joinHeaders(header: TarHeader, contentByPrelude: ReadonlyMap<string, Uint8Array>): EntryHeader {
+  const shown = showName(header.name);
+  const none = new Uint8Array();
+  const pax = parsePax(contentByPrelude.get("x") ?? none, shown);
+  const paxOfAll = parsePax(contentByPrelude.get("g") ?? none, shown);
+  // Nobody has a use for one name or one size for everything that follows, except to confuse.
+  if (paxOfAll.path || paxOfAll.size !== undefined || paxOfAll.isSparse)
+    throw refusal(shown, "a global pax header names a path or a size");
+
+  const longName = contentByPrelude.get("L");
+  return {
+    ...header,
+    name: pax.path ?? (longName ? withoutEnd(longName) : header.name),
+    size: pax.size ?? header.size,
+    isSparse: header.type === "S" || (pax.isSparse && isPlainFile(header)),
+  };
+}
+
+function withoutEnd(longName: Uint8Array): Uint8Array {
+  return longName.subarray(0, longName.findLastIndex((byte) => byte !== 0) + 1);
+}
+
+/** An archive ends with two blocks of zeros, and any more of them up to the end of a record. */
+async function readEnd(bytes: ArchiveBytes, previous: string): Promise<void> {
+  if (!isZero(await bytes.read(blockBytes, previous)))
+    throw refusal(previous, "a block of zeros stands alone behind it");
+
+  let left = longestTailBytes;
+  for (let piece = await bytes.next(left); piece; piece = await bytes.next(left)) {
+    left -= piece.length;
+    if (left <= 0 || !isZero(piece)) throw refusal(previous, "something follows the end of the archive");
+  }
+}

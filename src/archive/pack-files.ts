@@ -1,0 +1,122 @@
+import { constants } from "node:fs";
+import { type FileHandle, open } from "node:fs/promises";
+import { type Pack, pack } from "tar-stream";
+import { refusal } from "./refusal.ts";
+
+/** A folder, a file whose content is at hand, or a file that is read from this machine. */
+export type PackedFile = {
+  readonly path: string;
+  readonly mode: number;
+  readonly uid: number;
+  readonly gid: number;
+} & (
+  | { readonly kind: "folder" }
+  | { readonly kind: "file"; readonly content: Uint8Array }
+  | { readonly kind: "file"; readonly from: string }
+);
+
+type EntryHeader = Parameters<Pack["entry"]>[0];
+
+const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
+
+const pieceBytes = 64 * 1024;
+
+/** A tar archive of these files, made as it is read; equal files give equal bytes. */
+export async function* packFiles(
+  files: Iterable<PackedFile> | AsyncIterable<PackedFile>,
+): AsyncGenerator<Uint8Array> {
+  const packing = pack();
+  // What fails in there ends the stream, and comes out where the stream is read.
+  const fed = feed(packing, files).catch((error: Error) => void packing.destroy(error));
+  try {
+    for await (const piece of packing) yield piece as Uint8Array;
+  } finally {
+    packing.destroy();
+    await fed;
+  }
+}
+
+async function feed(packing: Pack, files: Iterable<PackedFile> | AsyncIterable<PackedFile>): Promise<void> {
+  for await (const file of files) {
+    if (file.kind === "folder") await addEntry(packing, headerOf(file, 0));
+    else if ("content" in file) await addEntry(packing, headerOf(file, file.content.length), [file.content]);
+    else await addFromDisk(packing, file);
+  }
+  packing.finalize();
+}
+
+async function addFromDisk(packing: Pack, file: PackedFile & { readonly from: string }): Promise<void> {
+  await using handle = await openRegular(file.from);
+  const { size } = await handle.stat();
+  await addEntry(packing, headerOf(file, size), exactly(handle, size, file.from));
+}
+
+async function openRegular(file: string): Promise<FileHandle> {
+  // A FIFO would otherwise keep us waiting until somebody writes to it.
+  const handle = await open(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK).catch(
+    (error: NodeJS.ErrnoException) => {
+      throw error.code === "ELOOP" ? refusal(file, "it is a link", error) : error;
+    },
+  );
+  if ((await handle.stat()).isFile()) return handle;
+  await handle.close();
+  throw refusal(file, "it is not a regular file");
+}
+
+/** The content of a file that is announced with this size and must not have another. */
+async function* exactly(handle: FileHandle, size: number, file: string): AsyncGenerator<Uint8Array> {
+  for (let left = size; left > 0; ) {
+    const { buffer, bytesRead } = await handle.read(Buffer.allocUnsafe(Math.min(left, pieceBytes)));
+    if (bytesRead === 0) throw refusal(file, "it shrank while it was read");
+    left -= bytesRead;
+    yield buffer.subarray(0, bytesRead);
+  }
+  const { bytesRead } = await handle.read(Buffer.alloc(1));
+  if (bytesRead > 0) throw refusal(file, "it grew while it was read");
+}
+
+function headerOf({ path, mode, uid, gid, kind }: PackedFile, size: number): EntryHeader {
+  return {
+    name: path,
+    type: kind === "folder" ? "directory" : "file",
+    mode,
+    uid,
+    gid,
+    size,
+    // The time of packing would make equal files differ.
+    mtime: new Date(0),
+    // tar-stream has six digits for each and writes 777777 in place of a larger one.
+    ...(Math.max(uid, gid) > 0o777777 && { pax: { uid: String(uid), gid: String(gid) } }),
+  };
+}
+
+/** Adds one entry, as fast as the archive is read. */
+async function addEntry(
+  packing: Pack,
+  header: EntryHeader,
+  content: Iterable<Uint8Array> | AsyncIterable<Uint8Array> = [],
+): Promise<void> {
+  const { promise: done, resolve, reject } = Promise.withResolvers<void>();
+  const sink = packing.entry(header, (error) => (error ? reject(error) : resolve()));
+  sink.on("error", reject);
+  // The first to fail is the one that is told; the other then fails because of it.
+  done.catch(() => undefined);
+  if (header.type === "file") {
+    for await (const piece of content) {
+      if (sink.destroying) break;
+      if (!sink.write(piece)) await drainedOrClosed(sink);
+    }
+    sink.end(null);
+  }
+  await done;
+}
+
+function drainedOrClosed(sink: ReturnType<Pack["entry"]>): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  sink.once("drain", resolve);
+  sink.once("close", resolve);
+  return promise.finally(() => {
+    sink.off("drain", resolve);
+    sink.off("close", resolve);
+  });
+}

@@ -1,0 +1,161 @@
+import { refusal } from "./refusal.ts";
+
+/** Everything in a tar archive begins on a multiple of this. */
+export const blockBytes = 512;
+
+/** One header block, as it stands there. */
+export interface TarHeader {
+  readonly name: Uint8Array;
+  /** The one character that says what it is. */
+  readonly type: string;
+  readonly mode: number;
+  readonly size: number;
+  /** Whether GNU's map of a sparse file goes on in further blocks. */
+  readonly isContinued: boolean;
+}
+
+/** What is used of a pax header. */
+export interface PaxRecords {
+  readonly path?: Uint8Array;
+  readonly size?: number;
+  readonly isSparse: boolean;
+}
+
+const dialects: ReadonlyMap<string, "ustar" | "gnu"> = new Map([
+  ["ustar\u000000", "ustar"],
+  ["ustar  \u0000", "gnu"],
+]);
+
+/** The `path` of a sparse file is an invented one. */
+const sparseName = "GNU.sparse.name";
+
+const checksumField = { from: 148, to: 156 };
+
+/** Reads a header block; a block of zeros, which ends an archive, gives nothing. */
+export function parseHeader(block: Uint8Array): TarHeader | undefined {
+  if (isZero(block)) return undefined;
+
+  const shown = showName(upToNul(block.subarray(0, 100)).text);
+  const numberAt = (what: string, from: number, to: number): number =>
+    parseNumber(block.subarray(from, to), what, shown);
+  if (numberAt("checksum", checksumField.from, checksumField.to) !== checksumOf(block))
+    throw refusal(shown, "its checksum is wrong");
+  const dialect = dialects.get(latin1(block.subarray(257, 265)));
+  if (!dialect) throw refusal(shown, "its header is of no format that is read here");
+
+  return {
+    name: nameOf(block, dialect, shown),
+    // Before POSIX a file had no type.
+    type: latin1(block.subarray(156, 157)).replace("\u0000", "0"),
+    mode: numberAt("mode", 100, 108),
+    size: numberAt("size", 124, 136),
+    isContinued: dialect === "gnu" && block[482] !== 0,
+  };
+}
+
+/** Reads the records of a pax header, each `<length> <key>=<value>\n`. */
+export function parsePax(content: Uint8Array, entry: string): PaxRecords {
+  const honoured = new Map<string, Uint8Array>();
+  let isSparse = false;
+  for (let start = 0; start < content.length; ) {
+    const { key, value, end } = parseRecord(content, start, entry);
+    if (key === "hdrcharset") throw refusal(entry, "its pax header sets a character set");
+    if (key === "path" || key === "size" || key === sparseName) {
+      if (honoured.has(key)) throw refusal(entry, `its pax header gives the ${key} twice`);
+      honoured.set(key, value);
+    }
+    if (key.startsWith("GNU.sparse.")) isSparse = true;
+    start = end;
+  }
+
+  const path = honoured.get(sparseName) ?? honoured.get("path");
+  const size = honoured.get("size");
+  return {
+    ...(path && { path }),
+    ...(size && { size: checkedNumber(decimal(latin1(size)), "size", entry) }),
+    isSparse,
+  };
+}
+
+/** A name in an error, which may be one that is no UTF-8. */
+export function showName(name: Uint8Array): string {
+  return Buffer.from(name).toString("utf8");
+}
+
+/** Whether all of it is zeros. */
+export function isZero(bytes: Uint8Array): boolean {
+  return bytes.every((byte) => byte === 0);
+}
+
+function checksumOf(block: Uint8Array): number {
+  // The field itself counts as spaces.
+  return block.reduce(
+    (sum, byte, at) => sum + (at >= checksumField.from && at < checksumField.to ? 0x20 : byte),
+    0,
+  );
+}
+
+/** GNU uses the place of the prefix for other things. */
+function nameOf(block: Uint8Array, dialect: "ustar" | "gnu", shown: string): Uint8Array {
+  const name = upToNul(block.subarray(0, 100));
+  const prefix = upToNul(dialect === "ustar" ? block.subarray(345, 500) : new Uint8Array());
+  if (!isZero(name.rest) || !isZero(prefix.rest)) throw refusal(shown, "there is a NUL in the name");
+  return prefix.text.length > 0 ? Buffer.concat([prefix.text, Buffer.from("/"), name.text]) : name.text;
+}
+
+function upToNul(field: Uint8Array): { text: Uint8Array; rest: Uint8Array } {
+  const end = field.indexOf(0);
+  const length = end < 0 ? field.length : end;
+  return { text: field.subarray(0, length), rest: field.subarray(length) };
+}
+
+function parseNumber(field: Uint8Array, what: string, entry: string): number {
+  const isBase256 = ((field[0] ?? 0) & 0x80) !== 0;
+  return checkedNumber(isBase256 ? base256(field) : octal(latin1(field)), what, entry);
+}
+
+function octal(text: string): bigint | undefined {
+  const [, digits] = /^ *([0-7]+)[ \0]*$/.exec(text) ?? [];
+  return digits === undefined ? undefined : BigInt(`0o${digits}`);
+}
+
+/** GNU's way to write large numbers: a mark in the first bit, and two's complement in all others. */
+function base256(field: Uint8Array): bigint {
+  const bits = 8 * field.length - 1;
+  return BigInt.asIntN(bits, BigInt(`0x${Buffer.from(field).toString("hex")}`));
+}
+
+function decimal(text: string): bigint | undefined {
+  return /^-?\d{1,30}$/.test(text) ? BigInt(text) : undefined;
+}
+
+function checkedNumber(number: bigint | undefined, what: string, entry: string): number {
+  if (number === undefined) throw refusal(entry, `its ${what} is not a number`);
+  if (number < 0n) throw refusal(entry, `its ${what} is negative`);
+  if (number > Number.MAX_SAFE_INTEGER) throw refusal(entry, `its ${what} is beyond all measure`);
+  return Number(number);
+}
+
+interface PaxRecord {
+  readonly key: string;
+  readonly value: Uint8Array;
+  readonly end: number;
+}
+
+function parseRecord(content: Uint8Array, start: number, entry: string): PaxRecord {
+  const space = content.indexOf(0x20, start);
+  const digits = latin1(content.subarray(start, Math.max(space, start)));
+  const end = /^[1-9]\d{0,8}$/.test(digits) ? start + Number(digits) : Number.POSITIVE_INFINITY;
+  const equals = content.indexOf(0x3d, space + 1);
+  const isWhole = end <= content.length && content[end - 1] === 0x0a;
+  if (!isWhole || equals <= space + 1 || equals >= end) throw refusal(entry, "its pax header is malformed");
+  return {
+    key: latin1(content.subarray(space + 1, equals)),
+    value: content.subarray(equals + 1, end - 1),
+    end,
+  };
+}
+
+function latin1(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString("latin1");
+}
