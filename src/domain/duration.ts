@@ -19,6 +19,15 @@ export function showBytes(bytes: number): string {
   return `${Number(amount.toFixed(step === 0 ? 0 : 1))} ${units[step]}`;
 }
 
+/** Milliseconds as people say them: `350 ms`, `4.2 s`, `3 min 20 s`. */
+export function showDuration(ms: number): string {
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  if (ms < 60_000) return `${Number((ms / 1000).toFixed(1))} s`;
+  const seconds = Math.round(ms / 1000);
+  const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor((seconds % 3600) / 60)];
+  return hours > 0 ? `${hours} h ${minutes} min` : `${minutes} min ${seconds % 60} s`;
+}
+
 function parseAmount(text: string, units: Readonly<Record<string, number>>): number | undefined {
   const [, digits, unit] = /^(\d+)([a-z]+)$/.exec(text) ?? [];
   const factor = unit === undefined ? undefined : units[unit];

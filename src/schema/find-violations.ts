@@ -7,7 +7,17 @@ export interface Violation {
   readonly hint: string;
 }
 
-export type SchemaName = "config" | "doctor" | "error" | "plan" | "probe" | "swarm-state" | "tasks";
+export type SchemaName =
+  | "config"
+  | "doctor"
+  | "error"
+  | "plan"
+  | "probe"
+  | "sandbox"
+  | "sandbox-run"
+  | "sandbox-summary"
+  | "swarm-state"
+  | "tasks";
 
 const validators: Readonly<Record<SchemaName, () => Promise<{ default: ValidateFunction }>>> = {
   config: () => import("./generated/config.js"),
@@ -15,6 +25,9 @@ const validators: Readonly<Record<SchemaName, () => Promise<{ default: ValidateF
   error: () => import("./generated/error.js"),
   plan: () => import("./generated/plan.js"),
   probe: () => import("./generated/probe.js"),
+  sandbox: () => import("./generated/sandbox.js"),
+  "sandbox-run": () => import("./generated/sandbox-run.js"),
+  "sandbox-summary": () => import("./generated/sandbox-summary.js"),
   "swarm-state": () => import("./generated/swarm-state.js"),
   tasks: () => import("./generated/tasks.js"),
 };
@@ -51,12 +64,24 @@ const examples: Readonly<Record<string, string>> = {
   agent: 'In a task file {"kind": "claude"}, in settings "claude"; also acp, command, script.',
   acceptanceCriteria: "A list of sentences.",
   priority: "A number; lower comes first.",
+  name: "For example build-1: a-z, 0-9 and -, at most 30 characters.",
+  runtime: "For example python, node, bash or debian:12-slim.",
+  ttl: "With its unit, for example 90s, 30m or 6h.",
+  inputs: 'A list of globs, for example ["src/**/*.py"].',
+  outputs: 'A list of paths below /outputs, for example ["report.json"].',
+  resources: "Some of cpus, memory, disk and pids.",
+  cpus: "A number, for example 2 or 1.5.",
+  pids: "A whole number of at least 16.",
+  env: 'Names with their values, for example LANG: C.UTF-8; "" is an empty value.',
+  role: "For example arn:aws:iam::123456789012:role/reader.",
+  services: 'A list of services, for example ["s3"].',
 };
 
-/** The field's example; for an item of a list, that of the list. */
+/** The field's example; for an item of a list, that of the list, and for a variable that of `env`. */
 function exampleFor(pointer: string): string | undefined {
-  const names = pointer.split("/").reverse();
-  return examples[names[0] ?? ""] ?? (/^\d+$/.test(names[0] ?? "") ? examples[names[1] ?? ""] : undefined);
+  const [last = "", before = ""] = pointer.split("/").reverse();
+  if (before === "env") return examples["env"];
+  return examples[last] ?? (/^\d+$/.test(last) ? examples[before] : undefined);
 }
 
 type Params = Readonly<Record<string, unknown>>;
@@ -80,7 +105,7 @@ function describe(keyword: string, pointer: string, params: Params, message: str
     case "additionalProperties": {
       const field = String(params["additionalProperty"]);
       return {
-        pointer: `${pointer}/${field}`,
+        pointer: `${pointer}/${field.replaceAll("~", "~0").replaceAll("/", "~1")}`,
         problem: `${JSON.stringify(field)} is not a field of ${name}`,
         hint: "Remove it, or look for a typing mistake.",
       };
@@ -95,7 +120,7 @@ function describe(keyword: string, pointer: string, params: Params, message: str
       return {
         pointer,
         problem: `${name} must be one of ${JSON.stringify(params["allowedValues"])}`,
-        hint: "Choose one of these.",
+        hint: `One of ${[params["allowedValues"]].flat().join(", ")}.`,
       };
     case "const":
       return {

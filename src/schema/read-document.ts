@@ -1,5 +1,6 @@
 import { isError, SwarmError } from "../domain/errors.ts";
 import type { Probe } from "../domain/generated/probe.ts";
+import type { SandboxRecord } from "../domain/generated/sandbox-run.ts";
 import type { SwarmState } from "../domain/generated/swarm-state.ts";
 import type { TaskFile } from "../domain/generated/tasks.ts";
 import type { SettingsFile } from "../domain/settings.ts";
@@ -88,6 +89,15 @@ export async function checkSettings(
     value: String(value),
     expected: first.hint.replace(/\.$/, ""),
   });
+}
+
+/** What is known of a single sandbox. */
+export async function parseSandboxRecord(bytes: Uint8Array, file: string): Promise<SandboxRecord> {
+  const { value, placeOf } = parseJson(bytes, file);
+  const [first] = await findViolations("sandbox-run", value);
+  if (first)
+    throw new SwarmError("FILE_UNREADABLE", { place: placeOf(first.pointer), reason: first.problem });
+  return value as SandboxRecord;
 }
 
 /** What the in-container probe printed. */

@@ -1,0 +1,256 @@
+import { cleanText } from "./clean-text.ts";
+import { parseDurationMs, parseSizeBytes, showBytes } from "./duration.ts";
+import type { SandboxPermissions, SandboxSpecFile } from "./generated/sandbox.ts";
+import type { IsolationLevel } from "./isolation.ts";
+
+export type { SandboxPermissions, SandboxSpecFile };
+
+const languages = ["python", "node", "bash"] as const;
+
+/** What a sandbox runs on: our image with a language, or any other image. */
+export type SandboxRuntime =
+  | { readonly kind: "language"; readonly language: (typeof languages)[number] }
+  | { readonly kind: "image"; readonly image: string };
+
+/** `sandbox.yaml` as the program uses it, with every default filled in. */
+export interface SandboxSpec {
+  readonly name: string | null;
+  readonly runtime: SandboxRuntime;
+  readonly ttl: string;
+  readonly ttlMs: number;
+  readonly inputs: readonly string[];
+  readonly outputs: readonly string[];
+  /** Null where the settings decide. */
+  readonly resources: {
+    readonly cpus: number | null;
+    readonly memoryBytes: number | null;
+    readonly diskBytes: number | null;
+    readonly pids: number | null;
+  };
+  readonly network: "none" | "bridge" | "host";
+  readonly env: Readonly<Record<string, string>>;
+  /** Recorded and shown; nothing enforces them. */
+  readonly permissions: SandboxPermissions;
+  readonly readOnlyRoot: boolean;
+  readonly privileged: boolean;
+  readonly isolation: "auto" | IsolationLevel;
+}
+
+/** Something in a spec that a person should change, at a JSON pointer. */
+export interface SandboxSpecProblem {
+  readonly pointer: string;
+  readonly problem: string;
+  readonly hint: string;
+}
+
+/** A value that opens the host, with the flag and the permission that it needs. */
+export interface SandboxDanger {
+  readonly what: string;
+  readonly flag: "--dangerous-allow-host-network" | "--dangerous-allow-privileged";
+  readonly permission: "hostNetwork" | "privileged";
+}
+
+const shortestTtlMs = 1000;
+const longestTtlMs = 7 * 86_400_000;
+const smallestSizeBytes = 16 * 1024 ** 2;
+const largestSizeBytes = 16 * 1024 ** 4;
+const longestEnvName = 128;
+const largestEnvValueBytes = 32 * 1024;
+
+/** A spec that was checked, with the defaults for what it leaves out. */
+export function sandboxSpecOf(file: SandboxSpecFile): SandboxSpec {
+  const { runtime = "bash", ttl = "30m", resources = {}, env = {} } = file;
+  const language = languages.find((name) => name === runtime);
+  return {
+    name: file.name ?? null,
+    runtime: language ? { kind: "language", language } : { kind: "image", image: runtime },
+    ttl,
+    ttlMs: parseDurationMs(ttl) ?? 0,
+    inputs: file.inputs ?? [],
+    outputs: file.outputs ?? [],
+    resources: {
+      cpus: resources.cpus ?? null,
+      memoryBytes: bytesOf(resources.memory),
+      diskBytes: bytesOf(resources.disk),
+      pids: resources.pids ?? null,
+    },
+    network: file.network ?? "none",
+    env: Object.fromEntries(Object.entries(env).map(([name, value]) => [name, String(value)])),
+    permissions: file.permissions ?? {},
+    readOnlyRoot: file.readOnlyRoot ?? false,
+    privileged: file.privileged ?? false,
+    isolation: file.isolation ?? "auto",
+  };
+}
+
+function bytesOf(size: string | undefined): number | null {
+  return size === undefined ? null : (parseSizeBytes(size) ?? null);
+}
+
+/** The spec of a sandbox about which nothing was said. */
+export const defaultSandboxSpec: SandboxSpec = sandboxSpecOf({});
+
+/** The values that weaken the sandbox itself; each needs a flag, for a file alone must not open the host. */
+export function findDangers({ network, privileged }: SandboxSpec): SandboxDanger[] {
+  const dangers: SandboxDanger[] = [];
+  if (network === "host")
+    dangers.push({
+      what: "`network: host`",
+      flag: "--dangerous-allow-host-network",
+      permission: "hostNetwork",
+    });
+  if (privileged)
+    dangers.push({
+      what: "`privileged: true`",
+      flag: "--dangerous-allow-privileged",
+      permission: "privileged",
+    });
+  return dangers;
+}
+
+/** What the schema cannot say: ranges of durations and sizes, references, globs, paths and names of variables. */
+export function findSandboxSpecProblems(file: SandboxSpecFile): SandboxSpecProblem[] {
+  const { runtime, ttl, inputs = [], outputs = [], resources = {}, env = {} } = file;
+  return [
+    ...problemAt("/runtime", runtime, findReferenceProblem),
+    ...problemAt("/ttl", ttl, findTtlProblem),
+    ...inputs.flatMap((glob, index) => problemAt(`/inputs/${index}`, glob, findGlobProblem)),
+    ...outputs.flatMap((path, index) => problemAt(`/outputs/${index}`, path, findOutputProblem)),
+    ...problemAt("/resources/memory", resources.memory, findSizeProblem),
+    ...problemAt("/resources/disk", resources.disk, findSizeProblem),
+    ...Object.entries(env).flatMap(([name, value]) => [
+      ...problemAt(`/env/${escapeKey(name)}`, name, findEnvNameProblem),
+      ...problemAt(`/env/${escapeKey(name)}`, String(value), findEnvValueProblem),
+    ]),
+  ];
+}
+
+type Complaint = Pick<SandboxSpecProblem, "problem" | "hint">;
+
+/** The complaint about one value, at its pointer. */
+function problemAt(
+  pointer: string,
+  value: string | undefined,
+  find: (value: string) => Complaint | undefined,
+): SandboxSpecProblem[] {
+  const complaint = value === undefined ? undefined : find(value);
+  return complaint ? [{ pointer, ...complaint }] : [];
+}
+
+function findReferenceProblem(runtime: string): Complaint | undefined {
+  if (isImageReference(runtime)) return undefined;
+  return {
+    problem: `${quoted(runtime)} is neither a language nor the reference of an image`,
+    hint: "Write python, node, bash, or an image like debian:12-slim or ghcr.io/owner/image@sha256:….",
+  };
+}
+
+/**
+ * The grammar of distribution references, with SHA-256 as the only digest. Nothing that passes can be taken for an
+ * option, a path or a second argument.
+ */
+function isImageReference(text: string): boolean {
+  if (text.length > 255) return false;
+  const label = "[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?";
+  const registry = `${label}(?:\\.${label})*(?::[0-9]{1,5})?`;
+  const part = "[a-z0-9]+(?:(?:\\.|__?|-+)[a-z0-9]+)*";
+  const tag = "[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}";
+  return new RegExp(`^(?:${registry}/)?${part}(?:/${part})*(?::${tag})?(?:@sha256:[0-9a-f]{64})?$`).test(
+    text,
+  );
+}
+
+function findTtlProblem(ttl: string): Complaint | undefined {
+  const ms = parseDurationMs(ttl) ?? 0;
+  if (ms >= shortestTtlMs && ms <= longestTtlMs) return undefined;
+  return {
+    problem: `the time to live ${quoted(ttl)} is too ${ms < shortestTtlMs ? "short" : "long"}`,
+    hint: "From 1s to 7d.",
+  };
+}
+
+function findSizeProblem(size: string): Complaint | undefined {
+  const bytes = parseSizeBytes(size) ?? 0;
+  if (bytes >= smallestSizeBytes && bytes <= largestSizeBytes) return undefined;
+  return {
+    problem: `${quoted(size)} is too ${bytes < smallestSizeBytes ? "small" : "large"}`,
+    hint: `From ${showBytes(smallestSizeBytes)} (16m) to ${showBytes(largestSizeBytes)} (16t).`,
+  };
+}
+
+function findGlobProblem(glob: string): Complaint | undefined {
+  // A class of one character is that character to some matchers, so `[.][.]` can be `..`.
+  const reason = whyOutside(glob.replace(/\[[^\]/]*\.[^\]/]*\]/g, ".")) ?? whyUnclear(glob);
+  return reason === undefined
+    ? undefined
+    : {
+        problem: `the input ${quoted(glob)} ${reason}`,
+        hint: "Name files below the folder that swarm is started in, for example src/**/*.py.",
+      };
+}
+
+function findOutputProblem(path: string): Complaint | undefined {
+  const reason = whyOutside(path) ?? (/[*?[\]{}]/.test(path) ? "is a pattern, not a path" : undefined);
+  return reason === undefined
+    ? undefined
+    : {
+        problem: `the output ${quoted(path)} ${reason}`,
+        hint: "Name a path below /outputs without that folder, for example report.json.",
+      };
+}
+
+/** Why a relative path could lead somewhere else; undefined when it cannot. */
+function whyOutside(path: string): string | undefined {
+  if (path.trim() === "") return "is empty";
+  if (/[\p{Cc}\p{Cs}\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/u.test(path))
+    return "holds control characters";
+  if (path.startsWith("/")) return "is absolute";
+  if (path.includes("\\")) return "holds a backslash";
+  const parts = path.split("/");
+  if (parts.includes("..")) return "has a `..`";
+  if (parts.some((part) => part.startsWith("~"))) return "has a `~`, which no shell expands here";
+  return undefined;
+}
+
+/** What matchers understand in different ways, and what hides a `..` or grows without end: `{.,x}.` or `{1..99999999}`. */
+function whyUnclear(glob: string): string | undefined {
+  if (/[{}]/.test(glob)) return "has braces; write one line for each";
+  if (/[?*+@!]\(/.test(glob)) return "has a group in parentheses; write one line for each";
+  if (glob.startsWith("!")) return "begins with `!`, and nothing can be left out again";
+  return undefined;
+}
+
+function findEnvNameProblem(name: string): Complaint | undefined {
+  if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name) || name.length > longestEnvName)
+    return {
+      problem: `${quoted(name)} is not a name for a variable`,
+      hint: `ASCII letters, digits and _, no digit first, at most ${longestEnvName} characters.`,
+    };
+  if (/^(?:LD_|AIMI_)/.test(name) || name === "IS_SANDBOX" || name === "GLIBC_TUNABLES")
+    return {
+      problem: `${name} cannot be set`,
+      hint: "LD_* and GLIBC_TUNABLES steer how programs are loaded; AIMI_* and IS_SANDBOX are set by swarm.",
+    };
+  return undefined;
+}
+
+function findEnvValueProblem(value: string): Complaint | undefined {
+  if (value.includes("\0")) return { problem: "the value holds a NUL character", hint: "Remove it." };
+  if (!value.isWellFormed())
+    return { problem: "the value holds half a character", hint: "Remove the lone \\ud800 to \\udfff." };
+  if (new TextEncoder().encode(value).length > largestEnvValueBytes)
+    return {
+      problem: `the value is larger than ${showBytes(largestEnvValueBytes)}`,
+      hint: "Put it into a file and name that in inputs.",
+    };
+  return undefined;
+}
+
+/** As it may stand in a sentence. */
+function quoted(text: string): string {
+  return JSON.stringify(cleanText(text, 80));
+}
+
+function escapeKey(key: string): string {
+  return key.replaceAll("~", "~0").replaceAll("/", "~1");
+}

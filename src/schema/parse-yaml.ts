@@ -1,0 +1,242 @@
+import { type CST, isMap, isScalar, isSeq, LineCounter, type Node, Parser, parseDocument } from "yaml";
+import { cleanText } from "../domain/clean-text.ts";
+import { SwarmError } from "../domain/errors.ts";
+import type { Place } from "../domain/place.ts";
+
+/** Parsed YAML that still knows where everything stood. */
+export interface PlacedYaml {
+  readonly value: unknown;
+  /** Where a field's name or a list's item begins; for something absent, the nearest thing around it. */
+  readonly placeOf: (pointer: string) => Place;
+  /** A value without quotes as it was written: `1.10`, where the value is 1.1. */
+  readonly textOf: (pointer: string) => string | undefined;
+}
+
+const largestBytes = 64 * 1024;
+const deepest = 20;
+
+interface Refusal {
+  readonly offset: number;
+  readonly problem: string;
+  readonly hint: string;
+  readonly pointer?: string;
+}
+
+/**
+ * A plain document of YAML 1.2 from outside, and so JSON too. Refuses what makes YAML more than data — anchors, aliases,
+ * merge keys, tags, directives — and what would pass in silence: a key that stands twice, `__proto__`, keys that are no
+ * text, a second document.
+ */
+export function parseYaml(bytes: Uint8Array, file: string): PlacedYaml {
+  const text = decode(bytes, file);
+  const lines = new LineCounter();
+  const at = (offset: number, pointer?: string): Place => {
+    const { line, col } = lines.linePos(offset);
+    return { file, line, column: col, ...(pointer && { pointer }) };
+  };
+  const refuse = ({ offset, pointer, problem, hint }: Refusal): never => {
+    throw new SwarmError("SANDBOX_SPEC_INVALID", { place: at(offset, pointer), problem, hint });
+  };
+
+  // The parser keeps its own stack; what is built from its tokens recurses, so the depth is looked at in between.
+  const tokens = [...new Parser(lines.addNewLine).parse(text)];
+  const early = findForbiddenCharacter(text) ?? findForbiddenToken(tokens);
+  if (early) refuse(early);
+
+  const document = parseDocument(text, {
+    version: "1.2",
+    schema: "core",
+    strict: true,
+    merge: false,
+    resolveKnownTags: false,
+    prettyErrors: false,
+    // Its own check compares each key with each other one; ours below is linear.
+    uniqueKeys: false,
+  });
+  const [error] = document.errors;
+  if (error)
+    refuse({
+      offset: error.pos[0],
+      problem: `not YAML here: ${cleanText(error.message, 200)}`,
+      hint: "Correct the YAML at this place.",
+    });
+  const { contents } = document;
+  if (contents === null || (isScalar(contents) && contents.value === null))
+    return refuse({
+      offset: 0,
+      problem: "the file is empty",
+      hint: "Write {} for a sandbox with nothing but defaults.",
+    });
+  const forbidden = findForbiddenKey(contents);
+  if (forbidden) refuse(forbidden);
+
+  return {
+    value: document.toJS({ maxAliasCount: 0 }),
+    placeOf: (pointer) => at(nodeAt(contents, pointer).offset, pointer),
+    textOf: (pointer) => {
+      const { node, isExact } = nodeAt(contents, pointer);
+      return isExact && isScalar(node) && typeof node.value !== "string" ? node.source : undefined;
+    },
+  };
+}
+
+function decode(bytes: Uint8Array, file: string): string {
+  const refuse = (problem: string, hint: string): never => {
+    throw new SwarmError("SANDBOX_SPEC_INVALID", { place: { file }, problem, hint });
+  };
+  if (bytes.length > largestBytes)
+    return refuse("the file is larger than 64 KiB", "Put large values into files and name those in inputs.");
+  try {
+    // TextDecoder takes a byte order mark away by itself.
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    return refuse("the file is not UTF-8 text", "Save it as UTF-8.");
+  }
+}
+
+/** What YAML itself does not allow, and what makes a file look different from what it says. */
+function findForbiddenCharacter(text: string): Refusal | undefined {
+  const offset = text.search(
+    /[^\t\n\r\x20-\x7e\x85\u{a0}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]|\r(?!\n)|[\u202a-\u202e\u2066-\u2069\ufeff]/u,
+  );
+  if (offset < 0) return undefined;
+  const code = (text.codePointAt(offset) ?? 0).toString(16).toUpperCase().padStart(4, "0");
+  return {
+    offset,
+    problem: `the character U+${code} is not accepted here`,
+    hint: "Remove it; in double quotes it can be written as an escape.",
+  };
+}
+
+/** The first token that is more than data, or one too deep. */
+function findForbiddenToken(tokens: readonly CST.Token[]): Refusal | undefined {
+  const [, second] = tokens.filter(({ type }) => type === "document");
+  let first: Refusal | undefined = second && {
+    offset: second.offset,
+    problem: "a second document begins here",
+    hint: "Keep one document in the file.",
+  };
+  const open = tokens.map((token) => ({ token, depth: 0 }));
+  for (let next = open.pop(); next; next = open.pop()) {
+    const { token, depth } = next;
+    const complaint = complaintAbout(token, depth);
+    if (complaint && (!first || token.offset < first.offset)) first = { offset: token.offset, ...complaint };
+    if (depth > deepest) continue;
+    const inside = "items" in token ? depth + 1 : depth;
+    for (const part of partsOf(token)) open.push({ token: part, depth: inside });
+  }
+  return first;
+}
+
+function complaintAbout(token: CST.Token, depth: number): Pick<Refusal, "problem" | "hint"> | undefined {
+  if ("items" in token && depth >= deepest)
+    return {
+      problem: `nested deeper than ${deepest} levels`,
+      hint: "Nothing in a spec is nested like this.",
+    };
+  switch (token.type) {
+    case "anchor":
+    case "alias":
+      return {
+        problem: `${JSON.stringify(cleanText(token.source, 40))} is ${token.type === "alias" ? "an alias" : "an anchor"}, and those are not accepted`,
+        hint: "Write the value out; text that begins with & or * needs quotes.",
+      };
+    case "tag":
+      return {
+        problem: `${JSON.stringify(cleanText(token.source, 40))} is a tag, and those are not accepted`,
+        hint: "Leave it out; text that begins with ! needs quotes.",
+      };
+    case "directive":
+      return {
+        problem: "directives are not accepted",
+        hint: "Remove the line that begins with %.",
+      };
+    default:
+      return undefined;
+  }
+}
+
+function partsOf(token: CST.Token): CST.Token[] {
+  switch (token.type) {
+    case "document":
+      return [...token.start, ...(token.value ? [token.value] : [])];
+    case "block-map":
+    case "block-seq":
+    case "flow-collection":
+      return token.items.flatMap(({ start, key, sep = [], value }) => [
+        ...start,
+        ...(key ? [key] : []),
+        ...sep,
+        ...(value ? [value] : []),
+      ]);
+    case "block-scalar":
+      return token.props;
+    default:
+      return [];
+  }
+}
+
+function findForbiddenKey(contents: Node): Refusal | undefined {
+  const open: { node: unknown; pointer: string }[] = [{ node: contents, pointer: "" }];
+  for (let next = open.shift(); next; next = open.shift()) {
+    const { node, pointer } = next;
+    if (isSeq(node))
+      open.push(...node.items.map((item, index) => ({ node: item, pointer: `${pointer}/${index}` })));
+    if (!isMap(node)) continue;
+    const seen = new Set<string>();
+    for (const { key, value } of node.items) {
+      const name = isScalar(key) ? key.value : undefined;
+      const offset = offsetOf(key) ?? offsetOf(node) ?? 0;
+      if (typeof name !== "string")
+        return {
+          offset,
+          problem: "a key must be text",
+          hint: "Put the key in quotes.",
+          ...(pointer && { pointer }),
+        };
+      const at = `${pointer}/${escapeKey(name)}`;
+      const complaint = complaintAboutKey(name, seen);
+      if (complaint) return { offset, pointer: at, ...complaint };
+      seen.add(name);
+      open.push({ node: value, pointer: at });
+    }
+  }
+  return undefined;
+}
+
+function complaintAboutKey(
+  name: string,
+  seen: ReadonlySet<string>,
+): Pick<Refusal, "problem" | "hint"> | undefined {
+  if (name === "<<") return { problem: "merge keys are not accepted", hint: "Write the fields out." };
+  if (name === "__proto__") return { problem: "the key __proto__ is not accepted", hint: "Remove it." };
+  if (seen.has(name))
+    return {
+      problem: `the key ${JSON.stringify(cleanText(name, 80))} stands here a second time`,
+      hint: "Keep one of them.",
+    };
+  return undefined;
+}
+
+function escapeKey(key: string): string {
+  return key.replaceAll("~", "~0").replaceAll("/", "~1");
+}
+
+/** The value at a pointer and where a person looks for it; not exact when only something around it is there. */
+function nodeAt(contents: Node, pointer: string): { node: unknown; offset: number; isExact: boolean } {
+  let node: unknown = contents;
+  let offset = offsetOf(contents) ?? 0;
+  for (const part of pointer.split("/").slice(1)) {
+    const name = part.replaceAll("~1", "/").replaceAll("~0", "~");
+    const pair = isMap(node) ? node.items.find(({ key }) => isScalar(key) && key.value === name) : undefined;
+    const child: unknown = isSeq(node) ? node.items[Number(name)] : pair?.value;
+    if (!pair && child === undefined) return { node, offset, isExact: false };
+    offset = offsetOf(pair?.key) ?? offsetOf(child) ?? offset;
+    node = child;
+  }
+  return { node, offset, isExact: true };
+}
+
+function offsetOf(node: unknown): number | undefined {
+  return isScalar(node) || isMap(node) || isSeq(node) ? node.range?.[0] : undefined;
+}

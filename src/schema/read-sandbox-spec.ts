@@ -1,0 +1,37 @@
+import { SwarmError } from "../domain/errors.ts";
+import type { Place } from "../domain/place.ts";
+import {
+  findSandboxSpecProblems,
+  type SandboxSpec,
+  type SandboxSpecFile,
+  sandboxSpecOf,
+} from "../domain/sandbox-spec.ts";
+import { findViolations } from "./find-violations.ts";
+import { type PlacedYaml, parseYaml } from "./parse-yaml.ts";
+
+/** The spec in a `sandbox.yaml`, its defaults filled in; or the first thing in the file that is wrong with it. */
+export async function parseSandboxSpec(bytes: Uint8Array, file: string): Promise<SandboxSpec> {
+  const yaml = parseYaml(bytes, file);
+  const violations = await findViolations("sandbox", yaml.value);
+  const problems =
+    violations.length > 0 ? violations : findSandboxSpecProblems(yaml.value as SandboxSpecFile);
+  const [first] = problems
+    .map(({ pointer, problem, hint }) => ({ place: yaml.placeOf(pointer), problem, hint }))
+    .sort((one, other) => compare(one.place, other.place));
+  if (first) throw new SwarmError("SANDBOX_SPEC_INVALID", first);
+  return sandboxSpecOf(withEnvAsWritten(yaml.value as SandboxSpecFile, yaml));
+}
+
+/** People read a file from its top, and mend it in that order. */
+function compare(one: Place, other: Place): number {
+  return (one.line ?? 0) - (other.line ?? 0) || (one.column ?? 0) - (other.column ?? 0);
+}
+
+/** Variables are text: `1.10` must not become 1.1 on its way, nor 0755 become 755. */
+function withEnvAsWritten(file: SandboxSpecFile, { textOf }: PlacedYaml): SandboxSpecFile {
+  if (!file.env) return file;
+  const env = Object.fromEntries(
+    Object.entries(file.env).map(([name, value]) => [name, textOf(`/env/${name}`) ?? value]),
+  );
+  return { ...file, env };
+}
