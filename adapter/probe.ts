@@ -1,11 +1,13 @@
 import { execFileSync } from "node:child_process";
 import {
   closeSync,
+  existsSync,
   fsyncSync,
   mkdtempSync,
   openSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   renameSync,
   rmSync,
   statSync,
@@ -13,7 +15,7 @@ import {
   writeSync,
 } from "node:fs";
 import { createServer } from "node:net";
-import { release } from "node:os";
+import { networkInterfaces, release } from "node:os";
 import { join } from "node:path";
 import type { Probe } from "../src/domain/isolation.ts";
 
@@ -24,13 +26,19 @@ export async function probe(): Promise<Probe> {
     new RegExp(`^${name}:\\s*(\\S+)`, "m").exec(status)?.[1];
   const noNewPrivileges = field("NoNewPrivs");
   const seccomp = field("Seccomp");
+  const mounts = parseMounts(readFileSync("/proc/self/mounts", "utf8"));
   return {
     kernelRelease: release(),
     uidMap: parseUidMap(readFileSync("/proc/self/uid_map", "utf8")),
     capabilities: field("CapEff") ?? "",
     noNewPrivileges: noNewPrivileges === undefined ? null : noNewPrivileges === "1",
     seccomp: seccomp === undefined ? null : Number(seccomp),
-    mountTypes: mountTypes(readFileSync("/proc/self/mounts", "utf8")),
+    mountTypes: [...new Set(mounts.map(({ type }) => type))],
+    userId: process.getuid?.() ?? 0,
+    sharedNamespaces: sharedNamespaces(),
+    devices: readdirSync("/dev").filter((name) => !everydayDevices.includes(name)),
+    hostMounts: mounts.filter(isOfTheHost).map(({ path }) => path),
+    openPaths: openPaths(mounts),
     steps: await trySteps(mkdtempSync("/tmp/probe-")),
   };
 }
@@ -44,8 +52,78 @@ function parseUidMap(text: string): Probe["uidMap"] {
     .map(([inside = 0, outside = 0, count = 0]) => ({ inside, outside, count }));
 }
 
-function mountTypes(text: string): string[] {
-  return [...new Set(text.split("\n").flatMap((line) => line.split(" ")[2] ?? []))];
+interface Mount {
+  readonly path: string;
+  readonly type: string;
+  readonly readOnly: boolean;
+}
+
+function parseMounts(text: string): Mount[] {
+  return text
+    .split("\n")
+    .filter(Boolean)
+    .map((line) => line.split(" "))
+    .map(([, path = "", type = "", options = ""]) => ({
+      path,
+      type,
+      readOnly: options.split(",").includes("ro"),
+    }));
+}
+
+/** The kernel gives its first namespaces fixed numbers; whoever has one of these shares it with the host. */
+const firstNamespaces: readonly (readonly [name: string, inode: number])[] = [
+  ["ipc", 0xefffffff],
+  ["uts", 0xeffffffe],
+  ["pid", 0xeffffffc],
+  ["net", 0xeffffff9],
+];
+
+function sharedNamespaces(): string[] {
+  const shared = firstNamespaces.flatMap(([name, inode]) => {
+    try {
+      return readlinkSync(`/proc/self/ns/${name}`) === `${name}:[${inode}]` ? [name] : [];
+    } catch {
+      // A kernel of its own need not have them.
+      return [];
+    }
+  });
+  // Only the newest kernels fix the number of the network's. A container without a network has nothing but loopback.
+  const hasNetwork = Object.values(networkInterfaces()).some((found) =>
+    found?.some(({ internal }) => !internal),
+  );
+  return hasNetwork && !shared.includes("net") ? [...shared, "net"] : shared;
+}
+
+const everydayDevices: readonly string[] = [
+  ...["console", "core", "fd", "full", "initctl", "mqueue", "null", "ptmx", "pts", "random", "shm"],
+  ...["stderr", "stdin", "stdout", "tty", "urandom", "zero"],
+];
+
+/** Where an engine mounts the kernel's own filesystems; anywhere else they are the host's, with its sockets and devices. */
+const kernelPlaces = /^\/(?:proc|sys|dev)(?:\/|$)|^\/tmp$/;
+const kernelTypes: readonly string[] = [
+  ...["proc", "sysfs", "tmpfs", "devpts", "mqueue", "cgroup", "cgroup2", "devtmpfs"],
+];
+
+/** What an engine gives every container, of whatever type the folder is in which it keeps it. */
+const everydayMounts: readonly string[] = [
+  ...["/", "/etc/hostname", "/etc/hosts", "/etc/resolv.conf"],
+  ...["/sbin/docker-init", "/usr/sbin/docker-init", "/run/.containerenv", "/run/secrets"],
+];
+
+function isOfTheHost({ path, type }: Mount): boolean {
+  const isOfTheKernel = kernelTypes.includes(type) && kernelPlaces.test(path);
+  return !isOfTheKernel && !everydayMounts.includes(path);
+}
+
+/** What an engine hides or makes read-only in `/proc`, as far as this kernel has it. */
+function openPaths(mounts: readonly Mount[]): string[] {
+  // What hides is a tmpfs or a device: with mapped users one of the host's own.
+  const covered = (path: string): boolean =>
+    mounts.some((mount) => mount.path === path && (mount.readOnly || mount.type !== "proc"));
+  return ["/proc/sys", "/proc/sysrq-trigger", "/proc/timer_list", "/proc/keys", "/proc/kcore"].filter(
+    (path) => existsSync(path) && !covered(path),
+  );
 }
 
 async function trySteps(folder: string): Promise<Probe["steps"]> {
@@ -58,6 +136,7 @@ async function trySteps(folder: string): Promise<Probe["steps"]> {
     ["rename", () => renameSync(join(folder, "link"), join(folder, "renamed"))],
     ["start a program", () => execFileSync(process.execPath, ["--version"])],
     ["bind a Unix socket", () => listenOnce(join(folder, "socket"))],
+    ...toolSteps(folder),
   ];
   const results: { step: string; error: string | null }[] = [];
   for (const [step, run] of steps) {
@@ -70,6 +149,36 @@ async function trySteps(folder: string): Promise<Probe["steps"]> {
   }
   rmSync(folder, { recursive: true, force: true });
   return results;
+}
+
+/** The tools that agents live by, where the image has them. */
+function toolSteps(folder: string): [step: string, run: () => unknown][] {
+  const identity = ["-c", "user.name=probe", "-c", "user.email=probe@example.invalid"];
+  const steps: [step: string, program: string, args: string[]][] = [
+    ["ls -la", "ls", ["-la", folder]],
+    ["stat of coreutils", "stat", [folder]],
+    ["git init", "git", ["init", "--quiet", join(folder, "repository")]],
+    [
+      "git commit",
+      "git",
+      [
+        ...identity,
+        "-C",
+        join(folder, "repository"),
+        "commit",
+        "--quiet",
+        "--allow-empty",
+        "--message",
+        "probe",
+      ],
+    ],
+  ];
+  return steps
+    .filter(([, program]) => existsSync(`/usr/bin/${program}`) || existsSync(`/bin/${program}`))
+    .map(([step, program, args]) => [
+      step,
+      () => execFileSync(program, args, { stdio: ["ignore", "ignore", "pipe"] }),
+    ]);
 }
 
 function writeAndSync(file: string): void {

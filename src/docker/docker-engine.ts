@@ -5,6 +5,7 @@ import {
   type EngineScope,
   type LabelledContainer,
   labels,
+  type OpenEngine,
 } from "../ports/engine.ts";
 import { callEngine, type EngineAnswer, type EngineCall } from "./engine-http.ts";
 import type { ProbeDeps } from "./probe-runtime.ts";
@@ -32,6 +33,9 @@ export function dockerEngine(endpoint: string, probeDeps: ProbeDeps): ContainerE
       throw new SwarmError("ENGINE_FAILED", { operation, reason: "its answer is not what an engine says" });
     return answer;
   };
+
+  // One for all, so that starts are counted together.
+  let opened: Promise<OpenEngine> | undefined;
 
   return {
     endpoint,
@@ -68,6 +72,11 @@ export function dockerEngine(endpoint: string, probeDeps: ProbeDeps): ContainerE
     async probe(runtime, signal) {
       const { probeRuntime } = await import("./probe-runtime.ts");
       return probeRuntime(probeDeps, { endpoint, runtime }, signal);
+    },
+
+    open: async () => {
+      opened ??= import("./open-engine.ts").then(({ openDockerEngine }) => openDockerEngine(endpoint));
+      return opened;
     },
 
     async reachesRegistry(signal) {

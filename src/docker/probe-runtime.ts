@@ -1,10 +1,13 @@
-import { randomBytes } from "node:crypto";
-import Docker from "dockerode";
+import { createHash, randomBytes } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import type Docker from "dockerode";
+import { baseImage } from "../domain/base-image.ts";
 import { SwarmError } from "../domain/errors.ts";
 import type { Probe } from "../domain/isolation.ts";
 import { labels } from "../ports/engine.ts";
-import { connectionTo } from "./engine-http.ts";
+import { dockerodeAt } from "./dockerode-at.ts";
 import { ensureProbeImage } from "./probe-image.ts";
+import { translateFailure } from "./translate-failure.ts";
 
 const longestAnswer = 256 * 1024;
 const longestMs = 60_000;
@@ -22,29 +25,34 @@ export async function probeRuntime(
   { endpoint, runtime }: { endpoint: string; runtime: string },
   signal?: AbortSignal,
 ): Promise<Probe> {
-  const docker = dockerAt(endpoint);
+  const docker = dockerodeAt(endpoint);
   const limit = AbortSignal.timeout(longestMs);
   const ending = signal ? AbortSignal.any([signal, limit]) : limit;
   try {
-    const image = await ensureProbeImage(docker, adapterFile, ending);
+    const image =
+      (await findProbingBase(docker, adapterFile)) ?? (await ensureProbeImage(docker, adapterFile, ending));
     return await parseProbe(await runOnce(docker, image, runtime, ending));
   } catch (error) {
-    signal?.throwIfAborted();
-    if (error instanceof SwarmError) throw error;
-    throw new SwarmError(
-      "ENGINE_FAILED",
-      { operation: `run a container under ${runtime}`, reason: reasonOf(error) },
-      error,
-    );
+    const operation = `run a container under ${runtime}`;
+    if (limit.aborted && !signal?.aborted)
+      throw new SwarmError("ENGINE_FAILED", {
+        operation,
+        reason: `it took longer than ${longestMs / 1000} s`,
+      });
+    throw translateFailure(endpoint, { operation, signal }, error);
   }
 }
 
-function dockerAt(endpoint: string): Docker {
-  const { options, secure } = connectionTo(endpoint);
-  return new Docker({
-    ...(options as Docker.DockerOptions),
-    ...(!options.socketPath && { protocol: secure ? "https" : "http" }),
-  });
+/** The base image, when it holds this very adapter: there the tools of agents can be tried too. */
+async function findProbingBase(docker: Docker, adapterFile: string): Promise<string | null> {
+  const adapter = createHash("sha256")
+    .update(await readFile(adapterFile))
+    .digest("hex");
+  const base = await docker
+    .getImage(baseImage)
+    .inspect()
+    .catch(() => null);
+  return base?.Config.Labels?.[labels.adapter] === adapter ? base.Id : null;
 }
 
 async function runOnce(docker: Docker, image: string, runtime: string, signal: AbortSignal): Promise<string> {
@@ -96,9 +104,4 @@ function split(frames: Buffer): { stdout: string; stderr: string } {
     at = end;
   }
   return { stdout: texts[1] ?? "", stderr: texts[2] ?? "" };
-}
-
-function reasonOf(error: unknown): string {
-  const { json, message } = error as { json?: { message?: string }; message?: string };
-  return (json?.message ?? message ?? String(error)).trim().slice(0, 300);
 }

@@ -40,6 +40,15 @@ export function isAtLeast(level: IsolationLevel, wanted: IsolationLevel): boolea
   return isolationLevels.indexOf(level) >= isolationLevels.indexOf(wanted);
 }
 
+/** The stronger of two demands; `auto` demands nothing. */
+export function strongerOf(
+  one: "auto" | IsolationLevel,
+  other: "auto" | IsolationLevel,
+): "auto" | IsolationLevel {
+  if (one === "auto") return other;
+  return other === "auto" || isAtLeast(one, other) ? one : other;
+}
+
 function levelOf(probe: Probe, engineKernel: string): IsolationLevel {
   if (probe.kernelRelease !== engineKernel) return "strong";
   return rootOutside(probe) === 0 ? "shared-kernel" : "userns";
@@ -61,19 +70,34 @@ function evidenceOf(level: IsolationLevel, probe: Probe, engineKernel: string): 
   }
 }
 
-/** A kernel of its own has its own confinement; on the engine's, ours must be there. */
-function unconfinedOf(level: IsolationLevel, { capabilities, noNewPrivileges, seccomp }: Probe): string[] {
-  const found = /[1-9a-f]/.test(capabilities) ? ["an agent would have capabilities"] : [];
-  if (level === "strong") return found;
+/**
+ * What stands open that was asked to be closed. A kernel of its own, and Sysbox, have a confinement of their own; what is
+ * the host's must not be there in any case.
+ */
+function unconfinedOf(level: IsolationLevel, probe: Probe): string[] {
+  const { capabilities, noNewPrivileges, seccomp, userId, sharedNamespaces, devices, hostMounts, openPaths } =
+    probe;
+  const found: string[] = [];
+  if (userId === 0) found.push("an agent would be root");
+  if (/[1-9a-f]/.test(capabilities)) found.push("an agent would have capabilities");
+  for (const name of sharedNamespaces) found.push(`it shares the host's ${name} namespace`);
+  if (level === "strong" || (level === "userns" && hasSysboxMounts(probe))) return found;
   if (noNewPrivileges === false) found.push("an agent could gain privileges");
   if (seccomp === 0) found.push("no seccomp filter");
+  if (devices.length > 0) found.push(`it has devices of the host: ${devices.slice(0, 3).join(", ")}`);
+  if (hostMounts.length > 0)
+    found.push(`something of the host is mounted at ${hostMounts.slice(0, 3).join(", ")}`);
+  if (openPaths.length > 0) found.push(`${openPaths.join(", ")} stand open`);
   return found;
 }
 
+function hasSysboxMounts({ mountTypes }: Probe): boolean {
+  return mountTypes.some((type) => type.includes("sysboxfs"));
+}
+
 function falseNameOf(runtime: string, level: IsolationLevel, probe: Probe): string | null {
-  const hasSysboxMounts = probe.mountTypes.some((type) => type.includes("sysboxfs"));
-  if (runtime.includes("sysbox") && !(hasSysboxMounts && level === "userns")) {
-    return hasSysboxMounts
+  if (runtime.includes("sysbox") && !(hasSysboxMounts(probe) && level === "userns")) {
+    return hasSysboxMounts(probe)
       ? "called sysbox, but root inside is root outside"
       : "called sysbox, but none of Sysbox's mounts are there: another runtime under its name";
   }

@@ -6,14 +6,26 @@ import { type Place, showPlace } from "./place.ts";
 export interface SandboxErrorFacts {
   // Words and files for sandboxes
   SANDBOX_SPEC_INVALID: { readonly place: Place; readonly problem: string; readonly hint: string };
+  PATH_REFUSED: { readonly path: string; readonly reason: string };
   // Containers
+  SPEC_REFUSED: { readonly field: string; readonly reason: string };
+  CONTAINER_REFUSED: { readonly name: string; readonly breaches: readonly string[] };
+  CONTAINER_GONE: { readonly id: string };
+  CONTAINER_NOT_RUNNING: { readonly id: string; readonly state: string };
+  CONTAINER_START_FAILED: { readonly name: string; readonly reason: string };
+  NAME_TAKEN: { readonly name: string };
+  UNSUPPORTED_BY_ENGINE: { readonly what: string; readonly reason: string };
   // Commands and files in containers
+  EXEC_FAILED: { readonly command: string; readonly reason: string };
+  FILE_NOT_FOUND: { readonly path: string };
   ARCHIVE_REFUSED: { readonly entry: string; readonly reason: string };
   // Limits
   // Images
+  IMAGE_NOT_FOUND: { readonly image: string; readonly reason: string };
+  IMAGE_BUILD_FAILED: { readonly image: string; readonly step: string; readonly reason: string };
 }
 
-const { usage, conflict } = exitCodes;
+const { usage, environment, conflict } = exitCodes;
 
 export const sandboxCatalogue: {
   readonly [Code in keyof SandboxErrorFacts]: ErrorEntry<SandboxErrorFacts[Code]>;
@@ -24,10 +36,65 @@ export const sandboxCatalogue: {
     (f) => `${showPlace(f.place)}: ${f.problem}`,
     (f) => f.hint,
   ),
+  PATH_REFUSED: entry(
+    usage,
+    (f) => `The path ${JSON.stringify(f.path)} is refused: ${f.reason}`,
+    (f) =>
+      f.reason.includes("leaves")
+        ? "Name a path below the working folder; in a program, `absolute: true` leaves it."
+        : "Check the path; relative ones begin in the working folder.",
+  ),
 
   // Containers
+  SPEC_REFUSED: entry(
+    usage,
+    (f) => `${f.field} is refused: ${f.reason}`,
+    () => "Change the value; nothing was created.",
+  ),
+  CONTAINER_REFUSED: entry(
+    environment,
+    (f) =>
+      `${f.name} was not started, because the engine made it weaker than asked: ${f.breaches.join("; ")}`,
+    () =>
+      "It was removed. Look at the engine's defaults (daemon.json); `swarm doctor` measures its runtimes.",
+  ),
+  CONTAINER_GONE: entry(
+    conflict,
+    (f) => `The engine has no container ${f.id}`,
+    () => "It was removed; make a new one.",
+  ),
+  CONTAINER_NOT_RUNNING: entry(
+    conflict,
+    (f) => `The container ${f.id} does not run: it is ${f.state}`,
+    () => "Start it first, or make a new one.",
+  ),
+  CONTAINER_START_FAILED: entry(
+    environment,
+    (f) => `The container ${f.name} did not start: ${f.reason}`,
+    () => "`swarm doctor` measures the engine's runtimes; the container was removed.",
+  ),
+  NAME_TAKEN: entry(
+    conflict,
+    (f) => `The engine already has something else called ${f.name}`,
+    () => "Choose another name, or remove what is there.",
+  ),
+  UNSUPPORTED_BY_ENGINE: entry(
+    environment,
+    (f) => `The engine cannot do this: ${f.what} (${f.reason})`,
+    () => "Leave it out, or use another engine or runtime.",
+  ),
 
   // Commands and files in containers
+  EXEC_FAILED: entry(
+    environment,
+    (f) => `${f.command} could not be run in the container: ${f.reason}`,
+    () => "Look whether the container still runs: `swarm sandbox ls`.",
+  ),
+  FILE_NOT_FOUND: entry(
+    usage,
+    (f) => `There is no ${f.path} in the container`,
+    () => "Check the path; relative ones begin in the working folder.",
+  ),
   ARCHIVE_REFUSED: entry(
     conflict,
     (f) => `What came out of the container was refused at ${JSON.stringify(f.entry)}: ${f.reason}`,
@@ -37,4 +104,25 @@ export const sandboxCatalogue: {
   // Limits
 
   // Images
+  IMAGE_NOT_FOUND: entry(
+    environment,
+    (f) => `There is no image ${f.image}: ${f.reason}`,
+    () => "`swarm image build` makes ours; check the name of any other one.",
+  ),
+  IMAGE_BUILD_FAILED: entry(
+    environment,
+    (f) =>
+      `${f.image} could not be built; ${shortened(f.step) || "the build"} failed: ${lastWords(f.reason)}`,
+    () => "Mend the cause, then run the same command again: finished steps are kept.",
+  ),
 };
+
+function shortened(step: string): string {
+  return step.length > 120 ? `${step.slice(0, 119)}…` : step;
+}
+
+/** The cause stands at the end of what a build says. */
+function lastWords(reason: string): string {
+  const lines = reason.split("\n").filter(Boolean);
+  return lines.slice(-4).join(" | ").slice(-600);
+}

@@ -1,5 +1,8 @@
 import type { Probe } from "../domain/isolation.ts";
 import type { Observed } from "../domain/reconcile.ts";
+import type { Containers } from "./containers.ts";
+import type { Images } from "./images.ts";
+import type { Networks, Volumes } from "./networks.ts";
 
 /** A place where an engine might answer, and who says so. */
 export interface EngineCandidate {
@@ -50,6 +53,16 @@ export interface ContainerEngine {
   probe(runtime: string, signal?: AbortSignal): Promise<Probe>;
   /** Whether the engine can see an image registry. */
   reachesRegistry(signal?: AbortSignal): Promise<boolean>;
+  /** What acts on the engine, loaded when it is first wanted. */
+  open(signal?: AbortSignal): Promise<OpenEngine>;
+}
+
+/** Everything that can be made on an engine, and taken away again. */
+export interface OpenEngine {
+  readonly containers: Containers;
+  readonly images: Images;
+  readonly networks: Networks;
+  readonly volumes: Volumes;
 }
 
 /** A candidate after it was tried. */
@@ -68,4 +81,18 @@ export const labels = {
   taskFile: "org.aimi.task-file",
   role: "org.aimi.role",
   attempt: "org.aimi.attempt",
+  /** The id of a single sandbox. */
+  sandboxId: "org.aimi.sandbox-id",
+  /** What the sandbox's runtime was measured to be, and which it is. */
+  isolation: "org.aimi.isolation",
+  runtime: "org.aimi.runtime",
+  workdir: "org.aimi.workdir",
+  /** Checksum of the in-container program of an image. */
+  adapter: "org.aimi.adapter",
+  /** Of everything that went into an image. */
+  checksum: "org.aimi.checksum",
+  /** Of what an unchanged image is recognised by at once. */
+  quickKey: "org.aimi.quick-key",
+  /** Each of these things with its own checksum, as JSON. */
+  inputs: "org.aimi.inputs",
 } as const;

@@ -6,6 +6,8 @@ import {
   type LabelledContainer,
   labels,
 } from "../../src/ports/engine.ts";
+import { fakeContainers } from "./fake-containers.ts";
+import { fakeImages, fakeNames } from "./fake-images.ts";
 
 export interface FakeEngine extends ContainerEngine {
   /** What it remembers, as somebody else made it. */
@@ -20,6 +22,11 @@ const probe: Probe = {
   noNewPrivileges: true,
   seccomp: 2,
   mountTypes: ["overlay"],
+  userId: 1000,
+  sharedNamespaces: [],
+  devices: [],
+  hostMounts: [],
+  openPaths: [],
   steps: [{ step: "stat", error: null }],
 };
 
@@ -36,12 +43,25 @@ export function fakeEngine({
   const containers: LabelledContainer[] = [];
   const volumesByName = new Map<string, Readonly<Record<string, string>>>();
   const endpoint = "unix:///fake.sock";
-  const answer = <Result>(result: () => Result): Promise<Result> => {
+  const answer = <Result>(result: () => Result | Promise<Result>): Promise<Result> => {
     if (!answers)
       return Promise.reject(
         new SwarmError("ENGINE_UNREACHABLE", { tried: [`${endpoint}: connect ENOENT /fake.sock`] }),
       );
     return Promise.resolve().then(result);
+  };
+  const unlessAborted = async <Result>(
+    signal: AbortSignal | undefined,
+    result: () => Result | Promise<Result>,
+  ): Promise<Result> => {
+    signal?.throwIfAborted();
+    return answer(result);
+  };
+  const opened = {
+    containers: fakeContainers(unlessAborted),
+    images: fakeImages(unlessAborted),
+    networks: fakeNames(unlessAborted),
+    volumes: fakeNames(unlessAborted),
   };
   const isIn = (scope: EngineScope, found: Readonly<Record<string, string>>): boolean =>
     found[labels.project] === scope.projectId && found[labels.worktree] === scope.worktree;
@@ -77,5 +97,6 @@ export function fakeEngine({
         return probe;
       }),
     reachesRegistry: () => answer(() => false),
+    open: async () => opened,
   };
 }

@@ -9,6 +9,11 @@ const plain: Probe = {
   noNewPrivileges: true,
   seccomp: 2,
   mountTypes: ["overlay", "proc", "tmpfs"],
+  userId: 1000,
+  sharedNamespaces: [],
+  devices: [],
+  hostMounts: [],
+  openPaths: [],
   steps: [{ step: "stat", error: null }],
 };
 const mapped = [{ inside: 0, outside: 165_536, count: 65_536 }];
@@ -42,6 +47,15 @@ describe("what a runtime isolates", () => {
     const { falseName } = judgeIsolation(runtime, probe, engineKernel);
 
     expect(falseName).toMatch(/^called/);
+  });
+
+  test("Sysbox's mounts excuse nothing where root inside is root outside", () => {
+    const probe: Probe = { ...plain, mountTypes: ["fuse.sysboxfs"], seccomp: 0, noNewPrivileges: false };
+
+    expect(judgeIsolation("sysbox-runc", probe, engineKernel).unconfined).toEqual([
+      "an agent could gain privileges",
+      "no seccomp filter",
+    ]);
   });
 
   test("no mapping at all protects nothing", () => {

@@ -26,6 +26,34 @@ export interface Probe {
    */
   readonly mountTypes: readonly string[];
   /**
+   * The user id that the probe has.
+   */
+  readonly userId: number;
+  /**
+   * Namespaces that are the kernel's first ones, so the host's own: ipc, net, pid, uts.
+   *
+   * @maxItems 10
+   */
+  readonly sharedNamespaces: readonly string[];
+  /**
+   * Devices beyond those that every container has.
+   *
+   * @maxItems 1000
+   */
+  readonly devices: readonly string[];
+  /**
+   * Where something of the host is mounted that no container needs.
+   *
+   * @maxItems 1000
+   */
+  readonly hostMounts: readonly string[];
+  /**
+   * Parts of /proc that should be read-only or hidden, and are not.
+   *
+   * @maxItems 50
+   */
+  readonly openPaths: readonly string[];
+  /**
    * What an agent's tools need to do, each done once.
    *
    * @maxItems 50

@@ -1,0 +1,144 @@
+import { cleanLines } from "../domain/clean-text.ts";
+import { SwarmError } from "../domain/errors.ts";
+import type { BuildEvent } from "../ports/images.ts";
+import { readBuildkitStatus } from "./buildkit-progress.ts";
+
+interface Line {
+  readonly id?: string;
+  readonly aux?: string | { readonly ID?: string } | null;
+  readonly stream?: string;
+  readonly error?: string;
+}
+
+const longestLine = 4 * 1024 * 1024;
+const keptOutput = 8_000;
+
+/**
+ * Reads a build's answer, tells its steps, and returns the image's id. A failed build is a message in a successful answer.
+ */
+export async function readBuildStream(
+  stream: AsyncIterable<Uint8Array | string>,
+  image: string,
+  onEvent: (event: BuildEvent) => void,
+): Promise<string> {
+  const steps = stepTeller(onEvent);
+  let id = "";
+  let failure: string | undefined;
+  for await (const line of linesOf(stream)) {
+    if (line.error !== undefined) failure = String(line.error);
+    else if (line.id === "moby.buildkit.trace") steps.buildkit(String(line.aux));
+    else if (line.stream !== undefined) steps.classic(String(line.stream));
+    if (typeof line.aux === "object" && line.aux?.ID) id = line.aux.ID;
+  }
+  if (failure !== undefined) {
+    const { step, lastWords } = steps.failed(failure);
+    const reason = [failure, ...lastWords].join("\n").slice(0, 4_000);
+    throw new SwarmError("IMAGE_BUILD_FAILED", { image, step, reason });
+  }
+  steps.end();
+  if (id === "")
+    throw new SwarmError("IMAGE_BUILD_FAILED", { image, step: "", reason: "the builder named no image" });
+  return id;
+}
+
+interface StepTeller {
+  buildkit(trace: string): void;
+  classic(text: string): void;
+  end(): void;
+  /** The step that a failure is of, and what it wrote at the end. */
+  failed(failure: string): { readonly step: string; readonly lastWords: string[] };
+}
+
+function stepTeller(onEvent: (event: BuildEvent) => void): StepTeller {
+  const startedAt = new Map<string, number>();
+  const done = new Set<string>();
+  const nameByVertex = new Map<string, string>();
+  const errorByStep = new Map<string, string>();
+  const outputByStep = new Map<string, string>();
+  let step = "";
+  let stepStarted = performance.now();
+  let stepCached = false;
+  const keep = (writer: string, text: string): void => {
+    outputByStep.set(writer, ((outputByStep.get(writer) ?? "") + text).slice(-keptOutput));
+    onEvent({ kind: "output", text });
+  };
+  const endStep = (): void => {
+    if (step) onEvent({ kind: "done", step, ms: performance.now() - stepStarted, cached: stepCached });
+    stepCached = false;
+  };
+
+  return {
+    buildkit(trace) {
+      const { vertices, logs } = readBuildkitStatus(trace);
+      for (const { digest, name, cached, startedMs, completedMs, error } of vertices) {
+        nameByVertex.set(digest, name);
+        if (error) errorByStep.set(name, error);
+        if (/^\[internal\]|^exporting|^copy \/context/.test(name)) continue;
+        if (startedMs !== null && !startedAt.has(digest)) {
+          startedAt.set(digest, startedMs);
+          if (!cached) onEvent({ kind: "started", step: name });
+        }
+        if (completedMs !== null && !error && !done.has(digest)) {
+          done.add(digest);
+          onEvent({ kind: "done", step: name, ms: completedMs - (startedMs ?? completedMs), cached });
+        }
+      }
+      for (const { vertex, text } of logs) keep(nameByVertex.get(vertex) ?? "", text);
+    },
+
+    classic(text) {
+      const [, next] = /^Step \d+\/\d+ : (.*)/.exec(text) ?? [];
+      if (next !== undefined) {
+        endStep();
+        step = next.trim();
+        stepStarted = performance.now();
+        onEvent({ kind: "started", step });
+      } else if (/^ ---> Using cache/.test(text)) stepCached = true;
+      else if (!/^\n$|^ --->|^Removing intermediate|^Successfully/.test(text)) keep(step, text);
+    },
+
+    end() {
+      if (startedAt.size === 0) endStep();
+    },
+
+    failed(failure) {
+      // Steps that ran beside the one that failed were ended with it, and have errors of their own.
+      const [first] = errorByStep.keys();
+      const [cause] = [...errorByStep].find(([, error]) => failure.includes(error)) ?? [first ?? step];
+      const lines = cleanLines(outputByStep.get(cause) ?? "").split("\n");
+      return {
+        step: cause,
+        lastWords: lines
+          .map((line) => line.trimEnd())
+          .filter(Boolean)
+          .slice(-15),
+      };
+    },
+  };
+}
+
+async function* linesOf(stream: AsyncIterable<Uint8Array | string>): AsyncGenerator<Line> {
+  const decoder = new TextDecoder();
+  let rest = "";
+  for await (const bytes of stream) {
+    const text = typeof bytes === "string" ? bytes : decoder.decode(bytes, { stream: true });
+    const [first = "", ...more] = text.split("\n");
+    // Of a line beyond all measure only the end is read, which is no message.
+    rest = rest.length > longestLine ? first : rest + first;
+    for (const next of more) {
+      yield* parsed(rest);
+      rest = next;
+    }
+  }
+  yield* parsed(rest);
+}
+
+function* parsed(line: string): Generator<Line> {
+  if (line.trim() === "") return;
+  try {
+    const message: unknown = JSON.parse(line);
+    if (typeof message === "object" && message !== null) yield message;
+  } catch {
+    // What is no message of the builder cannot fail the build that it stands in.
+  }
+}

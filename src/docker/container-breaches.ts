@@ -1,0 +1,143 @@
+import type Docker from "dockerode";
+import type { ContainerSpec } from "../ports/containers.ts";
+import { logOptions, networkMode } from "./container-options.ts";
+
+/** What an inspected container tells about its confinement; dockerode's types lack some of it. */
+interface Inspected {
+  readonly HostConfig: Docker.HostConfig & {
+    readonly MaskedPaths?: string[] | null | undefined;
+    readonly ReadonlyPaths?: string[] | null | undefined;
+    readonly CgroupParent?: string | undefined;
+  };
+  readonly Config: { readonly User: string };
+  readonly Mounts: Docker.ContainerInspectInfo["Mounts"];
+  readonly NetworkSettings: { readonly Networks: Readonly<Record<string, unknown>> };
+}
+
+/** What every engine hides, or makes read-only, as far as the kernel has it. */
+const hidden: readonly string[] = ["/proc/kcore", "/proc/keys", "/proc/timer_list", "/sys/firmware"];
+const readOnly: readonly string[] = [
+  "/proc/bus",
+  "/proc/fs",
+  "/proc/irq",
+  "/proc/sys",
+  "/proc/sysrq-trigger",
+];
+
+/**
+ * In which ways a container that the engine has made is weaker than it was asked for. An engine's defaults, its plugins
+ * and whoever else speaks to it can add what nobody asked for.
+ */
+export function findBreaches(
+  { HostConfig: host, Config: config, Mounts, NetworkSettings }: Inspected,
+  spec: ContainerSpec,
+  { limitsSwap }: { readonly limitsSwap: boolean } = { limitsSwap: true },
+): string[] {
+  const breaches: string[] = [];
+  const refuse = (isBreached: unknown, what: string): void => {
+    if (isBreached) breaches.push(what);
+  };
+  const has = (list: readonly unknown[] | null | undefined): boolean => (list?.length ?? 0) > 0;
+
+  refuse(has(host.Binds), `folders of the host are bound: ${host.Binds?.join(", ")}`);
+  // A volume may have options of its own, by which its driver shows any folder of the host.
+  for (const { Type, Source, Target, VolumeOptions } of host.Mounts ?? []) {
+    const isOurs =
+      Type === "volume" && spec.volumes.some(({ name, path }) => Source === name && Target === path);
+    const driver = VolumeOptions?.DriverConfig;
+    refuse(
+      !isOurs || driver,
+      `a ${Type} that nobody asked for is mounted at ${Target}: ${Source || JSON.stringify(driver ?? {})}`,
+    );
+  }
+  for (const mount of Mounts) {
+    const isOurs = spec.volumes.some(({ name, path }) => mount.Name === name && mount.Destination === path);
+    const isAnonymous = mount.Type === "volume" && /^[0-9a-f]{64}$/.test(mount.Name ?? "");
+    // tmpfs is memory of its own; a volume that an image declares is made for this container alone.
+    const isHarmless = mount.Type === ("tmpfs" as string) || isAnonymous || isOurs;
+    refuse(!isHarmless, `${mount.Source || mount.Name} is mounted at ${mount.Destination}`);
+  }
+  refuse(has(host.VolumesFrom), "it has another container's volumes");
+  refuse(host.NetworkMode !== networkMode(spec.network), `its network is ${host.NetworkMode}`);
+  const networks = Object.keys(NetworkSettings.Networks).filter((name) => !mayHave(spec, name));
+  refuse(has(networks), `it is connected to ${networks.join(", ")}`);
+  refuse(has(host.Links) || has(host.ExtraHosts), "it is linked to other hosts");
+  refuse(host.PublishAllPorts || Object.keys(host.PortBindings ?? {}).length > 0, "it publishes ports");
+  refuse(host.PidMode, `it shares processes: ${host.PidMode}`);
+  refuse(host.IpcMode !== "private", `it shares memory: ${host.IpcMode}`);
+  refuse(host.UTSMode, `it shares its host name: ${host.UTSMode}`);
+  refuse(host.UsernsMode, `its user namespace is ${host.UsernsMode}`);
+  refuse(host.CgroupParent, `its control group lies below ${host.CgroupParent}`);
+  refuse(host.Runtime !== spec.runtime, `its runtime is ${host.Runtime}`);
+  refuse(
+    has(host.Devices) || has(host.DeviceRequests) || has(host.DeviceCgroupRules),
+    "it has devices of the host",
+  );
+  refuse(Object.keys(host.Sysctls ?? {}).length > 0, "it changes kernel settings");
+  refuse(has(host.GroupAdd), `it is in the groups ${host.GroupAdd?.join(", ")}`);
+  refuse(host.OomKillDisable || (host.OomScoreAdj ?? 0) < 0, "memory limits would not end it");
+  refuse(
+    host.RestartPolicy?.Name && host.RestartPolicy.Name !== "no",
+    "the engine would start it again by itself",
+  );
+  refuse(host.AutoRemove, "the engine would remove it by itself");
+  refuse(config.User !== spec.user, `it runs as ${config.User || "root"}`);
+  refuse(spec.readOnlyRoot && !host.ReadonlyRootfs, "its root filesystem can be written");
+  breaches.push(...limitBreaches(host, spec, limitsSwap));
+  if (!spec.privileged) breaches.push(...confinementBreaches(host, spec));
+  return breaches;
+}
+
+/** An engine's own network is called `bridge` by Docker and `podman` by Podman. */
+function mayHave({ network }: ContainerSpec, name: string): boolean {
+  return name === networkMode(network) || (network.kind === "bridge" && name === "podman");
+}
+
+function confinementBreaches(host: Inspected["HostConfig"], spec: ContainerSpec): string[] {
+  const options = host.SecurityOpt ?? [];
+  const added = (host.CapAdd ?? []).map((name: string) => name.replace(/^CAP_/, ""));
+  const unasked = added.filter((name: string) => !spec.capabilities.some((asked) => asked === name));
+  const dropsAll = (host.CapDrop ?? []).some((name: string) => /^(CAP_)?ALL$/i.test(name));
+  const isAsked = (option: string): boolean => /^no-new-privileges(?:[:=]true)?$/.test(option);
+  // A profile of somebody else's making can allow as much as none.
+  const unaskedOptions = options.filter((option: string) => !isAsked(option));
+  const without = (paths: readonly string[], list: readonly string[] | null | undefined): string[] =>
+    list ? paths.filter((path) => !list.includes(path)) : [];
+  const [shown, writable] = [without(hidden, host.MaskedPaths), without(readOnly, host.ReadonlyPaths)];
+  const found: (string | false)[] = [
+    host.Privileged === true && "it is privileged",
+    unasked.length > 0 && `it has the capabilities ${unasked.join(", ")}`,
+    !dropsAll && "it keeps the engine's default capabilities",
+    unaskedOptions.length > 0 && `its confinement was changed: ${unaskedOptions.join(", ").slice(0, 200)}`,
+    !options.some(isAsked) && "it could gain privileges",
+    shown.length > 0 && `it sees ${shown.join(", ")}`,
+    writable.length > 0 && `it can write to ${writable.join(", ")}`,
+  ];
+  return found.filter((breach) => breach !== false);
+}
+
+/** What the engine did not take over of the limits. */
+function limitBreaches(
+  host: Inspected["HostConfig"],
+  { limits }: ContainerSpec,
+  limitsSwap: boolean,
+): string[] {
+  const limitOf = (name: string): number | undefined =>
+    host.Ulimits?.find((limit: { Name?: string | undefined }) => limit.Name === name)?.Hard;
+  const log = logOptions(limits);
+  const found: (string | false)[] = [
+    host.Memory !== limits.memoryBytes && "its memory is not limited",
+    (host.MemorySwap ?? 0) > limits.memoryBytes + limits.swapBytes && "its swap is not limited",
+    // A kernel that does not count swap cannot limit it, and the engine says so once for all containers.
+    limitsSwap && host.MemorySwap === -1 && "its swap has no limit",
+    host.NanoCpus !== Math.round(limits.cpus * 1e9) && "its CPUs are not limited",
+    host.PidsLimit !== limits.pids && "its processes are not limited",
+    limitOf("nofile") !== limits.descriptors && "its open files are not limited",
+    ((host.CpuRealtimeRuntime ?? 0) > 0 || (limitOf("rtprio") ?? 0) !== 0) &&
+      "it could keep the CPUs to itself",
+    (host.LogConfig?.Type !== log.Type ||
+      Object.entries(log.Config).some(([name, value]) => host.LogConfig?.Config?.[name] !== value)) &&
+      "its log is not limited",
+  ];
+  return found.filter((breach) => breach !== false);
+}

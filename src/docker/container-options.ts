@@ -1,0 +1,68 @@
+import type Docker from "dockerode";
+import type { ContainerLimits, ContainerNetwork, ContainerSpec } from "../ports/containers.ts";
+
+/** A spec in the engine's words. What is not said here, the engine's defaults would decide; see `container-breaches.ts`. */
+export function containerOptions(
+  spec: ContainerSpec,
+  { diskEnforced }: { readonly diskEnforced: boolean },
+): Docker.ContainerCreateOptions {
+  return {
+    name: spec.name,
+    Image: spec.image,
+    Entrypoint: [],
+    Cmd: [...spec.command],
+    Env: Object.entries(spec.env).map(([name, value]) => `${name}=${value}`),
+    User: spec.user,
+    WorkingDir: spec.workdir,
+    Labels: { ...spec.labels },
+    Tty: false,
+    OpenStdin: false,
+    // An image's own health check would start processes that nobody asked for.
+    Healthcheck: { Test: ["NONE"] },
+    HostConfig: {
+      Runtime: spec.runtime,
+      Init: true,
+      NetworkMode: networkMode(spec.network),
+      Privileged: spec.privileged,
+      ReadonlyRootfs: spec.readOnlyRoot,
+      CapDrop: spec.privileged ? [] : ["ALL"],
+      CapAdd: spec.privileged ? [] : [...spec.capabilities],
+      SecurityOpt: spec.privileged ? [] : ["no-new-privileges"],
+      IpcMode: "private",
+      RestartPolicy: { Name: "no" },
+      // The engine's own default is noexec, which breaks builds; its pages count against the memory.
+      Tmpfs: { "/tmp": `exec,nosuid,nodev,size=${spec.tmpBytes},mode=1777` },
+      Mounts: spec.volumes.map(({ name, path }) => ({ Type: "volume", Source: name, Target: path })),
+      ...limitOptions(spec.limits, diskEnforced),
+    },
+  };
+}
+
+export function networkMode(network: ContainerNetwork): string {
+  return network.kind === "named" ? network.name : network.kind;
+}
+
+function limitOptions(limits: ContainerLimits, diskEnforced: boolean): Docker.HostConfig {
+  return {
+    NanoCpus: Math.round(limits.cpus * 1e9),
+    Memory: limits.memoryBytes,
+    MemorySwap: limits.memoryBytes + limits.swapBytes,
+    PidsLimit: limits.pids,
+    Ulimits: [
+      { Name: "nofile", Soft: limits.descriptors, Hard: limits.descriptors },
+      { Name: "core", Soft: 0, Hard: 0 },
+    ],
+    LogConfig: logOptions(limits),
+    ...(diskEnforced && { StorageOpt: { size: String(limits.diskBytes) } }),
+  };
+}
+
+export function logOptions({ logBytes }: ContainerLimits): {
+  readonly Type: string;
+  readonly Config: Readonly<Record<string, string>>;
+} {
+  return {
+    Type: "json-file",
+    Config: { "max-size": `${Math.ceil(logBytes / 1024)}k`, "max-file": "1" },
+  };
+}

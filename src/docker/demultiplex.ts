@@ -1,0 +1,58 @@
+import { SwarmError } from "../domain/errors.ts";
+import type { OutputChunk } from "../ports/containers.ts";
+
+const headerBytes = 8;
+
+/** The engine's own word, in the midst of what a program writes, that it cannot go on. */
+const engineError = 3;
+
+/**
+ * Without a terminal the engine frames both streams into one: a type, three zeros, a length, the bytes. dockerode's own
+ * demultiplexer reads on while nobody takes what it has read; this one reads when it is asked. The engine writes frames
+ * whole, so a stream that ends within one was cut off.
+ */
+export async function* demultiplex(
+  source: AsyncIterable<Uint8Array>,
+  command: string,
+): AsyncGenerator<OutputChunk> {
+  const header = new Uint8Array(headerBytes);
+  let filled = 0;
+  let remaining = 0;
+  for await (const bytes of source) {
+    for (let at = 0; at < bytes.length; ) {
+      if (remaining > 0) {
+        const end = Math.min(bytes.length, at + remaining);
+        if (header[0] === engineError) {
+          const reason = new TextDecoder().decode(bytes.subarray(at, end)).trim();
+          throw new SwarmError("EXEC_FAILED", { command, reason: reason.slice(0, 300) });
+        }
+        yield { stream: header[0] === 2 ? "stderr" : "stdout", bytes: bytes.subarray(at, end) };
+        remaining -= end - at;
+        at = end;
+      } else {
+        const taken = Math.min(headerBytes - filled, bytes.length - at);
+        header.set(bytes.subarray(at, at + taken), filled);
+        filled += taken;
+        at += taken;
+        if (filled === headerBytes) {
+          remaining = lengthIn(header, command);
+          filled = 0;
+        }
+      }
+    }
+  }
+  if (remaining > 0 || filled > 0)
+    throw new SwarmError("ENGINE_UNREACHABLE", {
+      tried: [`what ${command} writes broke off in the middle of a message`],
+    });
+}
+
+function lengthIn(header: Uint8Array, command: string): number {
+  const [type = 0, ...zeros] = header.subarray(0, 4);
+  if (type > engineError || zeros.some((byte) => byte !== 0))
+    throw new SwarmError("EXEC_FAILED", {
+      command,
+      reason: "the engine's stream is not framed as it should be",
+    });
+  return new DataView(header.buffer).getUint32(4);
+}

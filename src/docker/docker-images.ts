@@ -1,0 +1,182 @@
+import { Readable } from "node:stream";
+import type Docker from "dockerode";
+import { isError, SwarmError } from "../domain/errors.ts";
+import type { ImageFacts, Images } from "../ports/images.ts";
+import { readBuildStream } from "./build-stream.ts";
+import type { DockerDeps } from "./docker-containers.ts";
+import { until } from "./dockerode-at.ts";
+import { splitTag } from "./split-tag.ts";
+import { reasonOf, translateFailure } from "./translate-failure.ts";
+
+/** The images of a Docker-compatible engine. */
+export function dockerImages({ docker, endpoint, call }: DockerDeps): Images {
+  const find = (reference: string, signal?: AbortSignal): Promise<ImageFacts | null> =>
+    call({ operation: `look for the image ${reference}`, signal }, async () => {
+      try {
+        const { Id, RepoTags, Config, Created, Size } = await docker.getImage(reference).inspect();
+        return {
+          id: Id,
+          tags: RepoTags ?? [],
+          labels: Config?.Labels ?? {},
+          createdAt: new Date(Created),
+          sizeBytes: Size,
+        };
+      } catch (error) {
+        if ((error as { statusCode?: number }).statusCode === 404) return null;
+        throw error;
+      }
+    });
+
+  return {
+    find,
+
+    async list(labels, signal) {
+      const filters = { label: Object.entries(labels).map(([name, value]) => `${name}=${value}`) };
+      const found = await call({ operation: "list images", signal }, () =>
+        docker.listImages({ filters: JSON.stringify(filters), ...until(signal) }),
+      );
+      return found.map(({ Id, RepoTags, Labels, Created, Size }) => ({
+        id: Id,
+        tags: (RepoTags ?? []).filter((tag) => tag !== "<none>:<none>"),
+        labels: Labels ?? {},
+        createdAt: new Date(Created * 1000),
+        sizeBytes: Size,
+      }));
+    },
+
+    async import(archive, { tag, labels }, signal) {
+      const [repo, name] = splitTag(tag);
+      const changes = Object.entries(labels).map(
+        ([label, value]) => `LABEL "${label}"=${JSON.stringify(value)}`,
+      );
+      const answer = upload(docker, {
+        path: "/images/create?",
+        options: { fromSrc: "-", repo, tag: name, changes },
+        body: archive,
+        operation: "import an image",
+        signal,
+      });
+      const text = await textOf(answer);
+      const problem = /"error":\s*"([^"]*)"/.exec(text)?.[1];
+      if (problem) throw new SwarmError("ENGINE_FAILED", { operation: "import an image", reason: problem });
+      const made = await find(tag, signal);
+      if (!made)
+        throw new SwarmError("ENGINE_FAILED", { operation: "import an image", reason: "it is not there" });
+      return made.id;
+    },
+
+    async build({ context, tags, labels, args, builder, network, fresh }, onEvent, signal) {
+      const [image = "an image"] = tags;
+      const answer = upload(docker, {
+        path: "/build?",
+        options: {
+          // Without a session: BuildKit takes the context as a plain tar.
+          ...(builder === "buildkit" && { version: "2" }),
+          t: tags,
+          labels,
+          buildargs: args,
+          dockerfile: "Dockerfile",
+          rm: true,
+          ...(fresh && { nocache: true }),
+          forcerm: true,
+          ...(!network && { networkmode: "none" }),
+        },
+        body: context,
+        operation: `build ${image}`,
+        signal,
+      });
+      try {
+        return await readBuildStream(answer, image, onEvent);
+      } catch (error) {
+        // The classic builder refuses a Dockerfile before it builds anything.
+        const refusal = isError(error, "ENGINE_FAILED") ? (error.cause as { statusCode?: number }) : null;
+        if (refusal?.statusCode !== 400) throw error;
+        throw new SwarmError("IMAGE_BUILD_FAILED", { image, step: "", reason: reasonOf(refusal) }, error);
+      }
+    },
+
+    async pull(reference, signal) {
+      const text = await call(
+        {
+          operation: `pull ${reference}`,
+          missing: () =>
+            new SwarmError("IMAGE_NOT_FOUND", { image: reference, reason: "no registry has it" }),
+          signal,
+        },
+        async () => textOf(await docker.pull(reference, until(signal))),
+      );
+      const problem = /"error":\s*"([^"]*)"/.exec(text)?.[1];
+      if (problem) throw new SwarmError("ENGINE_FAILED", { operation: `pull ${reference}`, reason: problem });
+    },
+
+    async tag(reference, tag, signal) {
+      const [repo, name] = splitTag(tag);
+      await call({ operation: `tag ${reference}`, signal }, () =>
+        docker.getImage(reference).tag({ repo, tag: name, ...until(signal) }),
+      );
+    },
+
+    async remove(reference, signal) {
+      return call({ operation: `remove the image ${reference}`, signal }, async () => {
+        try {
+          await docker.getImage(reference).remove({ force: false, ...until(signal) });
+        } catch (error) {
+          const { statusCode } = error as { statusCode?: number };
+          if (statusCode === 409) return false;
+          if (statusCode !== 404) throw error;
+        }
+        return true;
+      });
+    },
+  };
+
+  /** dockerode would open a session for BuildKit, which fails now and then; a plain request does not. */
+  async function* upload(
+    { modem }: Docker,
+    {
+      path,
+      options,
+      body,
+      operation,
+      signal,
+    }: {
+      readonly path: string;
+      readonly options: object;
+      readonly body: AsyncIterable<Uint8Array>;
+      readonly operation: string;
+      readonly signal?: AbortSignal | undefined;
+    },
+  ): AsyncGenerator<Uint8Array> {
+    const file = Readable.from(body, { objectMode: false });
+    const { promise, resolve, reject } = Promise.withResolvers<AsyncIterable<Uint8Array>>();
+    // A body that cannot be read ends the request, and is the reason to tell.
+    const inWords = (error: unknown): unknown =>
+      file.errored ?? translateFailure(endpoint, { operation, signal }, error);
+    modem.dial(
+      {
+        path,
+        method: "POST",
+        file,
+        options,
+        isStream: true,
+        statusCodes: { 200: true, 404: "no such image", 500: "server error" },
+        ...until(signal),
+      },
+      (error: unknown, stream: unknown) =>
+        error ? reject(error) : resolve(stream as AsyncIterable<Uint8Array>),
+    );
+    try {
+      yield* await promise;
+    } catch (error) {
+      throw inWords(error);
+    } finally {
+      file.destroy();
+    }
+  }
+}
+
+async function textOf(stream: AsyncIterable<Uint8Array | string> | NodeJS.ReadableStream): Promise<string> {
+  let text = "";
+  for await (const bytes of stream) text = (text + String(bytes)).slice(-1_000_000);
+  return text;
+}

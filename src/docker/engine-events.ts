@@ -1,0 +1,50 @@
+import { SwarmError } from "../domain/errors.ts";
+import type { ContainerEvent } from "../ports/containers.ts";
+import type { DockerDeps } from "./docker-containers.ts";
+import { until } from "./dockerode-at.ts";
+import { translateFailure } from "./translate-failure.ts";
+
+const longestLine = 1024 * 1024;
+
+/** What happens to containers with these labels, until the signal. */
+export async function* engineEvents(
+  { docker, endpoint, call }: DockerDeps,
+  labels: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+): AsyncGenerator<ContainerEvent> {
+  const meaning = { operation: "tell what happens", signal };
+  const filters = {
+    type: ["container"],
+    label: Object.entries(labels).map(([name, value]) => `${name}=${value}`),
+  };
+  const stream = await call(meaning, () =>
+    docker.getEvents({ filters: JSON.stringify(filters), ...until(signal) }),
+  );
+  let rest = "";
+  try {
+    for await (const bytes of stream) {
+      const lines = (rest + String(bytes)).split("\n");
+      rest = (lines.pop() ?? "").slice(0, longestLine);
+      for (const line of lines) {
+        const event = eventIn(line);
+        if (event) yield event;
+      }
+    }
+  } catch (error) {
+    if (signal.aborted) return;
+    throw translateFailure(endpoint, meaning, error);
+  }
+  // An engine that is stopped closes the stream as if all had been told.
+  if (!signal.aborted)
+    throw new SwarmError("ENGINE_UNREACHABLE", { tried: [`${endpoint}: it tells no more events`] });
+}
+
+function eventIn(line: string): ContainerEvent | null {
+  if (line.trim() === "") return null;
+  const { Action, Actor } = JSON.parse(line) as {
+    Action?: string;
+    Actor?: { ID?: string; Attributes?: Record<string, string> };
+  };
+  if (!Action || !Actor?.ID) return null;
+  return { containerId: Actor.ID, name: Actor.Attributes?.["name"] ?? "", action: Action };
+}

@@ -1,0 +1,24 @@
+import { isContainerName } from "../domain/container-name.ts";
+import { SwarmError } from "../domain/errors.ts";
+import type { ContainerSpec } from "../ports/containers.ts";
+
+/** Refuses what no engine should ever be asked for, before it is. */
+export function refuseSpec({ name, env, volumes, workdir, command }: ContainerSpec): void {
+  const refuse = (field: string, reason: string): never => {
+    throw new SwarmError("SPEC_REFUSED", { field, reason });
+  };
+  if (!isContainerName(name))
+    refuse(`The name ${JSON.stringify(name)}`, "names are aimi- and then [a-z0-9-]");
+  for (const variable of Object.keys(env))
+    if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(variable))
+      refuse(`The variable ${JSON.stringify(variable)}`, "names are letters, digits and _");
+  for (const [variable, value] of Object.entries(env))
+    if (value.includes("\0")) refuse(`The variable ${variable}`, "its value holds a NUL");
+  // A name that begins with a slash would be a folder of the host.
+  for (const volume of volumes)
+    if (!isContainerName(volume.name) || !/^\/[a-z]/.test(volume.path))
+      refuse(`The volume ${JSON.stringify(volume.name)}`, "volumes are ours, at absolute paths");
+  if (!workdir.startsWith("/"))
+    refuse(`The working folder ${JSON.stringify(workdir)}`, "it must be absolute");
+  if (command.length === 0) refuse("The command", "it is empty");
+}

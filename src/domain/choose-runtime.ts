@@ -1,0 +1,53 @@
+import { type IsolationLevel, isAtLeast, type MeasuredRuntime, preferredRuntimes } from "./isolation.ts";
+
+/** A runtime that was measured, or why it could not be. */
+export type Measurement =
+  | { readonly kind: "measured"; readonly found: MeasuredRuntime }
+  | { readonly kind: "failed"; readonly reason: string };
+
+export type RuntimeChoice =
+  | {
+      readonly kind: "chosen";
+      readonly runtime: string;
+      readonly level: IsolationLevel;
+      readonly evidence: string;
+      /** Runtimes that come earlier in the order, and why each was not taken. */
+      readonly passedOver: readonly string[];
+    }
+  | { readonly kind: "none"; readonly found: readonly string[] };
+
+/**
+ * The first runtime in the order that isolates as demanded, by what was measured. A runtime that is not what its name
+ * says, or that leaves something open, is taken by nobody, whatever is demanded.
+ */
+export function chooseRuntime(
+  wanted: "auto" | IsolationLevel,
+  measurements: ReadonlyMap<string, Measurement>,
+  order: readonly string[] = preferredRuntimes,
+): RuntimeChoice {
+  const passedOver: string[] = [];
+  let unusable: Extract<RuntimeChoice, { kind: "chosen" }> | null = null;
+  for (const runtime of order) {
+    const measurement = measurements.get(runtime);
+    if (!measurement) continue;
+    const refusal = refusalOf(wanted, measurement);
+    if (refusal === null && measurement.kind === "measured") {
+      const { level, evidence, unusable: failing } = measurement.found;
+      const choice = { kind: "chosen", runtime, level, evidence, passedOver: [...passedOver] } as const;
+      if (failing.length === 0) return choice;
+      unusable ??= choice;
+      passedOver.push(`${runtime}: an agent's tools fail in it (${failing[0]})`);
+    } else passedOver.push(`${runtime}: ${refusal}`);
+  }
+  // Who demands an isolation gets it, even where some tools do not work in it; `auto` does not.
+  return wanted !== "auto" && unusable ? unusable : { kind: "none", found: passedOver };
+}
+
+function refusalOf(wanted: "auto" | IsolationLevel, measurement: Measurement): string | null {
+  if (measurement.kind === "failed") return measurement.reason;
+  const { level, falseName, unconfined } = measurement.found;
+  if (falseName !== null) return falseName;
+  if (unconfined.length > 0) return unconfined.join("; ");
+  if (wanted !== "auto" && !isAtLeast(level, wanted)) return `it isolates only as ${level}`;
+  return null;
+}

@@ -1,0 +1,26 @@
+import { SwarmError } from "./errors.ts";
+
+/**
+ * Where a path of a caller lies in the container. `x` and `/x` both mean the working folder's x; only `absolute` leaves it.
+ * Paths stay arguments: nothing here is ever part of a shell's text.
+ */
+export function containerPath(
+  workdir: string,
+  path: string,
+  { absolute }: { readonly absolute: boolean },
+): string {
+  const refuse = (reason: string): never => {
+    throw new SwarmError("PATH_REFUSED", { path, reason });
+  };
+  if (path.includes("\0")) refuse("it holds a NUL");
+  if (path.length > 4096) refuse("it is longer than 4096 characters");
+  if (absolute && !path.startsWith("/")) refuse("it is not absolute");
+  const parts: string[] = [];
+  for (const part of path.split("/")) {
+    if (part === "" || part === ".") continue;
+    if (part !== "..") parts.push(part);
+    else if (parts.pop() === undefined) refuse("it leaves the working folder");
+  }
+  const base = absolute ? "" : workdir.replace(/\/+$/, "");
+  return parts.length > 0 ? `${base}/${parts.join("/")}` : base || "/";
+}

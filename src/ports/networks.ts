@@ -1,0 +1,21 @@
+export interface NetworkSpec {
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  /** Without a way out. */
+  readonly internal: boolean;
+  /** Chosen by us, since an engine's own pools end after thirty networks. */
+  readonly subnet: string | null;
+}
+
+/** The networks and volumes of an engine, which outlive containers. */
+export interface Networks {
+  create(spec: NetworkSpec, signal?: AbortSignal): Promise<string>;
+  list(labels: Readonly<Record<string, string>>, signal?: AbortSignal): Promise<string[]>;
+  remove(name: string, signal?: AbortSignal): Promise<void>;
+}
+
+export interface Volumes {
+  create(name: string, labels: Readonly<Record<string, string>>, signal?: AbortSignal): Promise<void>;
+  list(labels: Readonly<Record<string, string>>, signal?: AbortSignal): Promise<string[]>;
+  remove(name: string, signal?: AbortSignal): Promise<void>;
+}
