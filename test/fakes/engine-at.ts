@@ -3,10 +3,13 @@ import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import Docker from "dockerode";
+import { dockerEngine } from "../../src/docker/docker-engine.ts";
 import { callEngine } from "../../src/docker/engine-http.ts";
 import { ensureProbeImage } from "../../src/docker/probe-image.ts";
 import { privateEngine } from "../../src/host/private-engine.ts";
+import type { ContainerEngine } from "../../src/ports/engine.ts";
 import type { PrivateEngine, PrivateEngineStatus } from "../../src/ports/private-engine.ts";
+import { parseProbe } from "../../src/schema/read-document.ts";
 import { kernelLock } from "../../src/state/kernel-lock.ts";
 
 export const adapterFile: string = fileURLToPath(new URL("../../dist/adapter.mjs", import.meta.url));
@@ -25,6 +28,11 @@ export function engineAt(
 ): PrivateEngine {
   const folder = join(stateFolder, "engine");
   return privateEngine({ folder, env, answers, lock: kernelLock(join(folder, "engine.lock"), "swarm test") });
+}
+
+/** An engine that answers somewhere, as the product opens it. */
+export function openEngine(endpoint: string): ContainerEngine {
+  return dockerEngine(endpoint, { adapterFile, parseProbe });
 }
 
 /** Starts an engine with everything installed before. */

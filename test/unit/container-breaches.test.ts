@@ -1,0 +1,21 @@
+import { expect, test } from "vitest";
+import { findBreaches } from "../../src/docker/container-breaches.ts";
+import { specOf } from "../fakes/containers-suite.ts";
+
+test("swap without a limit is a breach, unless the kernel cannot count it for anybody", () => {
+  const inspected = {
+    ...{
+      HostConfig: { MemorySwap: -1 },
+      Config: { User: "" },
+      Mounts: [],
+      NetworkSettings: { Networks: {} },
+    },
+  } as unknown as Parameters<typeof findBreaches>[0];
+
+  const [counted, uncounted] = [true, false].map((limitsSwap) =>
+    findBreaches(inspected, specOf("image", "runc"), { limitsSwap }),
+  );
+
+  expect(counted).toContain("its swap has no limit");
+  expect(uncounted).toEqual(counted?.filter((breach) => breach !== "its swap has no limit"));
+});

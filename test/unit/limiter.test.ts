@@ -1,0 +1,184 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { limiter } from "../../src/docker/limiter.ts";
+
+const enough = new Error("enough");
+
+/** Work that begins when it is let in, and ends when it is told to. */
+function workLog(limited: ReturnType<typeof limiter>) {
+  const begun: string[] = [];
+  const endings = new Map<string, PromiseWithResolvers<void>>();
+  return {
+    begun,
+    begin(name: string, signal?: AbortSignal): Promise<string> {
+      return limited(async () => {
+        begun.push(name);
+        const ending = Promise.withResolvers<void>();
+        endings.set(name, ending);
+        await ending.promise;
+        return name;
+      }, signal);
+    },
+    async end(name: string): Promise<void> {
+      endings.get(name)?.resolve();
+      await nextTurn();
+    },
+    async fail(name: string): Promise<void> {
+      endings.get(name)?.reject(new Error(`${name} failed`));
+      await nextTurn();
+    },
+  };
+}
+
+describe("so many at once", () => {
+  test("never more, and everything gets its turn", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 1, max: 5 }),
+        fc.array(fc.tuple(fc.integer({ min: 1, max: 4 }), fc.boolean()), { maxLength: 30 }),
+        async (width, works) => {
+          const limited = limiter(async () => width);
+          let running = 0;
+          let most = 0;
+
+          const results = await Promise.allSettled(
+            works.map(([turns, fails], index) =>
+              limited(async () => {
+                running += 1;
+                most = Math.max(most, running);
+                for (let turn = 0; turn < turns; turn += 1) await nextTurn();
+                running -= 1;
+                if (fails) throw enough;
+                return index;
+              }),
+            ),
+          );
+
+          expect(results).toEqual(
+            works.map(([, fails], value) =>
+              fails ? { status: "rejected", reason: enough } : { status: "fulfilled", value },
+            ),
+          );
+          expect(most).toBe(Math.min(width, works.length));
+        },
+      ),
+    );
+  });
+
+  test("the others wait in the order in which they came", async () => {
+    const { begin, begun, end } = workLog(limiter(async () => 1));
+    const all = ["a", "b", "c", "d"].map((name) => begin(name));
+    await nextTurn();
+
+    expect(begun).toEqual(["a"]);
+    for (const name of ["a", "b", "c", "d"]) await end(name);
+
+    expect(begun).toEqual(["a", "b", "c", "d"]);
+    expect(await Promise.all(all)).toEqual(["a", "b", "c", "d"]);
+  });
+
+  test("work that fails gives its place back, and its failure to its caller alone", async () => {
+    const { begin, begun, end, fail } = workLog(limiter(async () => 1));
+    const [bad, good] = [begin("bad"), begin("good")];
+    const failure = expect(bad).rejects.toThrow("bad failed");
+    await nextTurn();
+
+    await fail("bad");
+    await failure;
+    expect(begun).toEqual(["bad", "good"]);
+    await end("good");
+
+    expect(await good).toBe("good");
+  });
+
+  test("when nobody knows how many, that is the failure, and the next try is not hindered by it", async () => {
+    const answers = [Promise.reject(enough), Promise.resolve(1), Promise.resolve(1)];
+    const limited = limiter(async () => answers.shift() ?? 1);
+
+    await expect(limited(async () => "never")).rejects.toBe(enough);
+
+    expect(await Promise.all([limited(async () => "one"), limited(async () => "two")])).toEqual([
+      "one",
+      "two",
+    ]);
+  });
+});
+
+describe("giving up", () => {
+  test("before it began, nothing runs", async () => {
+    const { begin, begun } = workLog(limiter(async () => 1));
+
+    await expect(begin("late", AbortSignal.abort(enough))).rejects.toBe(enough);
+
+    expect(begun).toEqual([]);
+  });
+
+  test("while it is still asked how many may run, nothing runs", async () => {
+    const asked = Promise.withResolvers<number>();
+    const { begin, begun } = workLog(limiter(() => asked.promise));
+    const stopping = new AbortController();
+    const late = begin("late", stopping.signal);
+
+    stopping.abort(enough);
+    asked.resolve(1);
+
+    await expect(late).rejects.toBe(enough);
+    expect(begun).toEqual([]);
+  });
+
+  test("while waiting: at once, with its own reason, and those behind move up", async () => {
+    const { begin, begun, end } = workLog(limiter(async () => 1));
+    const stopping = new AbortController();
+    const [first, second, third] = [begin("first"), begin("second", stopping.signal), begin("third")];
+    await nextTurn();
+
+    stopping.abort(enough);
+    await expect(second).rejects.toBe(enough);
+    expect(begun).toEqual(["first"]);
+    await end("first");
+    await end("third");
+
+    expect(await Promise.all([first, third])).toEqual(["first", "third"]);
+    expect(begun).toEqual(["first", "third"]);
+  });
+
+  test("while it runs is the work's own affair, and frees the place only when the work ends", async () => {
+    const { begin, begun, end } = workLog(limiter(async () => 1));
+    const stopping = new AbortController();
+    const [first, second] = [begin("first", stopping.signal), begin("second")];
+    await nextTurn();
+
+    stopping.abort(enough);
+    await nextTurn();
+    expect(begun).toEqual(["first"]);
+    await end("first");
+    await end("second");
+
+    expect(await Promise.all([first, second])).toEqual(["first", "second"]);
+  });
+
+  test("in the very moment of being called in takes nobody else's turn away", async () => {
+    const limited = limiter(async () => 2);
+    const gate = Promise.withResolvers<void>();
+    const stopping = new AbortController();
+    const running = [
+      limited(() => gate.promise),
+      // Ends in the same turn as the one above, when its place is already promised to `called`.
+      limited(async () => {
+        await gate.promise;
+        stopping.abort(enough);
+      }),
+    ];
+    await nextTurn();
+    const called = limited(async () => "called", stopping.signal);
+    const behind = limited(async () => "behind");
+    await nextTurn();
+
+    gate.resolve();
+
+    await Promise.all(running);
+    expect(await behind).toBe("behind");
+    expect(await called).toBe("called");
+  });
+});
