@@ -22,7 +22,11 @@ export interface SandboxErrorFacts {
   // Limits
   // Images
   IMAGE_NOT_FOUND: { readonly image: string; readonly reason: string };
+  IMAGE_UNSUITABLE: { readonly image: string; readonly absent: readonly string[] };
   IMAGE_BUILD_FAILED: { readonly image: string; readonly step: string; readonly reason: string };
+  DOCKERFILE_INVALID: { readonly place: Place; readonly problem: string };
+  ROOT_FILESYSTEM_FAILED: { readonly reason: string };
+  DOWNLOAD_FAILED: { readonly what: string; readonly reason: string };
 }
 
 const { usage, environment, conflict } = exitCodes;
@@ -109,11 +113,32 @@ export const sandboxCatalogue: {
     (f) => `There is no image ${f.image}: ${f.reason}`,
     () => "`swarm image build` makes ours; check the name of any other one.",
   ),
+  IMAGE_UNSUITABLE: entry(
+    environment,
+    (f) => `The image ${f.image} cannot carry a sandbox: it lacks ${f.absent.join(", ")}`,
+    () => "Use an image with a C library and these programs; Debian's and Ubuntu's have them.",
+  ),
   IMAGE_BUILD_FAILED: entry(
     environment,
     (f) =>
       `${f.image} could not be built; ${shortened(f.step) || "the build"} failed: ${lastWords(f.reason)}`,
     () => "Mend the cause, then run the same command again: finished steps are kept.",
+  ),
+  DOCKERFILE_INVALID: entry(
+    usage,
+    (f) => `${showPlace(f.place)}: ${f.problem}`,
+    () => "Correct the Dockerfile, or remove it to have one made for you.",
+  ),
+  ROOT_FILESYSTEM_FAILED: entry(
+    environment,
+    (f) => `No root filesystem could be made for the base image: ${f.reason}`,
+    () =>
+      "Where the engine reaches no image registry, `debootstrap` makes it from Debian packages: that needs root, Linux and a Debian mirror.",
+  ),
+  DOWNLOAD_FAILED: entry(
+    environment,
+    (f) => `${f.what} could not be downloaded by npm: ${f.reason}`,
+    () => "Check the network and npm's registry (`npm config get registry`).",
   ),
 };
 

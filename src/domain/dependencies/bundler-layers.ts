@@ -1,0 +1,51 @@
+import { announce } from "../dockerfile-text.ts";
+import { joinPath } from "../tree-path.ts";
+import { aptInstall, type Findings, type LayerOptions, layer, leftOutMark } from "./dependency-layer.ts";
+import { eachRoot, type ManifestTree, type Verdict } from "./manifest-tree.ts";
+
+/** Gems with native parts are compiled where they are installed. */
+const prepare: readonly string[] = [
+  aptInstall("ruby", "ruby-dev", "ruby-bundler", "build-essential", "libyaml-dev"),
+];
+
+const wrongRubyExit = 18;
+
+/** Folders with a Gemfile.lock, and the root without one. */
+export function findBundlerLayers(tree: ManifestTree, options: LayerOptions): Findings {
+  return eachRoot(tree.foldersWith("Gemfile"), (folder) => judge(tree, folder, options));
+}
+
+function judge(tree: ManifestTree, folder: string, { ignoreScripts }: LayerOptions): Verdict {
+  const path = joinPath(folder, "Gemfile");
+  const lock = joinPath(folder, "Gemfile.lock");
+  if (!tree.has(lock) && folder !== "") return null;
+  if (ignoreScripts) return { path, reason: "gems run code of their own when they are installed" };
+  const line = (tree.readText(path) ?? "").split("\n").findIndex(wantsSources);
+  if (line >= 0) return { path, reason: `line ${line + 1} wants files that are not there yet` };
+
+  return {
+    layer: layer({
+      manager: "bundler",
+      folder,
+      files: [
+        path,
+        ...[lock, joinPath(folder, ".ruby-version"), joinPath(folder, ".tool-versions")].filter(tree.has),
+      ].sort(),
+      prepare,
+      install: [
+        'bundle config set --global path "$HOME/.local/share/gems"',
+        `${tree.has(lock) ? "BUNDLE_FROZEN=true bundle install" : "bundle install"} || { code=$?; test $code -eq ${wrongRubyExit} && ${announce(leftOutMark, "the Gemfile wants another Ruby than $(ruby --version)")} || exit $code; }`,
+        ...(tree.has(lock) ? [] : ["rm -f Gemfile.lock"]),
+      ],
+    }),
+  };
+}
+
+function wantsSources(line: string): boolean {
+  const code = line.trim();
+  return (
+    /^(?:gemspec|path|eval_gemfile|instance_eval|require_relative)\b/.test(code) ||
+    /^gem\b.*(?:\bpath:|:path\s*=>)/.test(code) ||
+    /^[^#]*\bFile\./.test(code)
+  );
+}

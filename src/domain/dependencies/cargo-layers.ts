@@ -1,0 +1,94 @@
+import { isBelow, joinPath, resolvePath } from "../tree-path.ts";
+import { aptInstall, type Findings, layer } from "./dependency-layer.ts";
+import { quotedTexts, tomlList, tomlSections, workspaceMatcher } from "./manifest-text.ts";
+import { eachRoot, type ManifestTree, type Verdict } from "./manifest-tree.ts";
+
+/** Folders with a Cargo.lock, and the root without one. */
+export function findCargoLayers(tree: ManifestTree): Findings {
+  return eachRoot(tree.foldersWith("Cargo.toml"), (folder) => judge(tree, folder));
+}
+
+/** The newest that the distribution has: a Cargo of before 1.78 cannot read the lockfiles that are written today. */
+const prepare: readonly string[] = [
+  aptInstall(
+    `"$(apt-cache pkgnames cargo | grep -xE 'cargo(-web|-1\\.[0-9]+)?' | sort -V | tail -n 1)"`,
+    "ca-certificates",
+  ),
+  `for tool in cargo rustc; do command -v $tool || ln -s "$(ls /usr/bin/$tool-1.* | sort -V | tail -n 1)" /usr/local/bin/$tool; done`,
+];
+
+function judge(tree: ManifestTree, folder: string): Verdict {
+  const lock = joinPath(folder, "Cargo.lock");
+  if (!tree.has(lock) && folder !== "") return null;
+
+  const packages = new Set([folder, ...workspaceMembers(tree, folder)]);
+  for (const each of packages) {
+    for (const wanted of localPackages(tree.readText(joinPath(each, "Cargo.toml")) ?? "")) {
+      const other = resolvePath(each, wanted);
+      if (other === null || !tree.has(joinPath(other, "Cargo.toml")))
+        return {
+          path: joinPath(each, "Cargo.toml"),
+          reason: "it wants a package in a folder without Cargo.toml",
+        };
+      packages.add(other);
+    }
+  }
+
+  const manifests = [...packages].map((each) => joinPath(each, "Cargo.toml"));
+  const configurations = [".cargo/config.toml", ".cargo/config", "rust-toolchain.toml", "rust-toolchain"]
+    .map((name) => joinPath(folder, name))
+    .filter(tree.has);
+  const isVendored = configurations.some((each) => /^\s*directory\s*=/m.test(tree.readText(each) ?? ""));
+  if (isVendored) return { layer: layer({ manager: "cargo", folder, files: [], prepare }) };
+
+  const tracked = [...packages].flatMap((each) => targetsOf(tree, each));
+  return {
+    layer: layer({
+      manager: "cargo",
+      folder,
+      files: [...manifests, ...configurations, ...(tree.has(lock) ? [lock] : [])].sort(),
+      emptyFiles: [...new Set(tracked)].sort(),
+      prepare,
+      // Without a lockfile Cargo writes one, and the tree must stay as it is.
+      install: [tree.has(lock) ? "cargo fetch --locked" : "cargo fetch && rm -f Cargo.lock"],
+    }),
+    covers: [...packages].filter((each) => each !== folder && !tree.has(joinPath(each, "Cargo.lock"))),
+  };
+}
+
+function workspaceMembers(tree: ManifestTree, root: string): string[] {
+  const sections = tomlSections(tree.readText(joinPath(root, "Cargo.toml")) ?? "");
+  const workspace = sections.find(({ name }) => name === "workspace")?.body ?? "";
+  const isMember = workspaceMatcher([
+    ...tomlList(workspace, "members"),
+    ...tomlList(workspace, "exclude").map((pattern) => `!${pattern}`),
+  ]);
+  const offset = root === "" ? 0 : root.length + 1;
+  return tree
+    .foldersWith("Cargo.toml")
+    .filter((other) => other !== root && isBelow(root, other) && isMember(other.slice(offset)));
+}
+
+function localPackages(text: string): string[] {
+  return tomlSections(text)
+    .filter(({ name }) => /dependencies|^patch\.|^replace$/.test(name))
+    .flatMap(({ body }) =>
+      [...body.matchAll(/(?:^|[{,])\s*path\s*=\s*("[^"\n]*"|'[^'\n]*')/gm)].flatMap(([, quoted = ""]) =>
+        quotedTexts(quoted),
+      ),
+    );
+}
+
+const targets =
+  /^(?:build\.rs|src\/(?:lib|main)\.rs|(?:src\/bin|examples|tests|benches)\/(?:[^/]+\.rs|[^/]+\/main\.rs))$/;
+
+/** Cargo looks which targets a package has before it fetches; it does not look into them. */
+function targetsOf(tree: ManifestTree, folder: string): string[] {
+  const named = tomlSections(tree.readText(joinPath(folder, "Cargo.toml")) ?? "")
+    .filter(({ name }) => /^(?:package|lib|bin|example|test|bench)$/.test(name))
+    .flatMap(({ body }) => [...body.matchAll(/^(?:path|build)\s*=\s*"([^"\n]*)"/gm)])
+    .flatMap(([, relative = ""]) => resolvePath(folder, relative) ?? [])
+    .filter((path) => tree.tracks(path) && !tree.has(path));
+  const offset = folder === "" ? 0 : folder.length + 1;
+  return [...named, ...tree.trackedBelow(folder).filter((path) => targets.test(path.slice(offset)))];
+}

@@ -1,0 +1,88 @@
+import { announce } from "../dockerfile-text.ts";
+import { joinPath, resolvePath } from "../tree-path.ts";
+import { aptInstall, type Findings, layer, leftOutMark } from "./dependency-layer.ts";
+import { eachRoot, type ManifestTree, type Verdict } from "./manifest-tree.ts";
+
+const prepare: readonly string[] = [aptInstall("golang-go", "ca-certificates")];
+
+/** Workspaces, and modules that are in none. */
+export function findGoLayers(tree: ManifestTree): Findings {
+  return eachRoot(tree.foldersWith("go.work", "go.mod"), (folder) => judge(tree, folder));
+}
+
+function judge(tree: ManifestTree, folder: string): Verdict {
+  const work = joinPath(folder, "go.work");
+  const members = tree.has(work) ? usedFolders(tree.readText(work) ?? "", folder) : [];
+  const modules = [...new Set([folder, ...members])].filter((each) => tree.has(joinPath(each, "go.mod")));
+  const covers = modules.filter((each) => each !== folder);
+  const vendored = joinPath(folder, "vendor/modules.txt");
+  const sums = modules.map((each) => joinPath(each, "go.sum")).filter(tree.has);
+  // Nothing to fetch, but the compiler is wanted all the same.
+  if (tree.tracks(vendored) || sums.length === 0)
+    return folder.includes("/")
+      ? null
+      : { layer: layer({ manager: "go", folder, files: [], prepare }), covers };
+
+  const replaced: string[] = [];
+  for (const each of modules) {
+    const path = joinPath(each, "go.mod");
+    for (const target of replacements(tree.readText(path) ?? "")) {
+      const other = resolvePath(each, target);
+      if (other === null || !tree.has(joinPath(other, "go.mod")))
+        return {
+          path,
+          reason: `it replaces a module by ${target.slice(0, 100)}, where no go.mod is tracked`,
+        };
+      replaced.push(joinPath(other, "go.mod"));
+    }
+  }
+
+  const files = [
+    ...modules.map((each) => joinPath(each, "go.mod")),
+    ...sums,
+    ...replaced,
+    ...(tree.has(work) ? [work, joinPath(folder, "go.work.sum")].filter(tree.has) : []),
+  ];
+  const read = tree.has(work) ? "go work edit -json" : "go mod edit -json";
+  return {
+    layer: layer({
+      manager: "go",
+      folder,
+      files: [...new Set(files)].sort(),
+      prepare,
+      install: [
+        `if ${read} > /dev/null; then go mod download; else ${announce(leftOutMark, "$(go version) is too old for this go.mod")}; fi`,
+      ],
+    }),
+    covers,
+  };
+}
+
+function usedFolders(text: string, folder: string): string[] {
+  return directives(text, "use").flatMap((argument) => resolvePath(folder, unquoted(argument)) ?? []);
+}
+
+function replacements(text: string): string[] {
+  return directives(text, "replace")
+    .flatMap((argument) => argument.split("=>")[1]?.trim().split(/\s/)[0] ?? [])
+    .map(unquoted)
+    .filter((target) => /^(?:\.{1,2}(?:\/|$)|\/)/.test(target));
+}
+
+/** The arguments of a directive, alone on a line or in a block. */
+function directives(text: string, name: string): string[] {
+  const found: string[] = [];
+  let isInside = false;
+  for (const raw of text.split("\n")) {
+    const line = raw.replace(/\/\/.*/, "").trim();
+    if (isInside && line === ")") isInside = false;
+    else if (isInside && line !== "") found.push(line);
+    else if (line === `${name} (` || line === `${name}(`) isInside = true;
+    else if (line.startsWith(`${name} `)) found.push(line.slice(name.length).trim());
+  }
+  return found;
+}
+
+function unquoted(text: string): string {
+  return text.replace(/^["`]|["`]$/g, "");
+}

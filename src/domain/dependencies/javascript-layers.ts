@@ -1,0 +1,127 @@
+import { byDepth, folderOf, joinPath, nameOf } from "../tree-path.ts";
+import { type Findings, type LayerOptions, layer } from "./dependency-layer.ts";
+import { findJavascriptObstacle } from "./javascript-obstacle.ts";
+import { type JavascriptManager, javascriptTool } from "./javascript-tool.ts";
+import {
+  isObject,
+  type JsonObject,
+  parseObject,
+  textsIn,
+  workspaceMatcher,
+  yamlList,
+} from "./manifest-text.ts";
+import { eachRoot, type ManifestTree, type Verdict } from "./manifest-tree.ts";
+
+/** In the order in which they count where a folder has several. */
+const lockfiles: readonly (readonly [name: string, manager: JavascriptManager])[] = [
+  ["pnpm-lock.yaml", "pnpm"],
+  ["yarn.lock", "yarn"],
+  ["bun.lock", "bun"],
+  ["bun.lockb", "bun"],
+  ["npm-shrinkwrap.json", "npm"],
+  ["package-lock.json", "npm"],
+];
+
+const configurations: Readonly<Record<JavascriptManager, readonly string[]>> = {
+  npm: [".npmrc"],
+  pnpm: [".npmrc", "pnpm-workspace.yaml", ".pnpmfile.cjs", ".pnpmfile.mjs"],
+  yarn: [".npmrc", ".yarnrc", ".yarnrc.yml"],
+  bun: [".npmrc", "bunfig.toml"],
+};
+
+/** Folders with a lockfile, and the root without one. */
+export function findJavascriptLayers(tree: ManifestTree, options: LayerOptions): Findings {
+  const folders = tree.foldersWith("package.json");
+  const found = eachRoot(folders, (folder) => judge(tree, folder, options));
+  return { layers: found.layers, leftOut: [...found.leftOut, ...losingLocks(tree, found)] };
+}
+
+function judge(tree: ManifestTree, folder: string, options: LayerOptions): Verdict {
+  const path = joinPath(folder, "package.json");
+  const locks = lockfiles.filter(([name]) => tree.has(joinPath(folder, name)));
+  if (locks.length === 0 && folder.includes("/")) return null;
+  const manifest = parseObject(tree.readText(path));
+  if (!manifest) return { path, reason: "it is no JSON object, or too large to be read" };
+
+  const wanted = textOf(manifest["packageManager"]);
+  const lock = locks.find(([, manager]) => wanted.startsWith(`${manager}@`)) ?? locks[0];
+  const manager = lock?.[1] ?? "npm";
+  const members = findMembers(tree, folder, manager, manifest);
+  const manifests = [path, ...members.map((member) => joinPath(member, "package.json"))];
+  if (!lock && !manifests.some((each) => asksForSomething(parseObject(tree.readText(each))))) return null;
+  if (!lock && folder !== "") return { path, reason: "it has no lockfile and is not at the root" };
+
+  const obstacle = findJavascriptObstacle(tree, { manager, manifests, hasLock: lock !== undefined });
+  if (obstacle) return obstacle;
+
+  const lockPath = lock && joinPath(folder, lock[0]);
+  const tool = javascriptTool({
+    manager,
+    wanted,
+    lockText: lockPath === undefined ? undefined : (tree.readText(lockPath) ?? ""),
+    hasYarnrc: tree.has(joinPath(folder, ".yarnrc.yml")),
+    isInsidePnpmWorkspace: tree
+      .foldersWith("pnpm-workspace.yaml")
+      .some((other) => other !== folder && (other === "" || folder.startsWith(`${other}/`))),
+    manifests: manifests.map((each) => parseObject(tree.readText(each)) ?? {}),
+    ...options,
+  });
+  const files = [
+    ...manifests,
+    ...(lockPath === undefined ? [] : [lockPath]),
+    ...configurations[manager].map((name) => joinPath(folder, name)).filter(tree.has),
+    ...patchesAndReleases(tree, folder),
+  ];
+  return { layer: layer({ manager, folder, files: [...new Set(files)].sort(), ...tool }), covers: members };
+}
+
+function findMembers(
+  tree: ManifestTree,
+  folder: string,
+  manager: JavascriptManager,
+  manifest: JsonObject,
+): string[] {
+  const isMember = workspaceMatcher(
+    manager === "pnpm"
+      ? yamlList(tree.readText(joinPath(folder, "pnpm-workspace.yaml")) ?? "", "packages")
+      : workspacesOf(manifest),
+  );
+  const offset = folder === "" ? 0 : folder.length + 1;
+  return tree
+    .manifestsBelow(folder)
+    .filter((path) => nameOf(path) === "package.json" && folderOf(path) !== folder)
+    .map(folderOf)
+    .filter((member) => isMember(member.slice(offset)))
+    .sort(byDepth);
+}
+
+function workspacesOf(manifest: JsonObject): string[] {
+  const { workspaces } = manifest;
+  return textsIn(isObject(workspaces) ? workspaces["packages"] : workspaces);
+}
+
+function asksForSomething(manifest: JsonObject | null): boolean {
+  return ["dependencies", "devDependencies", "optionalDependencies"].some((field) => {
+    const wanted = manifest?.[field];
+    return isObject(wanted) && Object.keys(wanted).length > 0;
+  });
+}
+
+function patchesAndReleases(tree: ManifestTree, folder: string): string[] {
+  const starts = ["patches/", ".yarn/"].map((name) => joinPath(folder, name));
+  return tree.manifestsBelow(folder).filter((path) => starts.some((start) => path.startsWith(start)));
+}
+
+/** Two lockfiles of one folder would fight over one node_modules. */
+function losingLocks(tree: ManifestTree, { layers }: Findings): Findings["leftOut"] {
+  return layers.flatMap(({ folder, files, manager }) =>
+    lockfiles
+      .map(([name]) => joinPath(folder, name))
+      .filter((path) => tree.has(path) && !files.includes(path))
+      .map((path) => ({ path, reason: `the lockfile of ${manager} beside it is the one that counts` })),
+  );
+}
+
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}

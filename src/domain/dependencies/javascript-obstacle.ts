@@ -1,0 +1,76 @@
+import { folderOf, joinPath, resolvePath } from "../tree-path.ts";
+import type { LeftOut } from "./dependency-layer.ts";
+import type { JavascriptManager } from "./javascript-tool.ts";
+import { isObject, type JsonObject, parseObject } from "./manifest-text.ts";
+import type { ManifestTree } from "./manifest-tree.ts";
+
+const dependencyFields = [
+  ...["dependencies", "devDependencies", "optionalDependencies"],
+  ...["overrides", "resolutions", "pnpm"],
+];
+
+/** What cannot be installed as long as only manifests are there: folders and archives of the project itself. */
+export function findJavascriptObstacle(
+  tree: ManifestTree,
+  {
+    manager,
+    manifests,
+    hasLock,
+  }: { manager: JavascriptManager; manifests: readonly string[]; hasLock: boolean },
+): LeftOut | null {
+  for (const path of manifests) {
+    const manifest = parseObject(tree.readText(path));
+    if (!manifest) return { path, reason: "it is no JSON object, or too large to be read" };
+    for (const [name, wanted] of wantedVersions(manifest)) {
+      const problem = hasLock || !/^(?:workspace|catalog):/.test(wanted) ? null : "which needs a lockfile";
+      const missing = problem ?? missingFolder(tree, { manager, manifests, folder: folderOf(path), wanted });
+      if (missing) return { path, reason: `it wants ${shown(name)} from ${shown(wanted)}, ${missing}` };
+    }
+  }
+  return null;
+}
+
+/** Names with what they want, however deep overrides nest them. */
+function wantedVersions(manifest: JsonObject): [name: string, wanted: string][] {
+  const found: [string, string][] = [];
+  const open: unknown[] = dependencyFields.map((field) => manifest[field]);
+  for (let next = open.pop(); open.length > 0 || next !== undefined; next = open.pop()) {
+    if (!isObject(next)) continue;
+    for (const [name, value] of Object.entries(next)) {
+      if (typeof value === "string") found.push([name, value]);
+      else open.push(value);
+    }
+  }
+  return found;
+}
+
+function missingFolder(
+  tree: ManifestTree,
+  {
+    manager,
+    manifests,
+    folder,
+    wanted,
+  }: { manager: JavascriptManager; manifests: readonly string[]; folder: string; wanted: string },
+): string | null {
+  if (/\.(?:patch|diff)$/.test(wanted) && !wanted.includes(":")) {
+    const path = resolvePath(folder, wanted);
+    return path !== null && tree.has(path) ? null : "a patch that is not below `patches`";
+  }
+  const [, scheme = "", place] = /^(file|link|portal):(.*)$/.exec(wanted) ?? [
+    "",
+    "file",
+    /^(?:\.{1,2}\/|\/|~\/)/.test(wanted) ? wanted : undefined,
+  ];
+  if (place === undefined) return null;
+  const target = resolvePath(folder, place);
+  if (target === null) return "which lies outside the tree";
+  // A link needs only the manifest that it leads to. The others copy what is there, and that is not there yet.
+  const isLink = scheme !== "file" || manager === "npm";
+  const isIn = manifests.includes(joinPath(target, "package.json"));
+  return isLink && isIn ? null : "which is not there before the sources are";
+}
+
+function shown(text: string): string {
+  return text.slice(0, 100);
+}

@@ -1,0 +1,159 @@
+import type { DependencyLayer } from "./dependency-layer.ts";
+import { isObject, type JsonObject } from "./manifest-text.ts";
+
+export type JavascriptManager = "npm" | "pnpm" | "yarn" | "bun";
+
+interface Wish {
+  readonly manager: JavascriptManager;
+  /** `packageManager` of the manifest, `pnpm@9.1.0+sha512…`, or "". */
+  readonly wanted: string;
+  /** Undefined where there is no lockfile. */
+  readonly lockText: string | undefined;
+  readonly hasYarnrc: boolean;
+  readonly isInsidePnpmWorkspace: boolean;
+  readonly manifests: readonly JsonObject[];
+  readonly ignoreScripts: boolean;
+}
+
+/** How to get the package manager in the version that the project means, and how to call it. */
+export function javascriptTool(wish: Wish): Pick<DependencyLayer, "prepare" | "install"> {
+  const calls: Readonly<Record<JavascriptManager, (wish: Wish) => Call>> = {
+    npm: callNpm,
+    pnpm: callPnpm,
+    yarn: callYarn,
+    bun: callBun,
+  };
+  const { prepare, command, run } = calls[wish.manager](wish);
+  return {
+    prepare,
+    install: [...removeOwnScripts(wish), `CI=true ${command} ${run.filter(Boolean).join(" ")}`],
+  };
+}
+
+interface Call {
+  readonly prepare: readonly string[];
+  readonly command: string;
+  readonly run: readonly string[];
+}
+
+function callNpm({ wanted, lockText, ignoreScripts }: Wish): Call {
+  const version = pinned("npm", wanted);
+  const tool = version ? fromRegistry("npm", "npm", version) : { prepare: [], command: "npm" };
+  return {
+    ...tool,
+    run: [
+      lockText === undefined ? "install --no-package-lock" : "ci",
+      "--no-audit --no-fund",
+      ignoreScripts ? "--ignore-scripts" : "",
+    ],
+  };
+}
+
+function callPnpm({ wanted, lockText = "", isInsidePnpmWorkspace, ignoreScripts }: Wish): Call {
+  const version = pinned("pnpm", wanted) ?? pnpmFor(lockText);
+  return {
+    ...fromRegistry("pnpm", "pnpm", version),
+    run: [
+      "install --frozen-lockfile",
+      isInsidePnpmWorkspace ? "--ignore-workspace" : "",
+      ignoreScripts ? "--ignore-scripts" : "",
+    ],
+  };
+}
+
+/** A pnpm refuses the lockfiles of much older ones. */
+function pnpmFor(lockText: string): string {
+  const [, major = "9"] = /^lockfileVersion:\s*['"]?(\d+)/m.exec(lockText) ?? [];
+  if (Number(major) < 6) return "7.33.7";
+  return Number(major) < 9 ? "8.15.9" : "10.34.9";
+}
+
+function callYarn({ wanted, lockText = "", hasYarnrc, ignoreScripts }: Wish): Call {
+  const version = pinned("yarn", wanted);
+  const isClassic =
+    version === null ? !/^__metadata:/m.test(lockText) && !hasYarnrc : version.startsWith("1.");
+  if (isClassic) {
+    const run = ["install --frozen-lockfile --non-interactive", ignoreScripts ? "--ignore-scripts" : ""];
+    return { ...fromRegistry("yarn", "yarn", version ?? "1.22.22"), run };
+  }
+  const tool = fromRegistry("yarn", "@yarnpkg/cli-dist", version ?? yarnFor(lockText));
+  return {
+    prepare: tool.prepare,
+    command: `${ignoreScripts ? "YARN_ENABLE_SCRIPTS=false " : ""}${tool.command}`,
+    run: ["install --immutable"],
+  };
+}
+
+/** The last of each generation: any other one would change something in the lockfile, which `--immutable` forbids. */
+function yarnFor(lockText: string): string {
+  const [, found = "10"] = /^__metadata:\s*\n\s+version:\s*(\d+)/m.exec(lockText) ?? [];
+  const version = Number(found);
+  if (version < 5) return "2.4.2";
+  if (version < 6) return "3.1.1";
+  if (version < 8) return "3.8.6";
+  // Since 4.1 a checksum says before a slash how it was made.
+  if (version === 8) return /^ +checksum: [0-9a-f]{128}\s*$/m.test(lockText) ? "4.0.2" : "4.13.0";
+  return version === 9 ? "4.14.1" : "4.18.1";
+}
+
+function callBun({ wanted, ignoreScripts }: Wish): Call {
+  return {
+    ...fromRegistry("bun", "bun", pinned("bun", wanted) ?? "1.4.4"),
+    run: ["install --frozen-lockfile", ignoreScripts ? "--ignore-scripts" : ""],
+  };
+}
+
+/** The exact version that `packageManager` pins for this manager. It goes into a shell line, so it is nothing but a version. */
+function pinned(manager: JavascriptManager, wanted: string): string | null {
+  const [, name, version] =
+    /^([a-z]+)@(\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?)(?:\+[0-9A-Za-z.-]+)?$/.exec(wanted) ?? [];
+  return name === manager && version !== undefined ? version : null;
+}
+
+/** Each version in a folder of its own, since layers may pin different ones; the last link is the root's. */
+function fromRegistry(
+  command: string,
+  name: string,
+  version: string,
+): { prepare: readonly string[]; command: string } {
+  const folder = `/opt/tools/${command}-${version}`;
+  return {
+    prepare: [
+      `npm install --global --no-audit --no-fund --prefix ${folder} ${name}@${version}`,
+      `ln -sf ${folder}/bin/${command} /usr/local/bin/${command}`,
+    ],
+    command: `${folder}/bin/${command}`,
+  };
+}
+
+const ownScripts = [
+  ...["preinstall", "install", "postinstall", "prepublish", "preprepare", "prepare", "postprepare"],
+  ...["pnpm:devPreinstall", "dependencies"],
+];
+const needsNoSources = "^patch-package( [\\w.\\/=-]+)*$";
+
+/**
+ * The project's own scripts want its sources, which are not there yet: they are taken out of the manifests before the installation, and
+ * the checkout puts the manifests back. Scripts of dependencies run as usual.
+ */
+function removeOwnScripts({ manifests, ignoreScripts }: Wish): string[] {
+  if (ignoreScripts || !manifests.some(hasOwnScripts)) return [];
+  const program = [
+    `const fs = require("fs"), names = ${JSON.stringify(ownScripts)};`,
+    "for (const file of process.argv.slice(1)) {",
+    'const manifest = JSON.parse(fs.readFileSync(file, "utf8").replace(/^\\uFEFF/, ""));',
+    // Without a pair of braces: find would take it for a place of its own.
+    `for (const name of names) if (manifest.scripts && !/${needsNoSources}/.test(manifest.scripts[name])) delete manifest.scripts[name];`,
+    "fs.writeFileSync(file, JSON.stringify(manifest, null, 2));",
+    "}",
+  ].join(" ");
+  return [`find . -name node_modules -prune -o -name package.json -exec node -e '${program}' '{}' +`];
+}
+
+function hasOwnScripts({ scripts }: JsonObject): boolean {
+  const harmless = new RegExp(needsNoSources);
+  return ownScripts.some((name) => {
+    const script = isObject(scripts) ? scripts[name] : undefined;
+    return typeof script === "string" && !harmless.test(script);
+  });
+}

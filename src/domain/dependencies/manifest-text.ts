@@ -1,0 +1,106 @@
+import { pathPattern } from "../path-pattern.ts";
+import { cleanPath } from "../tree-path.ts";
+
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+/** An object written as JSON, or null for anything else. */
+export function parseObject(text: string | undefined): JsonObject | null {
+  try {
+    const value: unknown = JSON.parse((text ?? "").replace(/^\uFEFF/, ""));
+    return isObject(value) ? value : null;
+  } catch {
+    // What is no JSON is told by the caller, with the file's name.
+    return null;
+  }
+}
+
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** The texts in a list, or none. */
+export function textsIn(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter((item) => typeof item === "string") : [];
+}
+
+export interface TomlSection {
+  /** As written between the brackets; "" before the first. */
+  readonly name: string;
+  readonly body: string;
+}
+
+/** The sections of a TOML file: enough to find a few keys, and no parser. */
+export function tomlSections(text: string): TomlSection[] {
+  const sections: { name: string; lines: string[] }[] = [{ name: "", lines: [] }];
+  for (const line of text.split("\n")) {
+    const trimmed = line.trim();
+    const header = /^\[\[?([^\][]{1,300})\]\]?\s*(?:#.*)?$/.exec(trimmed);
+    if (header) sections.push({ name: (header[1] ?? "").replace(/["'\s]/g, ""), lines: [] });
+    else if (!trimmed.startsWith("#")) sections.at(-1)?.lines.push(trimmed);
+  }
+  return sections.map(({ name, lines }) => ({ name, body: lines.join("\n") }));
+}
+
+/** A list of texts under a key, over one line or several. */
+export function tomlList(body: string, key: string): string[] {
+  const [, list = ""] = new RegExp(`^${key}\\s*=\\s*\\[([^\\]]*)\\]`, "m").exec(body) ?? [];
+  return quotedTexts(list);
+}
+
+/** A text under a key that starts a line. */
+export function tomlText(body: string, key: string): string | undefined {
+  return new RegExp(`^${key}\\s*=\\s*["']([^"'\\n]*)["']`, "m").exec(body)?.[1];
+}
+
+export function quotedTexts(text: string): string[] {
+  return [...text.matchAll(/"([^"\n]*)"|'([^'\n]*)'/g)].map(([, double, single]) => double ?? single ?? "");
+}
+
+/** The plain texts of a list at the top of a YAML file, in block or in one line. */
+export function yamlList(text: string, key: string): string[] {
+  const lines = text.split("\n");
+  const start = lines.findIndex((line) => line.startsWith(`${key}:`));
+  if (start < 0) return [];
+  const inline = /\[([^\]]*)\]/.exec(lines[start] ?? "");
+  if (inline) return (inline[1] ?? "").split(",").map(unquoted).filter(Boolean);
+
+  const items: string[] = [];
+  for (const line of lines.slice(start + 1)) {
+    const trimmed = line.trim();
+    if (trimmed === "" || trimmed.startsWith("#")) continue;
+    if (!trimmed.startsWith("-")) break;
+    items.push(unquoted(trimmed.slice(1)));
+  }
+  return items;
+}
+
+function unquoted(text: string): string {
+  const trimmed = text.trim();
+  const [, quoted] = /^["']([^"']*)["']/.exec(trimmed) ?? [];
+  return quoted ?? trimmed.replace(/\s#.*$/, "").trim();
+}
+
+/** Which folders a list of workspace patterns means; the last pattern that matches decides. */
+export function workspaceMatcher(patterns: readonly string[]): (folder: string) => boolean {
+  const rules = patterns.slice(0, 200).flatMap((pattern) => {
+    const includes = !pattern.startsWith("!");
+    return withoutBraces(includes ? pattern : pattern.slice(1)).map((plain) => ({
+      includes,
+      matches: pathPattern(cleanPath(plain)),
+    }));
+  });
+  return (folder) =>
+    rules.reduce(
+      (included, { includes, matches }) => (included !== includes && matches(folder) ? includes : included),
+      false,
+    );
+}
+
+function withoutBraces(pattern: string): string[] {
+  const [whole, before, choices, after] = /^([^{}]*)\{([^{}]*)\}(.*)$/.exec(pattern) ?? [];
+  if (whole === undefined || choices === undefined) return [pattern];
+  return choices
+    .split(",")
+    .slice(0, 20)
+    .flatMap((choice) => withoutBraces(`${before}${choice}${after}`).slice(0, 100));
+}

@@ -1,0 +1,132 @@
+import { countOf } from "../count-of.ts";
+import { dockerIgnore } from "../docker-ignore.ts";
+import { findSecretInManifest, looksSecret } from "../secret-files.ts";
+import { byDepth, folderOf, isBelow, nameOf } from "../tree-path.ts";
+import { type DependencyLayer, type Findings, type LeftOut, mostLayers } from "./dependency-layer.ts";
+
+/** What detectors see of a commit: its manifests, less what is ignored, secret, or somebody else's. */
+export interface ManifestTree {
+  /** Whether a manifest is there. */
+  readonly has: (path: string) => boolean;
+  /** Whether anything of this path is tracked. */
+  readonly tracks: (path: string) => boolean;
+  readonly readText: (path: string) => string | undefined;
+  /** The folders that hold a manifest of one of these names, shallow ones first. */
+  readonly foldersWith: (...names: readonly string[]) => string[];
+  readonly manifestsBelow: (folder: string) => readonly string[];
+  readonly trackedBelow: (folder: string) => readonly string[];
+}
+
+export interface Commit {
+  readonly paths: readonly string[];
+  /** The content of a manifest that was read before. */
+  readonly readText: (path: string) => string | undefined;
+}
+
+const names: ReadonlySet<string> = new Set([
+  ...["package.json", "package-lock.json", "npm-shrinkwrap.json", ".npmrc"],
+  ...["pnpm-lock.yaml", "pnpm-workspace.yaml", ".pnpmfile.cjs", ".pnpmfile.mjs"],
+  ...["yarn.lock", ".yarnrc", ".yarnrc.yml", "bun.lock", "bun.lockb", "bunfig.toml"],
+  ...["pyproject.toml", "uv.lock", "uv.toml", "poetry.lock", ".python-version", "pip.conf"],
+  ...["Cargo.toml", "Cargo.lock", "rust-toolchain", "rust-toolchain.toml"],
+  ...["go.mod", "go.sum", "go.work", "go.work.sum"],
+  ...["Gemfile", "Gemfile.lock", ".ruby-version", ".tool-versions", "pom.xml"],
+]);
+
+const patterns: readonly RegExp[] = [
+  /(?:^|\/)patches\/[^/].*\.(?:patch|diff)$/,
+  /(?:^|\/)\.yarn\/(?:releases|plugins|patches)\//,
+  /(?:^|\/)(?:[^/]*requirements[^/]*|requirements\/[^/]*|constraints[^/]*)\.(?:txt|in)$/,
+  /(?:^|\/)\.cargo\/config(?:\.toml)?$/,
+  /(?:^|\/)\.mvn\/[^/]+\.(?:config|xml)$/,
+];
+
+const elsewhere = /(?:^|\/)(?:node_modules|__fixtures__|fixtures|testdata|third_party|vendor)\//;
+
+/** Every path whose content, or whose presence in the build, some package manager may want. */
+export function manifestPaths(paths: readonly string[]): string[] {
+  return paths.filter((path) => path === ".dockerignore" || (isManifest(path) && !elsewhere.test(path)));
+}
+
+function isManifest(path: string): boolean {
+  return names.has(nameOf(path)) || patterns.some((pattern) => pattern.test(path));
+}
+
+/** The tree as detectors may see it, and the manifests that they may not see. */
+export function manifestTree({ paths, readText }: Commit): { tree: ManifestTree; leftOut: LeftOut[] } {
+  const isIgnored = dockerIgnore(paths.includes(".dockerignore") ? (readText(".dockerignore") ?? "") : "");
+  const leftOut: LeftOut[] = [];
+  const manifests: string[] = [];
+  const others = paths.filter((path) => elsewhere.test(path) && isManifest(path));
+  if (others[0] !== undefined) leftOut.push({ path: others[0], reason: reasonElsewhere(others.length - 1) });
+  for (const path of manifestPaths(paths)) {
+    if (path === ".dockerignore") continue;
+    const reason = reasonToLeaveOut(path, isIgnored, readText);
+    if (reason) leftOut.push({ path, reason });
+    else manifests.push(path);
+  }
+  manifests.sort();
+
+  const present = new Set(manifests);
+  const tracked = new Set(paths);
+  const tree: ManifestTree = {
+    has: (path) => present.has(path),
+    tracks: (path) => tracked.has(path),
+    readText: (path) => (present.has(path) ? readText(path) : undefined),
+    foldersWith: (...wanted) =>
+      [...new Set(manifests.filter((path) => wanted.includes(nameOf(path))).map(folderOf))].sort(byDepth),
+    manifestsBelow: (folder) => manifests.filter((path) => isBelow(folder, path)),
+    trackedBelow: (folder) => paths.filter((path) => isBelow(folder, path)),
+  };
+  return { tree, leftOut };
+}
+
+function reasonElsewhere(more: number): string {
+  const same = more === 0 ? "" : `, and so do ${countOf(more, "other manifest")}`;
+  return `it lies among vendored files or fixtures${same}`;
+}
+
+function reasonToLeaveOut(
+  path: string,
+  isIgnored: (path: string) => boolean,
+  readText: Commit["readText"],
+): string | null {
+  if (isIgnored(path)) return ".dockerignore leaves it out";
+  const secret = looksSecret(path) ?? findSecretInManifest(path, readText(path) ?? "");
+  return secret && `it looks secret: ${secret}`;
+}
+
+/** What one folder comes to: a layer with the folders that it covers too, or the reason for none. */
+export type Verdict =
+  | { readonly layer: DependencyLayer; readonly covers?: readonly string[] }
+  | LeftOut
+  | null;
+
+/** Goes through folders, shallow ones first. A folder that an earlier layer covers gets none of its own. */
+export function eachRoot(folders: readonly string[], judge: (folder: string) => Verdict): Findings {
+  const layers: DependencyLayer[] = [];
+  const leftOut: LeftOut[] = [];
+  const covered = new Set<string>();
+  for (const folder of folders) {
+    if (covered.has(folder)) continue;
+    // Such a name would stand in the Dockerfile, and nobody needs one.
+    if (!/^[A-Za-z0-9._@/ -]*$/.test(folder)) {
+      leftOut.push({ path: folder, reason: "its name has characters that do not go into a Dockerfile" });
+      continue;
+    }
+    if (layers.length === mostLayers) {
+      leftOut.push({ path: folder, reason: `there are already ${mostLayers} layers` });
+      continue;
+    }
+    const verdict = judge(folder);
+    if (verdict === null) continue;
+    if ("reason" in verdict) leftOut.push(verdict);
+    else {
+      layers.push(verdict.layer);
+      verdict.covers?.forEach((other) => {
+        covered.add(other);
+      });
+    }
+  }
+  return { layers, leftOut };
+}

@@ -1,0 +1,81 @@
+import { folderOf, joinPath, resolvePath } from "../tree-path.ts";
+import { aptInstall, type Findings, layer } from "./dependency-layer.ts";
+import { eachRoot, type ManifestTree, type Verdict } from "./manifest-tree.ts";
+
+const prepare: readonly string[] = [aptInstall("maven", "default-jdk-headless")];
+
+/** Projects with their modules. */
+export function findMavenLayers(tree: ManifestTree): Findings {
+  return eachRoot(tree.foldersWith("pom.xml"), (folder) => judge(tree, folder));
+}
+
+function judge(tree: ManifestTree, folder: string): Verdict {
+  const path = joinPath(folder, "pom.xml");
+  const poms = new Set([path]);
+  for (const pom of poms) {
+    for (const name of elements(tree.readText(pom) ?? "", "module")) {
+      const target = resolvePath(folderOf(pom), name);
+      const module = target?.endsWith(".xml") ? target : joinPath(target ?? "..", "pom.xml");
+      if (!tree.has(module)) return { path: pom, reason: `its module ${name.slice(0, 100)} is not tracked` };
+      poms.add(module);
+    }
+  }
+
+  const own = new Set([...poms].flatMap((pom) => ownName(tree.readText(pom) ?? "") ?? []));
+  const tied = [...poms].find((pom) =>
+    dependencyNames(tree.readText(pom) ?? "").some((name) => own.has(name)),
+  );
+  if (tied) return { path: tied, reason: "it depends on a module beside it, which is not built yet" };
+
+  const covers = [...poms].map(folderOf).filter((each) => each !== folder);
+  for (const pom of poms) for (const parent of parentsOf(tree, pom)) poms.add(parent);
+  const settings = ["maven.config", "extensions.xml", "jvm.config"].map((name) =>
+    joinPath(folder, `.mvn/${name}`),
+  );
+  return {
+    layer: layer({
+      manager: "maven",
+      folder,
+      files: [...poms, ...settings.filter(tree.has)].sort(),
+      prepare,
+      install: ["mvn -B dependency:go-offline"],
+    }),
+    covers,
+  };
+}
+
+/** Parents beside the project that do not name it as their module. */
+function parentsOf(tree: ManifestTree, pom: string): string[] {
+  const [parent] = elements(tree.readText(pom) ?? "", "parent");
+  if (parent === undefined) return [];
+  const target = resolvePath(folderOf(pom), elements(parent, "relativePath")[0] ?? "../pom.xml");
+  if (target === null) return [];
+  return [target, joinPath(target, "pom.xml")].filter(tree.has);
+}
+
+/** The content of every element of a name, comments apart. Enough for poms, and no parser. */
+function elements(xml: string, name: string): string[] {
+  return withoutComments(xml)
+    .split(`<${name}>`)
+    .slice(1)
+    .map((rest) => (rest.split(`</${name}>`, 1)[0] ?? "").trim());
+}
+
+function withoutComments(xml: string): string {
+  return xml
+    .split("<!--")
+    .map((part, index) => (index === 0 ? part : (part.split("-->", 2)[1] ?? "")))
+    .join("");
+}
+
+function ownName(xml: string): string | undefined {
+  const withoutParent = withoutComments(xml).split("</parent>").at(-1) ?? "";
+  return elements(
+    withoutParent.split(/<(?:dependencies|dependencyManagement|build|profiles)>/, 1)[0] ?? "",
+    "artifactId",
+  )[0];
+}
+
+function dependencyNames(xml: string): string[] {
+  return elements(xml, "dependency").flatMap((dependency) => elements(dependency, "artifactId")[0] ?? []);
+}

@@ -1,0 +1,155 @@
+import { isBelow, joinPath } from "../tree-path.ts";
+import { type DependencyLayer, type Findings, type LayerOptions, layer } from "./dependency-layer.ts";
+import { tomlList, tomlSections, tomlText, workspaceMatcher } from "./manifest-text.ts";
+import { eachRoot, type ManifestTree, type Verdict } from "./manifest-tree.ts";
+import { readRequirements } from "./requirements.ts";
+
+const ownVersions = { uv: "0.9.5", poetry: "2.2.1" };
+
+const environmentFolder = "/opt/venvs";
+
+/**
+ * One virtual environment for each folder, outside the tree, so that the tree stays clean. The first is the one that `python` means.
+ */
+export function findPythonLayers(tree: ManifestTree, options: LayerOptions): Findings {
+  const folders = tree.foldersWith("pyproject.toml", "requirements.txt");
+  const found = eachRoot(folders, (folder) => judge(tree, folder, options));
+  const uvs = found.layers.filter(({ manager }) => manager === "uv");
+  const layers = found.layers.map((each, index) =>
+    inEnvironment(each, index, uvs.length === 1 && each === uvs[0]),
+  );
+  return { ...found, layers };
+}
+
+/** What stands for the environment's path until it is known which one it is. */
+const venv = "{venv}";
+
+function inEnvironment(each: DependencyLayer, index: number, isOnlyUv: boolean): DependencyLayer {
+  const path = `${environmentFolder}/${index === 0 ? "main" : index + 1}`;
+  const isForAll: [string, string][] = isOnlyUv && index === 0 ? [["UV_PROJECT_ENVIRONMENT", path]] : [];
+  return {
+    ...each,
+    // The parent is the agent's: whoever makes an environment anew removes and creates the folder.
+    prepare: [...each.prepare, `install -d -o 1000 -g 1000 ${environmentFolder}`],
+    install: each.install.map((line) => line.replaceAll(venv, path)),
+    environment: index === 0 ? [["VIRTUAL_ENV", path], ["PATH", `${path}/bin:$PATH`], ...isForAll] : [],
+  };
+}
+
+function judge(tree: ManifestTree, folder: string, options: LayerOptions): Verdict {
+  const has = (name: string): boolean => tree.has(joinPath(folder, name));
+  if (has("pyproject.toml") && has("uv.lock")) return judgeUv(tree, folder, options);
+  if (has("pyproject.toml") && has("poetry.lock")) return judgePoetry(tree, folder, options);
+  if (has("requirements.txt") && (folder === "" || !isProject(tree, "")))
+    return judgePip(tree, folder, options);
+  return folder === "" && isProject(tree, folder)
+    ? { path: "pyproject.toml", reason: "there is no uv.lock, poetry.lock or requirements.txt beside it" }
+    : null;
+}
+
+/** Requirements in a subfolder of a project are those of its documentation and the like. */
+function isProject(tree: ManifestTree, folder: string): boolean {
+  const sections = tomlSections(tree.readText(joinPath(folder, "pyproject.toml")) ?? "");
+  return (
+    tree.has(joinPath(folder, "requirements.txt")) ||
+    sections.some(({ name }) => name === "project" || name === "tool.poetry")
+  );
+}
+
+function judgeUv(tree: ManifestTree, folder: string, { ignoreScripts }: LayerOptions): Verdict {
+  const path = joinPath(folder, "pyproject.toml");
+  const sections = tomlSections(tree.readText(path) ?? "");
+  const workspace = sections.find(({ name }) => name === "tool.uv.workspace")?.body;
+  const isMember = workspaceMatcher([
+    ...tomlList(workspace ?? "", "members"),
+    ...tomlList(workspace ?? "", "exclude").map((pattern) => `!${pattern}`),
+  ]);
+  const offset = folder === "" ? 0 : folder.length + 1;
+  const members = tree
+    .foldersWith("pyproject.toml")
+    .filter((other) => other !== folder && isBelow(folder, other) && isMember(other.slice(offset)));
+  const manifests = [path, ...members.map((member) => joinPath(member, "pyproject.toml"))];
+  const local = manifests.find((each) => findLocalSource(tree.readText(each) ?? "", /^tool\.uv\.sources/));
+  if (local) return { path: local, reason: "it has a source in a folder, and that is not there yet" };
+
+  const tool = sections.find(({ name }) => name === "tool.uv")?.body ?? "";
+  const [, required] = /^==\s*(\d+\.\d+\.\d+)$/.exec(tomlText(tool, "required-version") ?? "") ?? [];
+  const flags = [
+    workspace === undefined ? "--no-install-project" : "--all-packages --no-install-workspace",
+    ignoreScripts ? "--no-build" : "",
+  ];
+  return {
+    layer: layer({
+      manager: "uv",
+      folder,
+      files: [
+        ...manifests,
+        ...["uv.lock", "uv.toml", ".python-version"].map((name) => joinPath(folder, name)).filter(tree.has),
+      ].sort(),
+      prepare: toolOfItsOwn("uv", required ?? ownVersions.uv),
+      install: [`UV_PROJECT_ENVIRONMENT=${venv} uv sync --frozen ${flags.filter(Boolean).join(" ")}`],
+    }),
+    covers: members,
+  };
+}
+
+function judgePoetry(tree: ManifestTree, folder: string, { ignoreScripts }: LayerOptions): Verdict {
+  const path = joinPath(folder, "pyproject.toml");
+  const lock = joinPath(folder, "poetry.lock");
+  if (findLocalSource(tree.readText(path) ?? "", /^tool\.poetry\..*dependencies/))
+    return { path, reason: "it has a dependency in a folder, and that is not there yet" };
+
+  const [, made] = /^# .*generated by Poetry (\d+\.\d+\.\d+)/.exec(tree.readText(lock) ?? "") ?? [];
+  const onlyBinary = ignoreScripts ? "POETRY_INSTALLER_ONLY_BINARY=:all: " : "";
+  return {
+    layer: layer({
+      manager: "poetry",
+      folder,
+      files: [path, lock].sort(),
+      prepare: toolOfItsOwn("poetry", made ?? ownVersions.poetry),
+      install: [
+        `python3 -m venv ${venv}`,
+        `${onlyBinary}VIRTUAL_ENV=${venv} poetry install --no-root --no-interaction`,
+      ],
+    }),
+  };
+}
+
+function judgePip(tree: ManifestTree, folder: string, { ignoreScripts }: LayerOptions): Verdict {
+  const starts = ["requirements.txt", "requirements-dev.txt", "dev-requirements.txt"]
+    .map((name) => joinPath(folder, name))
+    .filter(tree.has);
+  const read = readRequirements(tree, starts);
+  if ("reason" in read) return read;
+
+  const wanted = starts.map((path) => `-r ${path.slice(folder === "" ? 0 : folder.length + 1)}`);
+  return {
+    layer: layer({
+      manager: "pip",
+      folder,
+      files: read.files,
+      install: [
+        `python3 -m venv ${venv}`,
+        `${venv}/bin/pip install --no-cache-dir ${ignoreScripts ? "--only-binary :all: " : ""}${wanted.join(" ")}`,
+      ],
+    }),
+  };
+}
+
+function findLocalSource(text: string, sections: RegExp): boolean {
+  if (/@\s*file:/.test(text)) return true;
+  return tomlSections(text).some(
+    ({ name, body }) =>
+      sections.test(name) && (/[{,]\s*path\s*=/.test(body) || tomlText(body, "path") !== undefined),
+  );
+}
+
+/** Debian lets pip install nothing beside its own packages, so each tool has an environment of its own. */
+function toolOfItsOwn(name: "uv" | "poetry", version: string): string[] {
+  const folder = `/opt/tools/${name}`;
+  return [
+    `python3 -m venv ${folder}`,
+    `${folder}/bin/pip install --no-cache-dir ${name}==${version}`,
+    `ln -sf ${folder}/bin/${name} /usr/local/bin/${name}`,
+  ];
+}

@@ -1,0 +1,49 @@
+import { folderOf, resolvePath } from "../tree-path.ts";
+import type { LeftOut } from "./dependency-layer.ts";
+import type { ManifestTree } from "./manifest-tree.ts";
+
+/** The requirements files with those that they name, or the line that needs more than such files. */
+export function readRequirements(
+  tree: ManifestTree,
+  starts: readonly string[],
+): { readonly files: readonly string[] } | LeftOut {
+  const files = new Set(starts);
+  for (const path of files) {
+    const text = tree.readText(path);
+    if (text === undefined) return { path, reason: "it is too large to be read" };
+    for (const [index, line] of joinedLines(text).entries()) {
+      const leftOut = (problem: string): LeftOut => ({ path, reason: `line ${index + 1} ${problem}` });
+      if (isLocal(line)) return leftOut("wants a folder or an archive, and that is not there yet");
+      const [, named] = /^(?:-r|-c|--requirement|--constraint)[\s=]*(\S+)$/.exec(line) ?? [];
+      if (named === undefined || named.includes("://")) continue;
+      const other = resolvePath(folderOf(path), named);
+      if (other === null || !tree.has(other)) return leftOut("names a file that does not go in");
+      files.add(other);
+    }
+  }
+  return { files: [...files].sort() };
+}
+
+/** Lines without comments; a continued line stands where it starts. */
+function joinedLines(text: string): string[] {
+  const lines: string[] = [];
+  let continued: number | null = null;
+  for (const [index, raw] of text.split("\n").entries()) {
+    const line = raw.replace(/(?:^|\s)#.*/, "").trim();
+    const isContinued = line.endsWith("\\");
+    const part = isContinued ? line.slice(0, -1).trim() : line;
+    lines.push(continued === null ? part : "");
+    if (continued !== null) lines[continued] = `${lines[continued]} ${part}`.trim();
+    continued = isContinued ? (continued ?? index) : null;
+  }
+  return lines;
+}
+
+function isLocal(line: string): boolean {
+  const [, option, value = ""] = /^(-e|--editable|-f|--find-links)[\s=]*(.*)$/.exec(line) ?? [];
+  if (option !== undefined) return !/^[a-z+]+:\/\//.test(value) || value.startsWith("file:");
+  if (line.startsWith("-")) return false;
+  if (/^(?:\.|\/|~|file:)/.test(line) || /@\s*(?:file:|\.|\/)/.test(line)) return true;
+  const [first = ""] = line.split(/[\s;]/);
+  return !first.includes("://") && /\.(?:whl|zip|tar\.gz|tgz)$/.test(first);
+}

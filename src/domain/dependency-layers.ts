@@ -1,0 +1,62 @@
+import { findBundlerLayers } from "./dependencies/bundler-layers.ts";
+import { findCargoLayers } from "./dependencies/cargo-layers.ts";
+import {
+  type DependencyLayer,
+  type LayerOptions,
+  type LeftOut,
+  mostLayers,
+} from "./dependencies/dependency-layer.ts";
+import { findGoLayers } from "./dependencies/go-layers.ts";
+import { findJavascriptLayers } from "./dependencies/javascript-layers.ts";
+import { type Commit, manifestTree } from "./dependencies/manifest-tree.ts";
+import { findMavenLayers } from "./dependencies/maven-layers.ts";
+import { findPythonLayers } from "./dependencies/python-layers.ts";
+import { byDepth } from "./tree-path.ts";
+
+export type {
+  DependencyLayer,
+  LayerOptions,
+  LeftOut,
+} from "./dependencies/dependency-layer.ts";
+export { manifestPaths } from "./dependencies/manifest-tree.ts";
+
+/** In the order in which the layers of one folder follow each other. */
+const detectors = [
+  findJavascriptLayers,
+  findPythonLayers,
+  findCargoLayers,
+  findGoLayers,
+  findBundlerLayers,
+  findMavenLayers,
+];
+
+const mostTold = 100;
+
+/**
+ * Which dependencies a project's image gets, decided from what a commit tracks. Everything that gets no layer is told, with the reason.
+ */
+export function findDependencyLayers(
+  commit: Commit,
+  options: LayerOptions,
+): { readonly layers: readonly DependencyLayer[]; readonly leftOut: readonly LeftOut[] } {
+  const { tree, leftOut } = manifestTree(commit);
+  const findings = detectors.map((detect) => detect(tree, options));
+  // Sorting keeps the order of the managers within a folder.
+  const layers = findings
+    .flatMap((found) => found.layers)
+    .sort((one, other) => byDepth(one.folder, other.folder));
+  const tooMany = layers.slice(mostLayers).map(({ manager, folder }) => ({
+    path: folder,
+    reason: `${manager}: there are already ${mostLayers} layers`,
+  }));
+  return {
+    layers: layers.slice(0, mostLayers),
+    leftOut: told([...leftOut, ...findings.flatMap((found) => found.leftOut), ...tooMany]),
+  };
+}
+
+function told(leftOut: readonly LeftOut[]): LeftOut[] {
+  if (leftOut.length <= mostTold) return [...leftOut];
+  const more = { path: "", reason: `${leftOut.length - mostTold} more were left out` };
+  return [...leftOut.slice(0, mostTold), more];
+}

@@ -1,0 +1,38 @@
+import { pathPattern } from "./path-pattern.ts";
+import { cleanPath } from "./tree-path.ts";
+
+/** Which paths a `.dockerignore` leaves out, as Docker reads it: the last line that matches a path or a folder above it decides. */
+export function dockerIgnore(text: string): (path: string) => boolean {
+  const rules = text
+    .replace(/^\uFEFF/, "")
+    .split("\n")
+    .flatMap(readRule);
+
+  return (path) => {
+    const candidates = withFoldersAbove(path);
+    return rules.reduce(
+      (ignored, { matches, ignores }) =>
+        ignored !== ignores && candidates.some(matches) ? ignores : ignored,
+      false,
+    );
+  };
+}
+
+interface Rule {
+  readonly ignores: boolean;
+  readonly matches: (path: string) => boolean;
+}
+
+function readRule(line: string): Rule[] {
+  if (line.startsWith("#")) return [];
+  const text = line.trim();
+  const ignores = !text.startsWith("!");
+  const pattern = cleanPath(ignores ? text : text.slice(1).trim());
+  // Docker ignores `.`, and refuses a lonely `!`.
+  return pattern === "" ? [] : [{ ignores, matches: pathPattern(pattern) }];
+}
+
+function withFoldersAbove(path: string): string[] {
+  const parts = path.split("/");
+  return parts.map((_, index) => parts.slice(0, index + 1).join("/"));
+}

@@ -1,0 +1,85 @@
+import type { DependencyLayer } from "./dependencies/dependency-layer.ts";
+import { checkedReference, inTurn, runInstruction } from "./dockerfile-text.ts";
+import { type Transfer, workspaceLayer } from "./workspace-layer.ts";
+
+/** The Dockerfile of a project's image, from the template and what was decided. */
+export function renderProjectDockerfile({
+  template,
+  base,
+  layers,
+  transfer,
+}: {
+  readonly template: string;
+  readonly base: string;
+  readonly layers: readonly DependencyLayer[];
+  readonly transfer: Transfer;
+}): string {
+  return fillTemplate(template, {
+    base: checkedReference(base),
+    prepare: prepareInstruction(layers),
+    environment: environmentInstruction(layers),
+    dependencies: layers.flatMap(dependencyInstructions).join("\n"),
+    workspace: workspaceLayer({ transfer }),
+  });
+}
+
+/** What the build context holds for the layers: where, and the tracked file that it is a copy of, or null for an empty one. */
+export function dependencyContext(
+  layers: readonly DependencyLayer[],
+): { readonly path: string; readonly from: string | null }[] {
+  return layers.flatMap(({ files, emptyFiles }, index) => [
+    ...files.map((path) => ({ path: `deps/${index}/${path}`, from: path })),
+    ...emptyFiles.map((path) => ({ path: `deps/${index}/${path}`, from: null })),
+  ]);
+}
+
+/** A template and its values belong together: what one has and the other has not is our mistake. */
+function fillTemplate(template: string, values: Readonly<Record<string, string>>): string {
+  const missing = new Set(Object.keys(values));
+  const filled = template.replace(/\{\{([^{}]*)\}\}/g, (_, name: string) => {
+    const value = Object.hasOwn(values, name) ? values[name] : undefined;
+    if (value === undefined) throw new Error(`the template has an unknown placeholder: ${name}`);
+    if (!missing.delete(name)) throw new Error(`the template has a placeholder twice: ${name}`);
+    return value;
+  });
+  if (missing.size > 0) throw new Error(`the template lacks placeholders: ${[...missing].join(", ")}`);
+  return filled.replace(/\n{3,}/g, "\n\n");
+}
+
+/** The root's layer comes last here: where two versions of a tool are installed, its link stays. */
+function prepareInstruction(layers: readonly DependencyLayer[]): string {
+  const lines = [...new Set([...layers].reverse().flatMap(({ prepare }) => prepare))];
+  const usesApt = lines.some((line) => line.startsWith("apt-get "));
+  return runInstruction(
+    inTurn([
+      "set -eux",
+      ...(usesApt ? ["export DEBIAN_FRONTEND=noninteractive", "apt-get update"] : []),
+      ...lines,
+      "install -d -o 1000 -g 1000 /workspace",
+      ...(lines.length > 0 ? ["rm -rf /var/lib/apt/lists/* /root/.npm /root/.cache"] : []),
+    ]),
+  );
+}
+
+function environmentInstruction(layers: readonly DependencyLayer[]): string {
+  const variables = layers.flatMap(({ environment }) => environment);
+  return variables.map(([name, value]) => `ENV ${name}="${value}"`).join("\n");
+}
+
+/** The manifests' names stand in the context only, so the Dockerfile never sees them. */
+function dependencyInstructions(layer: DependencyLayer, index: number): string[] {
+  const { manager, folder, files, emptyFiles, install } = layer;
+  if (!/^[A-Za-z0-9._@/ -]*$/.test(folder))
+    throw new Error(`not a folder for a Dockerfile: ${JSON.stringify(folder)}`);
+  const copy =
+    files.length + emptyFiles.length > 0 ? [`COPY --chown=1000:1000 ["deps/${index}/", "/workspace/"]`] : [];
+  const run =
+    install.length > 0
+      ? [
+          runInstruction(
+            inTurn(["set -eu", "export HOME=/home/agent", `cd '/workspace/${folder}'`, ...install]),
+          ),
+        ]
+      : [];
+  return copy.length + run.length > 0 ? [`# ${manager}: ${folder || "the root"}`, ...copy, ...run] : [];
+}

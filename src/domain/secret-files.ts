@@ -1,0 +1,56 @@
+import { nameOf } from "./tree-path.ts";
+
+const samples = /\.(?:example|sample|template|dist|defaults?)$/;
+
+const secretNames: readonly (readonly [pattern: RegExp, reason: string])[] = [
+  [/^\.env/, "an environment file"],
+  [/^id_(?:rsa|dsa|ecdsa|ed25519)(?:_sk)?(?:[._-].*)?$/, "a private key by its name"],
+  [/\.(?:pem|key|ppk)$/, "a key or certificate by its name"],
+  [/\.(?:p12|pfx|jks|keystore|kdbx)$/, "a key store by its name"],
+  [/^[._]netrc$/, "logins for hosts"],
+  [/^\.pypirc$/, "a login for a package index"],
+  [/^\.(?:git-credentials|htpasswd|pgpass|my\.cnf|dockercfg)$/, "logins by its name"],
+  [/^\.?credentials(?:\.(?:json|ya?ml|toml|ini|xml|csv|txt|properties))?$/, "credentials by its name"],
+  [/^\.?secrets?\.(?:json|ya?ml|toml|ini|env|properties)$/, "secrets by its name"],
+  [/^service[-_]?account.*\.json$/, "a service account's key by its name"],
+  [/\.tfstate(?:\.backup)?$/, "a state that holds secrets in clear"],
+];
+
+const secretPaths: readonly (readonly [pattern: RegExp, reason: string])[] = [
+  [/(?:^|\/)\.docker\/config\.json$/, "logins for image registries"],
+  [/(?:^|\/)\.kube\/config$/, "a cluster's credentials"],
+];
+
+/** Why a path reads as if a secret lay there, or null. Examples and templates, and public halves of keys, are none. */
+export function looksSecret(path: string): string | null {
+  const name = nameOf(path).toLowerCase();
+  if (samples.test(name) || name.endsWith(".pub")) return null;
+  const [, reason] =
+    secretNames.find(([pattern]) => pattern.test(name)) ??
+    secretPaths.find(([pattern]) => pattern.test(path)) ??
+    [];
+  return reason ?? null;
+}
+
+/** In the files in which package managers keep their logins. */
+const loginLines =
+  /^[ \t"']*(?:\/\/[^=\s]*:)?_?(?:_authToken|_auth|_password|authToken|password|npmAuthToken|npmAuthIdent|httpsKey|token)["']?[ \t]*[:=][ \t]*["']?(?<value>[^\s"'#]+)/i;
+const loginFiles =
+  /^(?:\.npmrc|\.yarnrc|\.yarnrc\.yml|pip\.conf|pip\.ini|bunfig\.toml|uv\.toml|config|config\.toml)$/;
+const loginInAddress = /[a-z][a-z0-9+.-]{1,20}:\/\/[^\s/:@"']{0,200}:(?<value>[^\s/:@"']{1,400})@/i;
+
+/** Why the content of a manifest must not be copied around, or null. A reference to a variable is no secret. */
+export function findSecretInManifest(path: string, text: string): string | null {
+  const hasLogins = loginFiles.test(nameOf(path));
+  for (const [index, line] of text.split("\n").entries()) {
+    if (hasLogins && isLiteral(loginLines.exec(line))) return `line ${index + 1} holds a login`;
+    if (line.includes("@") && isLiteral(loginInAddress.exec(line)))
+      return `line ${index + 1} holds an address with a password`;
+  }
+  return null;
+}
+
+function isLiteral(match: RegExpExecArray | null): boolean {
+  const value = match?.groups?.["value"];
+  return value !== undefined && !/^(?:\$|%\(|%[A-Z])/.test(value);
+}

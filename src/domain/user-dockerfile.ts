@@ -1,0 +1,108 @@
+import { type Instruction, readInstructions } from "./dockerfile-instructions.ts";
+import { announce, checkedReference, inTurn, runInstruction } from "./dockerfile-text.ts";
+import { SwarmError } from "./errors.ts";
+import { type Transfer, workspaceLayer } from "./workspace-layer.ts";
+
+/** What a build says when the project's image cannot be a sandbox; what is absent follows, separated by commas. */
+export const unsuitableMark: string = "AIMI-UNSUITABLE:";
+
+const baseStage = "aimi-base";
+const userStage = "aimi-user";
+
+/** A project's own Dockerfile with our part as its last stage. Numbers of its stages and of its lines stay as they are. */
+export function composeUserDockerfile({
+  text,
+  file,
+  base,
+  transfer,
+}: {
+  readonly text: string;
+  readonly file: string;
+  readonly base: string;
+  readonly transfer: Transfer;
+}): string {
+  const { instructions, continuation } = readInstructions(text);
+  const stages = readStages(instructions, file);
+  const last = stages.at(-1);
+  if (!last) {
+    const line = (instructions[0]?.firstLine ?? 0) + 1;
+    throw new SwarmError("DOCKERFILE_INVALID", { place: { file, line }, problem: "it has no FROM" });
+  }
+
+  return [
+    last.name === null ? nameStage(text, last).trimEnd() : text.trimEnd(),
+    "",
+    "# From here on: what makes a sandbox of it.",
+    `FROM ${checkedReference(base)} AS ${baseStage}`,
+    "",
+    `FROM ${last.name ?? userStage}`,
+    'SHELL ["/bin/sh", "-c"]',
+    "ENTRYPOINT []",
+    "USER 0:0",
+    `COPY --from=${baseStage} ["/opt/aimi", "/opt/aimi"]`,
+    runInstruction(suitability, { continuation }),
+    runInstruction(agentUser, { continuation }),
+    "WORKDIR /workspace",
+    "USER 1000:1000",
+    "",
+    workspaceLayer({ transfer, continuation }),
+    "USER 1000:1000",
+    "",
+  ].join("\n");
+}
+
+interface Stage {
+  readonly from: Instruction;
+  readonly source: string;
+  readonly name: string | null;
+}
+
+function readStages(instructions: readonly Instruction[], file: string): Stage[] {
+  const froms = instructions.filter(({ name }) => name === "FROM");
+  return froms.map((from, index) => {
+    const [, source, name] = /^((?:--\S+\s+)*[^\s-]\S*)(?:\s+AS\s+(\S+))?$/i.exec(from.argument) ?? [];
+    const invalid = (problem: string): SwarmError =>
+      new SwarmError("DOCKERFILE_INVALID", { place: { file, line: from.firstLine + 1 }, problem });
+    if (source === undefined) throw invalid("FROM takes an image, and AS with a name if you like");
+    if (name !== undefined && !/^[a-z][a-z0-9-_.]*$/i.test(name))
+      throw invalid(`a stage cannot have this name: ${name.slice(0, 100)}`);
+    const isLast = index === froms.length - 1;
+    if (name?.toLowerCase() === baseStage || (name?.toLowerCase() === userStage && !isLast))
+      throw invalid(`the name of this stage is taken by swarm: ${name}`);
+    return { from, source, name: name ?? null };
+  });
+}
+
+/** On one line, with as many empty ones after it as it took before. */
+function nameStage(text: string, { from, source }: Stage): string {
+  const lines = text.split("\n");
+  const end = lines[from.firstLine]?.endsWith("\r") ? "\r" : "";
+  const empty = new Array<string>(from.lastLine - from.firstLine).fill(end);
+  lines.splice(from.firstLine, empty.length + 1, `FROM ${source} AS ${userStage}${end}`, ...empty);
+  return lines.join("\n");
+}
+
+const suitability: readonly string[] = [
+  'absent="";',
+  'for tool in git sh tar sleep; do command -v "$tool" > /dev/null 2>&1 || absent="${absent:+$absent, }$tool"; done;',
+  "if ! /opt/aimi/node --version > /dev/null 2>&1; then",
+  "  if ls /lib*/ld-linux* > /dev/null 2>&1; then missing=libstdc++; else missing=glibc; fi;",
+  '  absent="${absent:+$absent, }$missing";',
+  "fi;",
+  `if [ -n "$absent" ]; then ${announce(unsuitableMark, "$absent")}; exit 1; fi`,
+];
+
+/** Written into the files themselves: distributions have different programs for it, and small images have none. */
+const agentUser: readonly string[] = inTurn([
+  "set -eu",
+  "touch /etc/passwd /etc/group",
+  'for file in /etc/passwd /etc/group; do [ -z "$(tail -c 1 $file)" ] || echo >> $file; done',
+  "name=agent",
+  "if grep -q '^agent:' /etc/passwd; then name=aimi-agent; fi",
+  "if ! grep -q '^[^:]*:[^:]*:1000:' /etc/group; then echo \"$name:x:1000:\" >> /etc/group; fi",
+  "if ! grep -q '^[^:]*:[^:]*:1000:' /etc/passwd; then echo \"$name:x:1000:1000::/home/$name:/bin/sh\" >> /etc/passwd; fi",
+  "home=\"$(sed -n 's/^[^:]*:[^:]*:1000:[^:]*:[^:]*:\\([^:]*\\):.*/\\1/p' /etc/passwd | head -n 1)\"",
+  'mkdir -p "$home" /workspace',
+  'chown 1000:1000 "$home"',
+  "chown -R 1000:1000 /workspace",
+]);

@@ -1,0 +1,136 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { execa } from "execa";
+import { SwarmError } from "../domain/errors.ts";
+import type { CommitReader, TrackedFile } from "../ports/commit-reader.ts";
+
+const longestAnswer = 256 * 1024 * 1024;
+
+/** By these, a hook of git that calls us would send git to another repository than the folder's. */
+const elsewhere = {
+  ...{ GIT_DIR: undefined, GIT_WORK_TREE: undefined, GIT_COMMON_DIR: undefined, GIT_INDEX_FILE: undefined },
+  ...{ GIT_OBJECT_DIRECTORY: undefined, GIT_ALTERNATE_OBJECT_DIRECTORIES: undefined },
+  ...{ GIT_NAMESPACE: undefined, GIT_SHALLOW_FILE: undefined, GIT_GRAFT_FILE: undefined },
+};
+
+/** Nobody's settings, for the repository that is made in passing. */
+const plain = { GIT_CONFIG_GLOBAL: "/dev/null", GIT_CONFIG_NOSYSTEM: "1" };
+
+interface GitOptions {
+  readonly input?: Uint8Array;
+  readonly cwd?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal;
+}
+
+/** Reads commits of the repository around a folder, with argument arrays and nothing that asks. */
+export function commitReader(folder: string): CommitReader {
+  const run = async (args: readonly string[], { input, cwd = folder, env, signal }: GitOptions = {}) => {
+    const { stdout, stderr, exitCode, isMaxBuffer, code } = await execa("git", [...args], {
+      cwd,
+      ...{ reject: false, encoding: "buffer", stripFinalNewline: false, maxBuffer: longestAnswer },
+      ...(input ? { input } : { stdin: "ignore" as const }),
+      ...(signal && { cancelSignal: signal }),
+      env: {
+        ...{ GIT_TERMINAL_PROMPT: "0", GIT_OPTIONAL_LOCKS: "0", GIT_NO_REPLACE_OBJECTS: "1", LC_ALL: "C" },
+        ...elsewhere,
+        ...env,
+      },
+    });
+    signal?.throwIfAborted();
+    const own = Buffer.from(stderr).toString().trim().slice(0, 400);
+    const reason = isMaxBuffer
+      ? `its answer is longer than ${longestAnswer / 1024 ** 2} MiB`
+      : code === "ENOENT"
+        ? "git is not installed"
+        : own || `exit ${exitCode ?? "by a signal"}`;
+    return { exitCode, reason, output: Buffer.from(stdout) };
+  };
+  const git = async (args: readonly string[], options?: GitOptions): Promise<Buffer> => {
+    const { exitCode, reason, output } = await run(args, options);
+    if (exitCode !== 0) throw new SwarmError("GIT_FAILED", { command: args[0] ?? "", reason });
+    return output;
+  };
+  const line = async (...args: string[]): Promise<string> => (await git(args)).toString().trim();
+
+  return {
+    async head() {
+      const asked = await run(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]);
+      if (asked.exitCode === 0) return asked.output.toString().trim();
+      // Quietly 1 where there is no commit; whatever else is wrong has other codes and words.
+      if (asked.exitCode === 1) return null;
+      throw new SwarmError("GIT_FAILED", { command: "rev-parse", reason: asked.reason });
+    },
+
+    async files(commit) {
+      const rows = (await git(["ls-tree", "-r", "-z", "--full-tree", commit])).toString().split("\0");
+      return rows.filter(Boolean).map(trackedFile);
+    },
+
+    async contents(ids) {
+      if (ids.length === 0) return [];
+      return splitBatch(
+        await git(["cat-file", "--batch"], { input: Buffer.from(`${ids.join("\n")}\n`) }),
+        ids,
+      );
+    },
+
+    isShallow: async () => (await line("rev-parse", "--is-shallow-repository")) === "true",
+
+    async bundle(commit, branch, signal) {
+      const temporary = await mkdtemp(join(tmpdir(), "swarm-bundle-"));
+      await using undo = new AsyncDisposableStack();
+      const dispose = (): Promise<void> => rm(temporary, { recursive: true, force: true });
+      undo.defer(dispose);
+      // A repository of its own that borrows the objects: the user's one gets no ref, and its settings have no say.
+      const borrowing = join(temporary, "borrowing.git");
+      const objects = await line("rev-parse", "--path-format=absolute", "--git-path", "objects");
+      const format = commit.length === 64 ? ["--object-format=sha256"] : [];
+      await git(["init", "--quiet", "--bare", "--template=", ...format, borrowing], { env: plain });
+      await writeFile(join(borrowing, "objects", "info", "alternates"), `${objects}\n`);
+      const inside = { cwd: borrowing, env: plain, ...(signal && { signal }) };
+      await git(["update-ref", `refs/heads/${branch}`, commit], inside);
+      const file = join(temporary, "commit.bundle");
+      const made = await run(["bundle", "create", "--quiet", file, `refs/heads/${branch}`], inside);
+      if (made.exitCode !== 0) {
+        const reason = (await isPartial())
+          ? "this is a partial clone, which lacks a part of its history; `git fetch --refetch --no-filter` brings the rest"
+          : made.reason;
+        throw new SwarmError("GIT_FAILED", { command: "bundle", reason });
+      }
+      undo.move();
+      return { file, [Symbol.asyncDispose]: dispose };
+    },
+  };
+
+  async function isPartial(): Promise<boolean> {
+    const { exitCode } = await run(["config", "--get-regexp", "^remote\\..*\\.promisor$"]);
+    return exitCode === 0;
+  }
+}
+
+/** `100644 blob 1ab…<tab>path` */
+function trackedFile(row: string): TrackedFile {
+  const [, mode = "", id = "", path = ""] = /^(\d+) \w+ ([0-9a-f]+)\t(.*)$/s.exec(row) ?? [];
+  const kinds: Readonly<Record<string, TrackedFile["kind"]>> = {
+    "100755": "program",
+    "120000": "link",
+    "160000": "submodule",
+  };
+  return { path, id, kind: kinds[mode] ?? "file" };
+}
+
+/** `<id> blob <length>`, a line's end, the bytes, a line's end; and so on. */
+function splitBatch(bytes: Buffer, ids: readonly string[]): Uint8Array[] {
+  let at = 0;
+  return ids.map((id) => {
+    const lineEnd = bytes.indexOf(10, at);
+    const [, type, length] = bytes.toString("latin1", at, lineEnd).split(" ");
+    if (type === "missing" || length === undefined)
+      throw new SwarmError("GIT_FAILED", { command: "cat-file", reason: `the object ${id} is missing` });
+    const start = lineEnd + 1;
+    at = start + Number(length) + 1;
+    return bytes.subarray(start, start + Number(length));
+  });
+}

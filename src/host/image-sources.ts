@@ -1,0 +1,159 @@
+import { spawn } from "node:child_process";
+import { mkdir, mkdtemp, readFile, rename, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { execa } from "execa";
+import { SwarmError } from "../domain/errors.ts";
+import type { ImageSources } from "../ports/image-sources.ts";
+import { findProgram } from "./engine-packages.ts";
+import type { Environment } from "./user-folders.ts";
+
+export interface ImageSourcesDeps {
+  readonly env: Environment;
+  readonly imagesFolder: string;
+  readonly adapterFile: string;
+  /** Where downloads are kept. */
+  readonly cacheFolder: string;
+}
+
+/** What images are made of, from this machine: our files, npm's packages, Debian's packages. */
+export function imageSources({
+  env,
+  imagesFolder,
+  adapterFile,
+  cacheFolder,
+}: ImageSourcesDeps): ImageSources {
+  return {
+    readImageFile: (name) => readFile(join(imagesFolder, name)),
+    readAdapter: () => readFile(adapterFile),
+
+    async readCertificates() {
+      const named = env["NODE_EXTRA_CA_CERTS"] || env["SSL_CERT_FILE"];
+      if (!named) return [];
+      const text = await readFile(named, "utf8").catch(() => "");
+      return text.match(/-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g) ?? [];
+    },
+
+    async download(name, version, signal) {
+      const file = join(cacheFolder, `${name}-${version}.tgz`);
+      if (await stat(file).catch(() => null)) return file;
+      await mkdir(cacheFolder, { recursive: true });
+      // npm checks what it fetched against the registry's checksum; only a whole file gets its name.
+      const folder = await mkdtemp(join(cacheFolder, "download-"));
+      try {
+        const { failed, stderr, stdout, code } = await execa(
+          "npm",
+          ["pack", `${name}@${version}`, "--loglevel=error", "--pack-destination", folder],
+          {
+            ...{ cwd: folder, env, extendEnv: false, reject: false, stdin: "ignore" },
+            ...(signal && { cancelSignal: signal }),
+          },
+        );
+        signal?.throwIfAborted();
+        const packed = stdout.trim().split("\n").at(-1) ?? "";
+        if (failed || packed === "")
+          throw new SwarmError("DOWNLOAD_FAILED", {
+            what: `${name}@${version}`,
+            reason: code === "ENOENT" ? "npm is not installed" : firstWords(stderr) || "npm gave no reason",
+          });
+        await rename(join(folder, packed), file);
+        return file;
+      } finally {
+        await rm(folder, { recursive: true, force: true });
+      }
+    },
+
+    async *makeRootFilesystem(release, onStep, signal) {
+      await refuseWithout(env);
+      const folder = await mkdtemp(join(tmpdir(), "swarm-root-"));
+      try {
+        await debootstrap(env, release, join(folder, "root"), onStep, signal);
+        onStep("Packing the root filesystem");
+        const tar = spawn(
+          "tar",
+          [
+            "--create",
+            "--one-file-system",
+            "--numeric-owner",
+            "--exclude=./var/cache/apt/archives/*.deb",
+            "--directory",
+            join(folder, "root"),
+            ".",
+          ],
+          { stdio: ["ignore", "pipe", "ignore"], ...(signal && { signal }) },
+        );
+        const ended = new Promise<number | null>((resolve, reject) => {
+          tar.once("error", reject);
+          tar.once("close", resolve);
+        });
+        ended.catch(() => {});
+        yield* tar.stdout;
+        const code = await ended.catch((error) => {
+          signal?.throwIfAborted();
+          throw error;
+        });
+        if (code !== 0) throw new SwarmError("ROOT_FILESYSTEM_FAILED", { reason: `tar exited with ${code}` });
+      } finally {
+        await rm(folder, { recursive: true, force: true });
+      }
+    },
+  };
+}
+
+/** What npm says first is what went wrong; traces, and where its log lies, follow. */
+function firstWords(text: string): string {
+  const lines = text
+    .split("\n")
+    .map((line) => line.replace(/^npm (?:error|ERR!) ?/, "").trim())
+    .filter((line) => line !== "" && !/^at |complete log of this run/.test(line));
+  return lines.slice(0, 5).join(" ").slice(0, 300);
+}
+
+async function refuseWithout(env: Environment): Promise<void> {
+  const reason =
+    process.platform !== "linux"
+      ? "debootstrap needs Linux"
+      : process.getuid?.() !== 0
+        ? "debootstrap needs root"
+        : (await findProgram("debootstrap", env)) === null
+          ? "debootstrap is not installed"
+          : null;
+  if (reason !== null) throw new SwarmError("ROOT_FILESYSTEM_FAILED", { reason });
+}
+
+async function debootstrap(
+  env: Environment,
+  release: string,
+  folder: string,
+  onStep: (step: string) => void,
+  signal?: AbortSignal,
+): Promise<void> {
+  onStep(`Making a root filesystem of Debian packages (debootstrap ${release})`);
+  const run = execa("debootstrap", ["--variant=minbase", release, folder], {
+    reject: false,
+    stdin: "ignore",
+    env: { ...env, LC_ALL: "C", PATH: `${env["PATH"] ?? ""}:/usr/sbin:/sbin` },
+    extendEnv: false,
+    ...(signal && { cancelSignal: signal, forceKillAfterDelay: 2_000 }),
+  });
+  const lines = createInterface({ input: run.stdout });
+  for await (const line of lines) {
+    const [, step] =
+      /^I: (Retrieving Packages|Unpacking the base system|Configuring the base system|.*installed success.*)/.exec(
+        line,
+      ) ?? [];
+    if (step) onStep(`debootstrap: ${step}`);
+  }
+  const { failed, stdout, stderr } = await run;
+  signal?.throwIfAborted();
+  if (failed)
+    throw new SwarmError("ROOT_FILESYSTEM_FAILED", {
+      reason:
+        `${stdout}\n${stderr}`
+          .split("\n")
+          .filter((line) => /^E:/.test(line))
+          .join(" ")
+          .slice(0, 300) || "debootstrap failed",
+    });
+}

@@ -1,0 +1,167 @@
+import { type PackedFile, packFiles } from "../archive/pack-files.ts";
+import { SwarmError } from "../domain/errors.ts";
+import { showInputs } from "../domain/image-inputs.ts";
+import { dependencyContext } from "../domain/project-dockerfile.ts";
+import { unsuitableMark } from "../domain/user-dockerfile.ts";
+import { bundlePath, commitArgument } from "../domain/workspace-layer.ts";
+import type { CommitReader, TrackedFile } from "../ports/commit-reader.ts";
+import { type ContainerEngine, labels } from "../ports/engine.ts";
+import type { BuildReport, EnsuredImage, ImageDeps } from "./ensure-base-image.ts";
+import {
+  type ImageProject,
+  isPlain,
+  type ProjectImageOptions,
+  type ProjectImagePlan,
+  planProjectImage,
+  quickKeyOf,
+} from "./plan-project-image.ts";
+
+export interface EnsuredProjectImage extends EnsuredImage {
+  readonly warnings: readonly string[];
+}
+
+const buildWaitMs = 30 * 60_000;
+
+/** The image of the repository's commit: found by what goes into it, or built. */
+export async function ensureProjectImage(
+  deps: ImageDeps & { readonly project: ImageProject },
+  {
+    base,
+    options,
+    fresh,
+  }: { readonly base: EnsuredImage; readonly options: ProjectImageOptions; readonly fresh: boolean },
+  report: BuildReport,
+  signal?: AbortSignal,
+): Promise<EnsuredProjectImage> {
+  const { engine, project } = deps;
+  const list = async (): Promise<ProjectImages> => (fresh ? [] : listProjectImages(engine, project, signal));
+  const [commit, present] = await Promise.all([project.commits.head(), list()]);
+  if (commit === null)
+    throw new SwarmError("GIT_FAILED", { command: "rev-parse HEAD", reason: "there is no commit yet" });
+  const quickKey = await quickKeyOf(deps, { commit, base, options });
+  const known = present.find((image) => image.quickKey === quickKey);
+  if (known) return { ...known.image, warnings: [] };
+
+  const { builder } = await engine.info(signal);
+  const plan = await planProjectImage(deps, { commit, base, builder, options });
+  const isSame = ({ image }: ProjectImages[number]): boolean => image.checksum === plan.checksum;
+  const same = present.find(isSame);
+  if (same) return { ...same.image, warnings: plan.warnings };
+  await using _held = await deps.lock.hold(buildWaitMs, signal);
+  // Somebody else may have built it while this process waited.
+  const meanwhile = (await list()).find(isSame);
+  if (meanwhile) return { ...meanwhile.image, warnings: plan.warnings };
+
+  const tag = `${plan.repository}:${plan.checksum}`;
+  report.onStep(`Building ${tag}`);
+  const { images } = await engine.open();
+  await using bundle = await project.commits.bundle(commit, "workspace", signal);
+  try {
+    const id = await images.build(
+      {
+        context: packFiles(contextOf(project, plan, bundle.file)),
+        tags: [tag],
+        labels: {
+          [labels.sandbox]: "true",
+          [labels.role]: "project-image",
+          [labels.project]: project.id,
+          [labels.checksum]: plan.checksum,
+          [labels.quickKey]: quickKey,
+          [labels.inputs]: showInputs(plan.inputs),
+        },
+        args: { [commitArgument]: commit },
+        builder,
+        network: options.buildNetwork,
+        fresh,
+      },
+      report.onEvent,
+      signal,
+    );
+    return { id, tag, checksum: plan.checksum, built: true, warnings: plan.warnings };
+  } catch (error) {
+    throw unsuitable(error, tag);
+  }
+}
+
+type ProjectImages = readonly { readonly image: EnsuredImage; readonly quickKey: string | undefined }[];
+
+/** The images of this very project: two projects of one name do not share. */
+async function listProjectImages(
+  engine: ContainerEngine,
+  { id: project }: ImageProject,
+  signal?: AbortSignal,
+): Promise<ProjectImages> {
+  const { images } = await engine.open();
+  const marks = { [labels.role]: "project-image", [labels.project]: project };
+  return (await images.list(marks, signal)).flatMap(({ id, tags, labels: found }) => {
+    const checksum = found[labels.checksum] ?? "";
+    // What somebody built upon ours has inherited our labels, but not our tag.
+    const tag = tags.find((each) => each.startsWith("aimi-sandbox-") && each.endsWith(`:${checksum}`));
+    return tag === undefined
+      ? []
+      : [{ image: { id, tag, checksum, built: false }, quickKey: found[labels.quickKey] }];
+  });
+}
+
+async function* contextOf(
+  { commits }: ImageProject,
+  { dockerfile, layers, files }: ProjectImagePlan,
+  bundle: string,
+): AsyncGenerator<PackedFile> {
+  const plain = { uid: 0, gid: 0, mode: 0o644 };
+  yield { ...plain, kind: "file", path: "Dockerfile", content: Buffer.from(dockerfile) };
+  yield { ...plain, kind: "file", path: bundlePath, from: bundle };
+  const fileByPath = new Map(files.filter(isPlain).map((file) => [file.path, file]));
+  const wanted = layers
+    ? dependencyContext(layers)
+    : [...fileByPath.keys()]
+        .filter((path) => path !== "Dockerfile" && path !== bundlePath)
+        .map((path) => ({ path, from: path }));
+  const tracked: Copy[] = [];
+  for (const { path, from } of wanted) {
+    const file = from === null ? undefined : fileByPath.get(from);
+    if (file) tracked.push({ path, file });
+    else yield { ...plain, kind: "file", path, content: new Uint8Array() };
+  }
+  for await (const { path, file, content } of withContents(commits, tracked))
+    yield { ...plain, kind: "file", path, content, mode: file.kind === "program" ? 0o755 : 0o644 };
+}
+
+/** A tracked file, and where the context has it. */
+interface Copy {
+  readonly path: string;
+  readonly file: TrackedFile;
+}
+
+const fewBytes = 4 * 1024 * 1024;
+const mostAtOnce = 256;
+
+/** Read some at a time: git is not started for each file, and not all of them are in memory at once. */
+async function* withContents(
+  commits: Pick<CommitReader, "contents">,
+  copies: readonly Copy[],
+): AsyncGenerator<Copy & { readonly content: Uint8Array }> {
+  let count = 1;
+  for (let at = 0; at < copies.length; ) {
+    const some = copies.slice(at, at + count);
+    const contents = await commits.contents(some.map(({ file }) => file.id));
+    for (const [index, copy] of some.entries())
+      yield { ...copy, content: contents[index] ?? new Uint8Array() };
+    at += some.length;
+    const bytes = contents.reduce((sum, { length }) => sum + length, 0);
+    count = bytes > fewBytes ? Math.max(1, Math.floor(count / 8)) : Math.min(mostAtOnce, count * 2);
+  }
+}
+
+/** A build that ends because the image cannot carry a sandbox says what it lacks. */
+function unsuitable(error: unknown, image: string): unknown {
+  if (!(error instanceof SwarmError) || error.code !== "IMAGE_BUILD_FAILED") return error;
+  const { reason, step } = error.details as { reason: string; step: string };
+  const [, absent] = new RegExp(`${unsuitableMark} (.*)`).exec(reason) ?? [];
+  if (absent !== undefined)
+    return new SwarmError("IMAGE_UNSUITABLE", { image, absent: absent.split(/, */) }, error);
+  // Without a shell the image cannot even say so.
+  return /absent="";/.test(step)
+    ? new SwarmError("IMAGE_UNSUITABLE", { image, absent: ["sh"] }, error)
+    : error;
+}

@@ -1,0 +1,218 @@
+import { createHash } from "node:crypto";
+import { type PackedFile, packFiles } from "../archive/pack-files.ts";
+import {
+  agentPackages,
+  baseImage,
+  debianRelease,
+  nodePackageFor,
+  nodeVersion,
+  npmVersion,
+  registryRoot,
+  rootImage,
+} from "../domain/base-image.ts";
+import { SwarmError } from "../domain/errors.ts";
+import { checksumOf, type ImageInputs, readInputs, showInputs } from "../domain/image-inputs.ts";
+import { type ContainerEngine, labels } from "../ports/engine.ts";
+import type { ImageSources } from "../ports/image-sources.ts";
+import type { BuildEvent, ImageFacts } from "../ports/images.ts";
+import type { Lock } from "../ports/lock.ts";
+
+export interface ImageDeps {
+  readonly engine: ContainerEngine;
+  readonly sources: ImageSources;
+  /** So that of two builds at once one builds and the other waits. */
+  readonly lock: Lock;
+}
+
+export interface BaseOptions {
+  /** Names of `agentPackages`; null for those that the present image has. */
+  readonly agents: readonly string[] | null;
+  /** Makes the root filesystem anew, with the newest packages. */
+  readonly fresh: boolean;
+}
+
+export interface BuildReport {
+  readonly onStep: (step: string) => void;
+  readonly onEvent: (event: BuildEvent) => void;
+}
+
+export interface EnsuredImage {
+  readonly id: string;
+  readonly tag: string;
+  readonly checksum: string;
+  readonly built: boolean;
+}
+
+const buildWaitMs = 30 * 60_000;
+
+/** The base image as it should be now: found by its checksum, or built. */
+export async function ensureBaseImage(
+  deps: ImageDeps,
+  options: BaseOptions,
+  report: BuildReport,
+  signal?: AbortSignal,
+): Promise<EnsuredImage> {
+  const { images } = await deps.engine.open();
+  const present = await images.find(baseImage, signal);
+  const agents = options.agents ?? agentsIn(present);
+  const expected = await baseInputs(deps, { agents }, signal);
+  const found = options.fresh ? null : upToDate(present, expected);
+  if (found) return found;
+  const { architecture, builder } = await deps.engine.info(signal);
+  const nodePackage = nodePackageFor(architecture);
+  if (!nodePackage)
+    throw new SwarmError("UNSUPPORTED_BY_ENGINE", {
+      what: "the base image",
+      reason: `there is no Node for ${architecture}`,
+    });
+
+  await using _held = await deps.lock.hold(buildWaitMs, signal);
+  // Somebody else may have built it while this process waited.
+  const meanwhile = options.fresh ? null : upToDate(await images.find(baseImage, signal), expected);
+  if (meanwhile) return meanwhile;
+  const root = await ensureRootImage(deps, options, report, signal);
+  const inputs = { ...expected, root: root.id };
+  const checksum = checksumOf(inputs, sha256);
+  report.onStep(`Building ${baseImage}`);
+  const id = await images.build(
+    {
+      context: packFiles(await baseContext(deps, nodePackage, signal)),
+      tags: [baseImage, `${baseImage}-${checksum}`],
+      labels: {
+        [labels.sandbox]: "true",
+        [labels.role]: "base-image",
+        [labels.adapter]: sha256(await deps.sources.readAdapter()),
+        [labels.checksum]: checksum,
+        [labels.inputs]: showInputs(inputs),
+      },
+      args: { ROOT: rootImage, AGENTS: packagesOf(agents).join(" ") },
+      builder,
+      network: true,
+      fresh: options.fresh,
+    },
+    report.onEvent,
+    signal,
+  );
+  return { id, tag: baseImage, checksum, built: true };
+}
+
+/** What goes into the base image, but for its root, which is only replaced when that is asked for. */
+export async function baseInputs(
+  { engine, sources }: Pick<ImageDeps, "engine" | "sources">,
+  { agents }: { readonly agents: readonly string[] },
+  signal?: AbortSignal,
+): Promise<ImageInputs> {
+  const [dockerfile, adapter, launcher, certificates, { architecture }] = await Promise.all([
+    sources.readImageFile("base.Dockerfile"),
+    sources.readAdapter(),
+    sources.readImageFile("adapter"),
+    sources.readCertificates(),
+    engine.info(signal),
+  ]);
+  return {
+    Dockerfile: sha256(dockerfile),
+    adapter: sha256(Buffer.concat([adapter, launcher])),
+    certificates: sha256(certificates.join("\n")),
+    node: nodeVersion,
+    npm: npmVersion,
+    architecture,
+    agents: packagesOf(agents).join(" "),
+  };
+}
+
+export function sha256(bytes: string | Uint8Array): string {
+  return createHash("sha256").update(bytes).digest("hex");
+}
+
+/** The image, when all its inputs but the root are what they should be. */
+function upToDate(image: ImageFacts | null, expected: ImageInputs): EnsuredImage | null {
+  const inputs = readInputs(image?.labels[labels.inputs]);
+  if (!image || !inputs?.["root"]) return null;
+  const checksum = checksumOf({ ...expected, root: inputs["root"] }, sha256);
+  return image.labels[labels.checksum] === checksum
+    ? { id: image.id, tag: baseImage, checksum, built: false }
+    : null;
+}
+
+/** The agents that an image has, whatever their version. */
+export function agentsIn(image: ImageFacts | null): string[] {
+  const packages = (readInputs(image?.labels[labels.inputs])?.["agents"] ?? "").split(" ");
+  const nameOf = (spec: string): string => spec.slice(0, spec.lastIndexOf("@"));
+  return Object.entries(agentPackages).flatMap(([agent, spec]) =>
+    packages.some((present) => present !== "" && nameOf(present) === nameOf(spec)) ? [agent] : [],
+  );
+}
+
+function packagesOf(agents: readonly string[]): string[] {
+  return [...new Set(agents)].sort().map((agent) => {
+    const found = agentPackages[agent];
+    if (!found)
+      throw new SwarmError("INVALID_VALUE", {
+        name: "--agents",
+        value: agent,
+        expected: `some of ${Object.keys(agentPackages).join(", ")}`,
+      });
+    return found;
+  });
+}
+
+/** A root filesystem: a registry's where one answers, else one of Debian packages, and it says which. */
+async function ensureRootImage(
+  { engine, sources }: ImageDeps,
+  { fresh }: BaseOptions,
+  { onStep }: BuildReport,
+  signal?: AbortSignal,
+): Promise<ImageFacts> {
+  const { images } = await engine.open();
+  const present = await images.find(rootImage, signal);
+  if (present && !fresh) return present;
+  if (await engine.reachesRegistry(signal)) {
+    onStep(`Pulling ${registryRoot}`);
+    await images.pull(registryRoot, signal);
+    await images.tag(registryRoot, rootImage, signal);
+  } else {
+    onStep("No image registry answers this engine, so the base image is made of Debian packages");
+    await images.import(
+      sources.makeRootFilesystem(debianRelease, onStep, signal),
+      { tag: rootImage, labels: { [labels.sandbox]: "true", [labels.role]: "root-image" } },
+      signal,
+    );
+  }
+  const made = await images.find(rootImage, signal);
+  if (!made)
+    throw new SwarmError("IMAGE_NOT_FOUND", { image: rootImage, reason: "it vanished while it was made" });
+  return made;
+}
+
+async function baseContext(
+  { sources }: ImageDeps,
+  nodePackage: string,
+  signal?: AbortSignal,
+): Promise<PackedFile[]> {
+  // One after another: when the first fails, nothing of the second is left running.
+  const node = await sources.download(nodePackage, nodeVersion, signal);
+  const npm = await sources.download("npm", npmVersion, signal);
+  const [dockerfile, adapter, launcher, certificates] = await Promise.all([
+    sources.readImageFile("base.Dockerfile"),
+    sources.readAdapter(),
+    sources.readImageFile("adapter"),
+    sources.readCertificates(),
+  ]);
+  const plain = { uid: 0, gid: 0, mode: 0o644 };
+  return [
+    { ...plain, kind: "file", path: "Dockerfile", content: dockerfile },
+    { ...plain, kind: "file", path: "node.tgz", from: node },
+    { ...plain, kind: "file", path: "npm.tgz", from: npm },
+    { ...plain, kind: "file", path: "adapter.mjs", content: adapter },
+    { ...plain, kind: "file", path: "adapter", mode: 0o755, content: launcher },
+    { ...plain, kind: "folder", path: "certificates", mode: 0o755 },
+    ...certificates.map(
+      (certificate, index): PackedFile => ({
+        ...plain,
+        kind: "file",
+        path: `certificates/machine-${index + 1}.crt`,
+        content: Buffer.from(`${certificate}\n`),
+      }),
+    ),
+  ];
+}

@@ -1,0 +1,181 @@
+import { baseImage, rootImage } from "../domain/base-image.ts";
+import { findInputChanges, type ImageInputs, type InputChange, readInputs } from "../domain/image-inputs.ts";
+import { type PrunableImage, planPrune } from "../domain/prune-images.ts";
+import { labels } from "../ports/engine.ts";
+import type { ImageFacts, Images } from "../ports/images.ts";
+import { type EnsuredProjectImage, ensureProjectImage } from "./build-project-image.ts";
+import {
+  agentsIn,
+  type BaseOptions,
+  type BuildReport,
+  baseInputs,
+  type EnsuredImage,
+  ensureBaseImage,
+  type ImageDeps,
+} from "./ensure-base-image.ts";
+import { type ImageProject, type ProjectImageOptions, planProjectImage } from "./plan-project-image.ts";
+
+export interface BuildWords extends BaseOptions, ProjectImageOptions {
+  /** Only the base image, also in a repository. */
+  readonly baseOnly: boolean;
+}
+
+export interface BuiltImages {
+  readonly base: EnsuredImage;
+  readonly project: EnsuredProjectImage | null;
+}
+
+export interface ListedImage extends PrunableImage {
+  readonly sizeBytes: number;
+  readonly commit: string | null;
+}
+
+export interface ExplainedImage {
+  readonly image: string;
+  readonly state: "up to date" | "would be built";
+  readonly inputs: ImageInputs;
+  /** Against the one that is up to date, else the newest one that is there. */
+  readonly changes: readonly InputChange[];
+  readonly warnings: readonly string[];
+}
+
+/** What people do with images. */
+export interface ImageOperations {
+  build(words: BuildWords, report: BuildReport, signal: AbortSignal): Promise<BuiltImages>;
+  list(signal: AbortSignal): Promise<ListedImage[]>;
+  /** What was, or with `dryRun` would be, removed; what containers still use stays. */
+  prune(
+    words: { readonly all: boolean; readonly dryRun: boolean },
+    signal: AbortSignal,
+  ): Promise<ListedImage[]>;
+  explain(
+    words: Pick<BuildWords, "agents" | keyof ProjectImageOptions>,
+    signal: AbortSignal,
+  ): Promise<ExplainedImage[]>;
+}
+
+export interface ImageOperationsDeps extends ImageDeps {
+  /** Null outside a repository. */
+  readonly project: () => Promise<ImageProject | null>;
+}
+
+export function imageOperations(deps: ImageOperationsDeps): ImageOperations {
+  const { engine } = deps;
+
+  const list = async (signal: AbortSignal): Promise<ListedImage[]> => {
+    const { images } = await engine.open();
+    return (await images.list({ [labels.sandbox]: "true" }, signal)).map(listedImage).sort(byAge);
+  };
+
+  return {
+    list,
+
+    async build(words, report, signal) {
+      const base = await ensureBaseImage(deps, words, report, signal);
+      const project = words.baseOnly ? null : await deps.project();
+      if (!project) return { base, project: null };
+      const options = { ignoreScripts: words.ignoreScripts, buildNetwork: words.buildNetwork };
+      const request = { base, options, fresh: words.fresh };
+      return { base, project: await ensureProjectImage({ ...deps, project }, request, report, signal) };
+    },
+
+    async prune({ all, dryRun }, signal) {
+      const project = await deps.project();
+      const current = [baseImage, rootImage];
+      const unneeded = planPrune(await list(signal), { project: project?.id ?? null, all, current });
+      if (dryRun) return unneeded;
+      const { images } = await engine.open();
+      const removed: ListedImage[] = [];
+      for (const image of unneeded) if (await isRemoved(images, image, signal)) removed.push(image);
+      return removed;
+    },
+
+    async explain(words, signal) {
+      const { images } = await engine.open();
+      const base = await images.find(baseImage, signal);
+      const wanted = await baseInputs(deps, { agents: words.agents ?? agentsIn(base) }, signal);
+      const had = readInputs(base?.labels[labels.inputs]);
+      const inputs = { ...wanted, root: had?.["root"] ?? "to be made" };
+      const explained = [explain(baseImage, had, inputs, [])];
+      const project = await deps.project();
+      const commit = (await project?.commits.head()) ?? null;
+      if (!project || commit === null) return explained;
+      const { builder } = await engine.info(signal);
+      const options = { ignoreScripts: words.ignoreScripts, buildNetwork: words.buildNetwork };
+      const checksum = base?.labels[labels.checksum] ?? "to-be-built";
+      const isBaseCurrent = explained[0]?.state === "up to date";
+      const plan = await planProjectImage(
+        { ...deps, project },
+        {
+          ...{ commit, builder, options },
+          base: {
+            id: isBaseCurrent && base ? base.id : "to be built",
+            tag: baseImage,
+            checksum,
+            built: false,
+          },
+        },
+      );
+      const wantedLabels = { [labels.project]: project.id, [labels.role]: "project-image" };
+      const built = (await images.list(wantedLabels, signal)).map((image) => ({
+        ...listedImage(image),
+        checksum: image.labels[labels.checksum],
+        inputs: readInputs(image.labels[labels.inputs]),
+      }));
+      const ours = built
+        .filter(({ tags }) => tags.some((tag) => tag.startsWith("aimi-sandbox-")))
+        .sort(byAge);
+      const same = ours.find((image) => image.checksum === plan.checksum) ?? ours[0];
+      return [...explained, explain(plan.repository, same?.inputs ?? null, plan.inputs, plan.warnings)];
+    },
+  };
+}
+
+/**
+ * By all its names, one after another: with the last one it goes, unless a container still needs it. Then it gets the others
+ * back, for an image without them is one that nobody finds.
+ */
+async function isRemoved(
+  images: Images,
+  { id, tags }: Pick<ListedImage, "id" | "tags">,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const removed: string[] = [];
+  for (const name of tags.length > 0 ? tags : [id]) {
+    if (!(await images.remove(name, signal))) {
+      for (const tag of removed) await images.tag(id, tag);
+      return false;
+    }
+    removed.push(name);
+  }
+  return true;
+}
+
+function explain(
+  image: string,
+  had: ImageInputs | null,
+  inputs: ImageInputs,
+  warnings: readonly string[],
+): ExplainedImage {
+  const changes = findInputChanges(had ?? {}, inputs);
+  return {
+    image,
+    state: had && changes.length === 0 ? "up to date" : "would be built",
+    inputs,
+    changes,
+    warnings,
+  };
+}
+
+function listedImage({ id, tags, labels: found, createdAt, sizeBytes }: ImageFacts): ListedImage {
+  return {
+    ...{ id, tags, createdAt, sizeBytes },
+    role: found[labels.role] ?? "",
+    project: found[labels.project] ?? null,
+    commit: readInputs(found[labels.inputs])?.["commit"] ?? null,
+  };
+}
+
+function byAge(a: ListedImage, b: ListedImage): number {
+  return b.createdAt.getTime() - a.createdAt.getTime();
+}

@@ -1,0 +1,179 @@
+import { type DependencyLayer, findDependencyLayers, manifestPaths } from "../domain/dependency-layers.ts";
+import { SwarmError } from "../domain/errors.ts";
+import { checksumOf, type ImageInputs } from "../domain/image-inputs.ts";
+import { renderProjectDockerfile } from "../domain/project-dockerfile.ts";
+import { looksSecret } from "../domain/secret-files.ts";
+import { composeUserDockerfile } from "../domain/user-dockerfile.ts";
+import type { CommitReader, TrackedFile } from "../ports/commit-reader.ts";
+import type { ImageSources } from "../ports/image-sources.ts";
+import { type EnsuredImage, sha256 } from "./ensure-base-image.ts";
+
+/** The repository that an image is made of. */
+export interface ImageProject {
+  readonly id: string;
+  readonly slug: string;
+  readonly commits: CommitReader;
+}
+
+export interface ProjectImageOptions {
+  readonly ignoreScripts: boolean;
+  /** Whether install steps may reach the network. */
+  readonly buildNetwork: boolean;
+}
+
+/** Everything that decides what a project's image will be. */
+export interface ProjectImagePlan {
+  readonly commit: string;
+  readonly repository: string;
+  readonly checksum: string;
+  readonly inputs: ImageInputs;
+  readonly dockerfile: string;
+  /** Null where the project has a Dockerfile of its own: then everything tracked goes into the context. */
+  readonly layers: readonly DependencyLayer[] | null;
+  readonly files: readonly TrackedFile[];
+  readonly warnings: readonly string[];
+}
+
+const ownDockerfile = ".aimi/Dockerfile.sandbox";
+const placeholder = "aimi-sandbox:base";
+const templateFile = "project.Dockerfile.template";
+const largestManifest = 1024 * 1024;
+
+/** The quick answer: the same commit on the same base, planned by the same program, cannot be another image. */
+export async function quickKeyOf(
+  { sources }: { readonly sources: Pick<ImageSources, "readImageFile"> },
+  {
+    commit,
+    base,
+    options,
+  }: {
+    readonly commit: string;
+    readonly base: Pick<EnsuredImage, "id">;
+    readonly options: ProjectImageOptions;
+  },
+): Promise<string> {
+  // Another version of swarm may plan otherwise.
+  const files = await Promise.all([templateFile, "../package.json"].map(sources.readImageFile));
+  return sha256(JSON.stringify([base.id, commit, files.map(sha256), options])).slice(0, 32);
+}
+
+/** What the image of a commit is made of, read from git's objects. */
+export async function planProjectImage(
+  { project, sources }: { readonly project: ImageProject; readonly sources: ImageSources },
+  {
+    commit,
+    base,
+    builder,
+    options,
+  }: {
+    readonly commit: string;
+    readonly base: EnsuredImage;
+    readonly builder: "buildkit" | "classic";
+    readonly options: ProjectImageOptions;
+  },
+): Promise<ProjectImagePlan> {
+  const { commits, slug } = project;
+  if (await commits.isShallow())
+    throw new SwarmError("GIT_FAILED", {
+      command: "bundle",
+      reason:
+        "this is a shallow clone, whose history ends somewhere; `git fetch --unshallow` brings the rest",
+    });
+  const files = await commits.files(commit);
+  const own = files.find((file) => file.path === ownDockerfile && isPlain(file));
+  const recipe = own
+    ? await ownRecipe(commits, own, builder)
+    : await generatedRecipe({ commits, sources }, files, { builder, options });
+  const reference = `aimi-sandbox:base-${base.checksum}`;
+  const inputs: ImageInputs = {
+    ...recipe.inputs,
+    Dockerfile: sha256(recipe.render(placeholder)),
+    base: base.id,
+    commit,
+    // Two projects with the same commit, as copies have it, would otherwise take each other's tag away.
+    project: project.id,
+    "argument ignore-scripts": String(options.ignoreScripts),
+    "argument build-network": String(options.buildNetwork),
+  };
+  return {
+    ...{ commit, inputs, files, layers: recipe.layers },
+    repository: `aimi-sandbox-${slug}`,
+    checksum: checksumOf(inputs, sha256),
+    dockerfile: recipe.render(reference),
+    warnings: [...recipe.warnings, ...treeWarnings(files)],
+  };
+}
+
+interface Recipe {
+  readonly layers: readonly DependencyLayer[] | null;
+  readonly inputs: ImageInputs;
+  readonly warnings: readonly string[];
+  readonly render: (base: string) => string;
+}
+
+async function ownRecipe(
+  commits: CommitReader,
+  { id }: TrackedFile,
+  transfer: "buildkit" | "classic",
+): Promise<Recipe> {
+  const [bytes = new Uint8Array()] = await commits.contents([id]);
+  const text = Buffer.from(bytes).toString();
+  return {
+    ...{ layers: null, inputs: { [`file ${ownDockerfile}`]: id }, warnings: [] },
+    render: (base) => composeUserDockerfile({ text, file: ownDockerfile, base, transfer }),
+  };
+}
+
+async function generatedRecipe(
+  { commits, sources }: { readonly commits: CommitReader; readonly sources: ImageSources },
+  files: readonly TrackedFile[],
+  { builder, options }: { readonly builder: "buildkit" | "classic"; readonly options: ProjectImageOptions },
+): Promise<Recipe> {
+  const plain = files.filter(isPlain);
+  const idByPath = new Map(plain.map(({ path, id }) => [path, id]));
+  const paths = plain.map(({ path }) => path);
+  const wanted = manifestPaths(paths).filter((path) => idByPath.has(path));
+  const texts = await commits.contents(wanted.map((path) => idByPath.get(path) ?? ""));
+  const textByPath = new Map(
+    wanted.flatMap((path, index): [string, string][] => {
+      const bytes = texts[index];
+      return bytes && bytes.length <= largestManifest ? [[path, Buffer.from(bytes).toString()]] : [];
+    }),
+  );
+  const { layers, leftOut } = findDependencyLayers(
+    { paths, readText: (path) => textByPath.get(path) },
+    options,
+  );
+  const template = Buffer.from(await sources.readImageFile(templateFile)).toString();
+  const used = layers.flatMap((layer) => layer.files);
+  return {
+    layers,
+    inputs: {
+      ...Object.fromEntries(used.map((path) => [`file ${path}`, idByPath.get(path) ?? ""])),
+      template: sha256(template),
+    },
+    warnings: leftOut.map(({ path, reason }) => `${path || "."}: ${reason}`),
+    render: (base) => renderProjectDockerfile({ template, base, layers, transfer: builder }),
+  };
+}
+
+/** What a person should know about the tree that goes in whole. */
+function treeWarnings(files: readonly TrackedFile[]): string[] {
+  const secrets = files.flatMap(({ path }) => {
+    const reason = looksSecret(path);
+    return reason === null ? [] : [`${path} is tracked and looks like ${reason}; it goes in with the tree`];
+  });
+  const submodules = files.filter(({ kind }) => kind === "submodule");
+  const linked = files.some((file) => file.path === ownDockerfile && !isPlain(file));
+  return [
+    ...(linked ? [`${ownDockerfile} is no plain file, and so not used`] : []),
+    ...secrets.slice(0, 20),
+    ...(secrets.length > 20 ? [`${secrets.length - 20} more tracked files look secret`] : []),
+    ...submodules.map(({ path }) => `${path} is a submodule, whose files do not go in`),
+  ];
+}
+
+/** Neither a link nor a submodule. */
+export function isPlain({ kind }: TrackedFile): boolean {
+  return kind === "file" || kind === "program";
+}
