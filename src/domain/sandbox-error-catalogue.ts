@@ -6,6 +6,14 @@ import { type Place, showPlace } from "./place.ts";
 export interface SandboxErrorFacts {
   // Words and files for sandboxes
   SANDBOX_SPEC_INVALID: { readonly place: Place; readonly problem: string; readonly hint: string };
+  SANDBOX_UNKNOWN: { readonly id: string };
+  SANDBOX_NONE: { readonly folder: string };
+  SANDBOX_EXPIRED: { readonly id: string; readonly ttl: string; readonly endedAt: string };
+  SANDBOX_DESTROYED: { readonly id: string; readonly at: string };
+  SANDBOX_ENDED: { readonly id: string; readonly status: string; readonly reason: string };
+  SANDBOX_BUSY: { readonly id: string; readonly holder: string };
+  INPUT_REFUSED: { readonly pattern: string; readonly reason: string };
+  DANGEROUS: { readonly what: string; readonly flag: string };
   PATH_REFUSED: { readonly path: string; readonly reason: string };
   // Containers
   SPEC_REFUSED: { readonly field: string; readonly reason: string };
@@ -15,21 +23,32 @@ export interface SandboxErrorFacts {
   CONTAINER_START_FAILED: { readonly name: string; readonly reason: string };
   NAME_TAKEN: { readonly name: string };
   UNSUPPORTED_BY_ENGINE: { readonly what: string; readonly reason: string };
+  ISOLATION_UNAVAILABLE: { readonly wanted: string; readonly found: readonly string[] };
+  CLEANUP_FAILED: { readonly left: readonly string[]; readonly reason: string };
   // Commands and files in containers
   EXEC_FAILED: { readonly command: string; readonly reason: string };
+  PROGRAM_NOT_FOUND: { readonly program: string };
+  PROGRAM_NOT_EXECUTABLE: { readonly program: string };
+  COMMAND_TIMEOUT: { readonly command: string; readonly limitMs: number };
+  OUTPUT_TOO_LONG: { readonly command: string; readonly limit: string };
   FILE_NOT_FOUND: { readonly path: string };
   ARCHIVE_REFUSED: { readonly entry: string; readonly reason: string };
   // Limits
+  MEMORY_EXHAUSTED: { readonly name: string; readonly limit: string };
+  DISK_FULL: { readonly name: string; readonly used: string; readonly limit: string };
+  FILES_EXHAUSTED: { readonly name: string; readonly limit: number };
+  PROCESSES_EXHAUSTED: { readonly name: string; readonly limit: number };
   // Images
   IMAGE_NOT_FOUND: { readonly image: string; readonly reason: string };
   IMAGE_UNSUITABLE: { readonly image: string; readonly absent: readonly string[] };
   IMAGE_BUILD_FAILED: { readonly image: string; readonly step: string; readonly reason: string };
+  IMAGE_PULL_FAILED: { readonly image: string; readonly reason: string };
   DOCKERFILE_INVALID: { readonly place: Place; readonly problem: string };
   ROOT_FILESYSTEM_FAILED: { readonly reason: string };
   DOWNLOAD_FAILED: { readonly what: string; readonly reason: string };
 }
 
-const { usage, environment, conflict } = exitCodes;
+const { usage, environment, locked, limited, conflict } = exitCodes;
 
 export const sandboxCatalogue: {
   readonly [Code in keyof SandboxErrorFacts]: ErrorEntry<SandboxErrorFacts[Code]>;
@@ -39,6 +58,46 @@ export const sandboxCatalogue: {
     usage,
     (f) => `${showPlace(f.place)}: ${f.problem}`,
     (f) => f.hint,
+  ),
+  SANDBOX_UNKNOWN: entry(
+    usage,
+    (f) => `There is no sandbox ${f.id} here`,
+    () => "`swarm sandbox ls` shows the ids.",
+  ),
+  SANDBOX_NONE: entry(
+    usage,
+    (f) => `There is no sandbox in ${f.folder}`,
+    () => "`swarm sandbox up` makes one.",
+  ),
+  SANDBOX_EXPIRED: entry(
+    limited,
+    (f) => `Sandbox ${f.id} reached its time to live of ${f.ttl} at ${f.endedAt}`,
+    () => "Its files are kept below .aimi/sandboxes/; `swarm sandbox up` makes a new one.",
+  ),
+  SANDBOX_DESTROYED: entry(
+    conflict,
+    (f) => `Sandbox ${f.id} was destroyed at ${f.at}`,
+    () => "`swarm sandbox up` makes a new one.",
+  ),
+  SANDBOX_ENDED: entry(
+    conflict,
+    (f) => `Sandbox ${f.id} has ended (${f.status}): ${f.reason}`,
+    () => "Its files are kept below .aimi/sandboxes/; `swarm sandbox up` makes a new one.",
+  ),
+  SANDBOX_BUSY: entry(
+    locked,
+    (f) => `Sandbox ${f.id} is in use: ${f.holder}`,
+    () => "Wait for it to finish, or make another sandbox with `swarm sandbox up`.",
+  ),
+  INPUT_REFUSED: entry(
+    usage,
+    (f) => `The input ${JSON.stringify(f.pattern)} is refused: ${f.reason}`,
+    () => "Inputs are files below the folder that swarm was started in, without links that lead out of it.",
+  ),
+  DANGEROUS: entry(
+    usage,
+    (f) => `${f.what} weakens the sandbox, and that was not allowed`,
+    (f) => `Leave it out; or, if you know what it opens, add ${f.flag}.`,
   ),
   PATH_REFUSED: entry(
     usage,
@@ -87,12 +146,44 @@ export const sandboxCatalogue: {
     (f) => `The engine cannot do this: ${f.what} (${f.reason})`,
     () => "Leave it out, or use another engine or runtime.",
   ),
+  ISOLATION_UNAVAILABLE: entry(
+    environment,
+    (f) => `No usable runtime isolates as demanded (${f.wanted}): ${f.found.join("; ") || "none was found"}`,
+    () =>
+      "Install gVisor (`runsc`) or Sysbox and register it in the engine, or demand less; `swarm doctor` shows what was measured.",
+  ),
+  CLEANUP_FAILED: entry(
+    environment,
+    (f) => `Not everything could be removed (${f.reason}): ${f.left.join(", ")}`,
+    () =>
+      "Run the same command again once the engine answers; what is left carries our labels and is found again.",
+  ),
 
   // Commands and files in containers
   EXEC_FAILED: entry(
     environment,
     (f) => `${f.command} could not be run in the container: ${f.reason}`,
     () => "Look whether the container still runs: `swarm sandbox ls`.",
+  ),
+  PROGRAM_NOT_FOUND: entry(
+    usage,
+    (f) => `There is no program ${JSON.stringify(f.program)} in the container`,
+    () => "Check the name, or use an image that has it.",
+  ),
+  PROGRAM_NOT_EXECUTABLE: entry(
+    usage,
+    (f) => `${JSON.stringify(f.program)} in the container cannot be executed`,
+    () => "Check that it is a program, has a `#!` line and the right to be executed.",
+  ),
+  COMMAND_TIMEOUT: entry(
+    limited,
+    (f) => `${f.command} was ended after its limit of ${f.limitMs / 1000} s`,
+    () => "Give it more time, or let it do less.",
+  ),
+  OUTPUT_TOO_LONG: entry(
+    limited,
+    (f) => `${f.command} was ended because it wrote more than ${f.limit}`,
+    () => "Let it write to a file in the container instead.",
   ),
   FILE_NOT_FOUND: entry(
     usage,
@@ -106,6 +197,26 @@ export const sandboxCatalogue: {
   ),
 
   // Limits
+  MEMORY_EXHAUSTED: entry(
+    limited,
+    (f) => `${f.name} used up its memory of ${f.limit}`,
+    () => "Give it more memory, or let it do less at once.",
+  ),
+  DISK_FULL: entry(
+    limited,
+    (f) => `${f.name} was stopped because it holds ${f.used} on disk; its limit is ${f.limit}`,
+    () => "Give it more disk, or let it write less.",
+  ),
+  FILES_EXHAUSTED: entry(
+    limited,
+    (f) => `${f.name} was stopped because it holds more than ${f.limit} files`,
+    () => "Let it make fewer files, or pack them.",
+  ),
+  PROCESSES_EXHAUSTED: entry(
+    limited,
+    (f) => `${f.name} used up its ${f.limit} processes`,
+    () => "Give it more (`pids`), or let it start fewer at once.",
+  ),
 
   // Images
   IMAGE_NOT_FOUND: entry(
@@ -123,6 +234,11 @@ export const sandboxCatalogue: {
     (f) =>
       `${f.image} could not be built; ${shortened(f.step) || "the build"} failed: ${lastWords(f.reason)}`,
     () => "Mend the cause, then run the same command again: finished steps are kept.",
+  ),
+  IMAGE_PULL_FAILED: entry(
+    environment,
+    (f) => `${f.image} could not be pulled, twice: ${f.reason}`,
+    () => "Check the name, the network and the registry's login; an image that is present is not pulled.",
   ),
   DOCKERFILE_INVALID: entry(
     usage,

@@ -1,0 +1,83 @@
+import type { SandboxRecord } from "./generated/sandbox-run.ts";
+
+export type { SandboxRecord };
+
+/** What the engine says of a sandbox's container. */
+export type SandboxObserved =
+  | { readonly kind: "missing" }
+  | { readonly kind: "created" }
+  | { readonly kind: "alive" }
+  | {
+      readonly kind: "ended";
+      readonly exitCode: number | null;
+      readonly livedMs: number;
+      readonly finishedAt: string;
+      readonly memoryExhausted: boolean;
+    };
+
+/** How a sandbox ended, as it stands in its record. */
+export interface SandboxEnd {
+  readonly status: "failed" | "timeout";
+  readonly completedAt: string;
+  readonly reason: { readonly code: string; readonly message: string };
+}
+
+/** Clocks of engine and kernel agree only so far. */
+const toleranceMs = 1_000;
+
+/** What a record must say of a container that ended without us; null when it need not change. */
+export function judgeSandbox(record: SandboxRecord, observed: SandboxObserved, now: Date): SandboxEnd | null {
+  if (isOver(record)) return null;
+  switch (observed.kind) {
+    case "created":
+    case "alive":
+      return null;
+    case "missing":
+      return {
+        status: "failed",
+        completedAt: now.toISOString(),
+        reason: { code: "CONTAINER_LOST", message: "its container was removed by somebody else" },
+      };
+    case "ended":
+      return { ...judgeEnd(record, observed), completedAt: observed.finishedAt };
+  }
+}
+
+/** Whether nothing more can happen in a sandbox. */
+export function isOver({ status, reason }: Pick<SandboxRecord, "status" | "reason">): boolean {
+  return (
+    status === "destroyed" || status === "timeout" || (status === "failed" && endingReasons.has(reason?.code))
+  );
+}
+
+/** Reasons that ended the sandbox, not only a task in it. */
+const endingReasons: ReadonlySet<string | undefined> = new Set([
+  ...["CONTAINER_LOST", "CONTAINER_ENDED", "CONTAINER_OOM", "CREATION_INTERRUPTED"],
+  ...["DISK_FULL", "FILES_EXHAUSTED", "PROCESSES_EXHAUSTED"],
+]);
+
+function judgeEnd(
+  { ttl, ttlMs }: SandboxRecord,
+  { exitCode, livedMs, memoryExhausted }: Extract<SandboxObserved, { kind: "ended" }>,
+): Pick<SandboxEnd, "status" | "reason"> {
+  if (ttlMs !== null && exitCode === 0 && livedMs >= ttlMs - toleranceMs)
+    return {
+      status: "timeout",
+      reason: { code: "SANDBOX_EXPIRED", message: `its time to live of ${ttl} was over` },
+    };
+  if (memoryExhausted)
+    return {
+      status: "failed",
+      reason: {
+        code: "CONTAINER_OOM",
+        message: "it used up its memory, and the whole container was ended",
+      },
+    };
+  return {
+    status: "failed",
+    reason: {
+      code: "CONTAINER_ENDED",
+      message: `its container was ended from outside (exit ${exitCode ?? "unknown"})`,
+    },
+  };
+}

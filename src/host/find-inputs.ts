@@ -1,0 +1,43 @@
+import { glob, realpath, stat } from "node:fs/promises";
+import { join, sep } from "node:path";
+import { hasControlCharacters } from "../domain/clean-text.ts";
+import { SwarmError } from "../domain/errors.ts";
+import type { InputFile } from "../ports/sandbox-folders.ts";
+import { liesInside } from "./inside.ts";
+
+const mostFiles = 10_000;
+const mostBytes = 1024 ** 3;
+
+/** The files that globs mean below a folder: plain files that really lie in it, whatever links lead to them. */
+export async function findInputs(folder: string, patterns: readonly string[]): Promise<InputFile[]> {
+  const found = new Map<string, InputFile>();
+  let bytes = 0;
+  for (const pattern of patterns) {
+    const refuse = (reason: string): never => {
+      throw new SwarmError("INPUT_REFUSED", { pattern, reason });
+    };
+    let matches = 0;
+    for await (const match of glob(pattern, { cwd: folder, exclude: isOurs })) {
+      const path = match.split(sep).join("/");
+      const stats = await stat(join(folder, match)).catch(() => refuse(`${path} is a link to nothing`));
+      if (stats.isDirectory()) continue;
+      if (!stats.isFile()) refuse(`${path} is no plain file`);
+      if (!(await liesInside(folder, join(folder, match)))) refuse(`${path} leads out of the folder`);
+      if (hasControlCharacters(path) || /[\r\n\t]/.test(path))
+        refuse("a file's name holds control characters");
+      matches += 1;
+      if (found.has(path)) continue;
+      bytes += stats.size;
+      found.set(path, { path, from: await realpath(join(folder, match)) });
+      if (found.size > mostFiles) refuse(`it means more than ${mostFiles} files`);
+      if (bytes > mostBytes) refuse("the inputs are larger than 1 GiB");
+    }
+    if (matches === 0) refuse("no file matches it");
+  }
+  return [...found.values()].sort((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+/** What we keep ourselves, and git's own folder, are no inputs, however wide a glob is. */
+function isOurs(path: string): boolean {
+  return path.split(sep).includes(".git") || `${path}${sep}`.startsWith(join(".aimi", "sandboxes", sep));
+}

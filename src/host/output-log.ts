@@ -1,0 +1,81 @@
+import { type FileHandle, open } from "node:fs/promises";
+import { join } from "node:path";
+import type { OutputChunk } from "../ports/containers.ts";
+import type { OutputLog, SandboxEvent } from "../ports/sandbox-folders.ts";
+
+/** What is kept of one stream of one task. */
+const mostBytes = 10 * 1024 * 1024;
+/** Pieces of one stream that follow each other are told as one. */
+const longestPiece = 64 * 1024;
+const quietMs = 200;
+
+interface Piece {
+  readonly stream: OutputChunk["stream"];
+  readonly offset: number;
+  bytes: number;
+}
+
+/** `stdout.log` and `stderr.log` in a folder; where in them each piece lies is told as events. */
+export async function openOutputLog(
+  folder: string,
+  tell: (event: SandboxEvent) => Promise<void>,
+): Promise<OutputLog> {
+  await using undo = new AsyncDisposableStack();
+  const stdout = undo.use(await open(join(folder, "stdout.log"), "w"));
+  const stderr = undo.use(await open(join(folder, "stderr.log"), "w"));
+  const files: Record<OutputChunk["stream"], FileHandle> = { stdout, stderr };
+  const written = { stdout: 0, stderr: 0 };
+  let piece: Piece | null = null;
+  let isCut = false;
+
+  let timer: NodeJS.Timeout | undefined;
+  // One after the other, whoever asks: what is written, and the clock that ends a piece when nothing more comes.
+  let turn: Promise<void> = Promise.resolve();
+  const inTurn = (work: () => Promise<void>): Promise<void> => {
+    const mine = turn.then(work);
+    // Whoever asked is told of a failure; the next one begins anew.
+    turn = mine.catch(() => {});
+    return mine;
+  };
+
+  const endPiece = async (): Promise<void> => {
+    clearTimeout(timer);
+    const ended = piece;
+    piece = null;
+    if (ended)
+      await tell({ event: "output", stream: ended.stream, offset: ended.offset, bytes: ended.bytes });
+  };
+
+  const write = async ({ stream, bytes }: OutputChunk): Promise<void> => {
+    const kept = bytes.subarray(0, Math.max(0, mostBytes - written[stream]));
+    if (kept.length < bytes.length && !isCut) {
+      isCut = true;
+      await endPiece();
+      await tell({ event: "output-cut", stream, afterBytes: mostBytes });
+    }
+    if (kept.length === 0) return;
+    if (piece?.stream !== stream || piece.bytes >= longestPiece) {
+      await endPiece();
+      piece = { stream, offset: written[stream], bytes: 0 };
+      timer = setTimeout(() => void inTurn(endPiece).catch(() => {}), quietMs);
+    }
+    await files[stream].writeFile(kept);
+    written[stream] += kept.length;
+    piece.bytes += kept.length;
+  };
+
+  undo.move();
+  return {
+    get isCut() {
+      return isCut;
+    },
+
+    write: (chunk) => inTurn(() => write(chunk)),
+
+    async [Symbol.asyncDispose]() {
+      // An event that cannot be told any more costs the order of the last words, not the words.
+      await inTurn(endPiece).catch(() => {});
+      await Promise.all([stdout.close(), stderr.close()]);
+    },
+  };
+}

@@ -1,0 +1,120 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { SwarmError } from "../domain/errors.ts";
+import type { SandboxRecord } from "../domain/generated/sandbox-run.ts";
+import type { Containers, OutputChunk } from "../ports/containers.ts";
+import type { OutputLog } from "../ports/sandbox-folders.ts";
+import { type CommandResult, runCommand } from "./run-command.ts";
+import type { UsableSandbox } from "./use-sandbox.ts";
+import { watchLimits } from "./watch-limits.ts";
+
+export type TaskOutcome =
+  | { readonly kind: "ran"; readonly result: CommandResult }
+  | { readonly kind: "stopped"; readonly error: unknown };
+
+export interface TaskAttempt {
+  readonly record: SandboxRecord;
+  readonly command: readonly string[];
+  /** Folders that are volumes. */
+  readonly mounted: readonly string[];
+  readonly log: OutputLog;
+  readonly onOutput: (chunk: OutputChunk) => Promise<void> | void;
+  /** By which its end is asked for when nobody listens any more. */
+  readonly key: string;
+}
+
+/** What a task may write on its streams. */
+const mostOutputBytes = 64 * 1024 * 1024;
+const shownOutput = 10_000;
+const stopAgainMs = 500;
+
+/** The program, with somebody who watches the limits that the engine does not hold. */
+export async function attemptTask(
+  { containers, containerId }: UsableSandbox,
+  { record, command, mounted, key, log, onOutput }: TaskAttempt,
+  signal?: AbortSignal,
+): Promise<TaskOutcome> {
+  const broken = new AbortController();
+  const done = new AbortController();
+  const watching = watchLimits(
+    containers,
+    { id: containerId, name: `sandbox ${record.id}`, limits: record.limits, mounted },
+    done.signal,
+  ).then(
+    async (reason) => {
+      broken.abort(reason);
+      // The whole container: there may be no room left to end one program in it.
+      await stopForSure(containers, containerId, done.signal);
+    },
+    (error: unknown) => {
+      if (!done.signal.aborted) throw error;
+    },
+  );
+  try {
+    const result = await runCommand(
+      containers,
+      {
+        ...{ containerId, command, workdir: "/work", timeoutMs: null, outputLimit: shownOutput },
+        ...{ maxOutputBytes: mostOutputBytes, key },
+        onOutput: async (chunk) => {
+          await log.write(chunk);
+          await onOutput(chunk);
+        },
+      },
+      signal,
+    );
+    broken.signal.throwIfAborted();
+    return { kind: "ran", result };
+  } catch (error) {
+    return { kind: "stopped", error: broken.signal.aborted ? broken.signal.reason : error };
+  } finally {
+    done.abort();
+    await watching;
+  }
+}
+
+/** Until it is stopped, or the task has ended by itself; an engine that is busy is asked again. */
+async function stopForSure(containers: Containers, id: string, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      await containers.stop(id, { graceMs: 0 });
+      return;
+    } catch (error) {
+      if (!(error instanceof SwarmError) || error.code === "CONTAINER_GONE") return;
+      await delay(stopAgainMs, undefined, { signal }).catch(() => {});
+    }
+  }
+}
+
+/** What a task file is handed to; nothing where its own first line says so. */
+export function interpreterOf(runtime: SandboxRecord["runtime"]): string[] {
+  switch (runtime) {
+    case "python":
+      return ["python3"];
+    case "node":
+      return ["node"];
+    case "bash":
+      return ["bash"];
+    case "image":
+      return [];
+  }
+}
+
+/** How many programs the kernel has ended in this container for memory; engines tell only of the main one. */
+export async function countMemoryKills(
+  { containers, containerId }: Pick<UsableSandbox, "containers" | "containerId">,
+  signal?: AbortSignal,
+): Promise<number> {
+  const { stdout } = await runCommand(
+    containers,
+    {
+      ...{ containerId, timeoutMs: 10_000, outputLimit: 1_000 },
+      command: [
+        "sh",
+        "-c",
+        "cat /sys/fs/cgroup/memory.events /sys/fs/cgroup/memory/memory.oom_control 2>/dev/null; true",
+      ],
+    },
+    signal,
+  );
+  return Number(/^oom_kill (\d+)$/m.exec(stdout)?.[1] ?? 0);
+}

@@ -1,0 +1,270 @@
+import { type PackedFile, packFiles } from "../archive/pack-files.ts";
+import { baseImage } from "../domain/base-image.ts";
+import { SwarmError } from "../domain/errors.ts";
+import type { SandboxRecord } from "../domain/generated/sandbox-run.ts";
+import {
+  findDangers,
+  type SandboxDanger,
+  type SandboxRuntime,
+  type SandboxSpec,
+} from "../domain/sandbox-spec.ts";
+import type { ContainerLimits, ContainerSpec } from "../ports/containers.ts";
+import { labels, type OpenEngine } from "../ports/engine.ts";
+import type { InputFile } from "../ports/sandbox-folders.ts";
+import { sleepFor } from "./create-sandbox.ts";
+import { ensureImage } from "./ensure-image.ts";
+import { type FoundRuntime, findRuntime } from "./find-runtime.ts";
+import { fitLimits } from "./fit-limits.ts";
+import { containerNameOf } from "./own-container.ts";
+import type { BringUpDeps } from "./project-sandboxes.ts";
+import { defaultTmpBytes, mainUser, pidsFor } from "./sandbox-defaults.ts";
+
+export interface BringUpRequest {
+  readonly spec: SandboxSpec;
+  /** As it was written; it is kept with the sandbox. */
+  readonly specText: string;
+  readonly allowed: readonly SandboxDanger["permission"][];
+  /** False: nothing ends it but `destroy`. */
+  readonly autoDestroy: boolean;
+}
+
+export interface BroughtUp {
+  readonly record: SandboxRecord;
+  /** What a person must know about it. */
+  readonly warnings: readonly string[];
+}
+
+const undoMs = 30_000;
+const folders = ["inputs", "outputs", "task", "work"] as const;
+
+/** Makes a sandbox of a spec; its container is created and not started yet. All of it, or nothing that stays. */
+export async function bringUp(
+  deps: BringUpDeps,
+  { spec, specText, allowed, autoDestroy }: BringUpRequest,
+  onStep: (step: string) => void,
+  signal?: AbortSignal,
+): Promise<BroughtUp> {
+  const dangers = findDangers(spec);
+  const refused = dangers.find(({ permission }) => !allowed.includes(permission));
+  if (refused) throw new SwarmError("DANGEROUS", { what: refused.what, flag: refused.flag });
+  const inputs = await deps.folders.findInputs(spec.inputs);
+  const image = await findImage(deps, spec.runtime, onStep, signal);
+  onStep("Measuring what the engine's runtimes isolate");
+  const runtime = await findRuntime(deps, spec.isolation, signal);
+
+  const id = deps.newId();
+  const limits = limitsOf(fitLimits(deps.limits, await deps.engine.info(signal)), spec, runtime);
+  const draft = recordOf(deps, { spec, autoDestroy, id, image: image.reference, runtime, limits });
+  const container = containerSpecOf({ spec, record: draft, imageId: image.id, limits });
+  await using undo = new AsyncDisposableStack();
+  await deps.folders.make(id, { spec: specText, inputs });
+  // Where the container cannot be taken away, the draft stays, and the next command that looks takes both away.
+  undo.defer(async () => {
+    const isGone = await removeAll(deps, container).then(
+      () => true,
+      () => false,
+    );
+    if (isGone) await deps.folders.clear(id, { everything: true });
+  });
+  // Held until all is there: whoever finds this record without anybody at work knows that the creation was cut off.
+  await using _held = await (await deps.folders.lockOf(id)).hold(0, signal);
+  await deps.folders.write(draft);
+  const open = await deps.engine.open();
+  onStep("Creating the container");
+  for (const volume of container.volumes) await open.volumes.create(volume.name, container.labels, signal);
+  const created = await open.containers.create(container, signal);
+  await fill(open, container, created.id, inputs, signal);
+  const record: SandboxRecord = { ...draft, container: { id: created.id, image: image.id } };
+  await deps.folders.write(record);
+  await deps.folders.tell(id, {
+    event: "created",
+    container: created.id,
+    image: image.reference,
+    diskLimit: created.diskLimit,
+  });
+  undo.move();
+  return {
+    record,
+    warnings: [
+      ...image.warnings,
+      ...dangers.map(({ what }) => `DANGEROUS: ${what} takes the sandbox's protection away`),
+      ...(autoDestroy ? [] : ["DANGEROUS: nothing ends this sandbox but `swarm sandbox destroy`"]),
+      ...runtime.passedOver.map((reason) => `a stronger runtime was passed over: ${reason}`),
+      ...permissionWarnings(spec),
+      ...(created.diskLimit === "watched"
+        ? ["its disk limit is watched while a task runs, not enforced: this engine's storage cannot"]
+        : []),
+    ],
+  };
+}
+
+async function findImage(
+  deps: BringUpDeps,
+  runtime: SandboxRuntime,
+  onStep: (step: string) => void,
+  signal?: AbortSignal,
+): Promise<{ id: string; reference: string; warnings: string[] }> {
+  const reference = runtime.kind === "image" ? runtime.image : deps.languageImages[runtime.language];
+  const { images } = await deps.engine.open();
+  const present = reference === baseImage ? null : await images.find(reference, signal);
+  if (present) return { id: present.id, reference, warnings: [] };
+  if (runtime.kind === "image" && reference !== baseImage) {
+    onStep(`Pulling ${reference}`);
+    return { id: (await ensureImage(deps.engine, reference, signal)).id, reference, warnings: [] };
+  }
+  if (reference !== baseImage && (await deps.engine.reachesRegistry(signal))) {
+    onStep(`Pulling ${reference}`);
+    return { id: (await ensureImage(deps.engine, reference, signal)).id, reference, warnings: [] };
+  }
+  const id = await deps.ensureBase(onStep, signal);
+  const warning = `no image registry answers, so this runs on ${baseImage} instead of ${reference}`;
+  return { id, reference: baseImage, warnings: reference === baseImage ? [] : [warning] };
+}
+
+function recordOf(
+  deps: BringUpDeps,
+  {
+    spec,
+    autoDestroy,
+    id,
+    image,
+    runtime,
+    limits,
+  }: {
+    spec: SandboxSpec;
+    autoDestroy: boolean;
+    id: string;
+    image: string;
+    runtime: FoundRuntime;
+    limits: ContainerLimits;
+  },
+): SandboxRecord {
+  return {
+    ...{ version: 1, id, sandbox: spec.name ?? id, status: "created", task: null },
+    createdAt: deps.clock().toISOString(),
+    ...{ startedAt: null, completedAt: null, duration: null, exitCode: null, reason: null },
+    ...{ ttl: autoDestroy ? spec.ttl : "none", ttlMs: autoDestroy ? spec.ttlMs : null },
+    ...{ image, runtime: spec.runtime.kind === "image" ? "image" : spec.runtime.language },
+    isolation: { level: runtime.level, runtime: runtime.runtime },
+    ...{
+      network: spec.network,
+      container: null,
+      engine: deps.engine.endpoint,
+      execution: null,
+      missingOutputs: [],
+    },
+    expectedOutputs: [...spec.outputs],
+    limits: {
+      ...{ cpus: limits.cpus, memoryBytes: limits.memoryBytes, diskBytes: limits.diskBytes },
+      ...{ pids: limits.pids, files: limits.files },
+    },
+  };
+}
+
+function limitsOf(
+  limits: ContainerLimits,
+  { resources }: SandboxSpec,
+  { runtime }: FoundRuntime,
+): ContainerLimits {
+  return {
+    ...limits,
+    cpus: resources.cpus ?? limits.cpus,
+    memoryBytes: resources.memoryBytes ?? limits.memoryBytes,
+    diskBytes: resources.diskBytes ?? limits.diskBytes,
+    pids: pidsFor(runtime, resources.pids ?? limits.pids),
+  };
+}
+
+function containerSpecOf({
+  spec,
+  record,
+  imageId,
+  limits,
+}: {
+  spec: SandboxSpec;
+  record: SandboxRecord;
+  imageId: string;
+  limits: ContainerLimits;
+}): ContainerSpec {
+  const name = containerNameOf(record.id);
+  return {
+    ...{ name, image: imageId, command: sleepFor(record.ttlMs) },
+    labels: {
+      ...{ [labels.sandbox]: "true", [labels.role]: "sandbox", [labels.sandboxId]: record.id },
+      ...{ [labels.isolation]: record.isolation.level, [labels.runtime]: record.isolation.runtime },
+      [labels.workdir]: "/work",
+    },
+    env: { HOME: "/tmp", IS_SANDBOX: "1", ...spec.env },
+    ...{
+      user: mainUser,
+      workdir: "/work",
+      runtime: record.isolation.runtime,
+      network: { kind: spec.network },
+      limits,
+    },
+    ...{ capabilities: [], readOnlyRoot: spec.readOnlyRoot, privileged: spec.privileged },
+    tmpBytes: Math.min(defaultTmpBytes, limits.memoryBytes),
+    // Nothing can be put into a root filesystem that nobody may write; volumes take it.
+    volumes: spec.readOnlyRoot
+      ? folders.map((folder) => ({ name: `${name}-${folder}`, path: `/${folder}` }))
+      : [],
+  };
+}
+
+/** The folders of a sandbox: inputs are root's and nobody may write them, the others are the user's. */
+async function fill(
+  { containers }: OpenEngine,
+  { volumes }: ContainerSpec,
+  id: string,
+  inputs: readonly InputFile[],
+  signal?: AbortSignal,
+): Promise<void> {
+  const entries = folders.flatMap((folder): [string, PackedFile[]][] => [
+    [
+      folder,
+      folder === "inputs" ? inputEntries(inputs) : [{ ...userOwned, kind: "folder", path: ".", mode: 0o755 }],
+    ],
+  ]);
+  if (volumes.length > 0) {
+    for (const [folder, files] of entries)
+      await containers.copyIn(id, `/${folder}`, packFiles(files), signal);
+    return;
+  }
+  const all = entries.flatMap(([folder, files]) =>
+    files.map((file) => ({ ...file, path: file.path === "." ? folder : `${folder}/${file.path}` })),
+  );
+  await containers.copyIn(id, "/", packFiles(all), signal);
+}
+
+const userOwned = { uid: 1000, gid: 1000 };
+const rootOwned = { uid: 0, gid: 0 };
+
+function inputEntries(inputs: readonly InputFile[]): PackedFile[] {
+  const above = new Set(inputs.flatMap(({ path }) => foldersAbove(path)));
+  return [
+    { ...rootOwned, kind: "folder", path: ".", mode: 0o555 },
+    ...[...above].sort().map((path): PackedFile => ({ ...rootOwned, kind: "folder", path, mode: 0o555 })),
+    ...inputs.map(({ path, from }): PackedFile => ({ ...rootOwned, kind: "file", path, mode: 0o444, from })),
+  ];
+}
+
+function foldersAbove(path: string): string[] {
+  const parts = path.split("/").slice(0, -1);
+  return parts.map((_part, index) => parts.slice(0, index + 1).join("/"));
+}
+
+function permissionWarnings({ permissions }: SandboxSpec): string[] {
+  const { aws } = permissions;
+  if (!aws) return [];
+  return [
+    `permissions.aws (${[aws.role, ...(aws.services ?? [])].filter(Boolean).join(", ")}) is recorded, not enforced: no credentials go in`,
+  ];
+}
+
+/** Cleaning up is not cancelled with the work. */
+async function removeAll({ engine }: BringUpDeps, { name, volumes: mounted }: ContainerSpec): Promise<void> {
+  const { containers, volumes } = await engine.open();
+  const deadline = AbortSignal.timeout(undoMs);
+  await containers.remove(name, deadline);
+  for (const volume of mounted) await volumes.remove(volume.name, deadline);
+}

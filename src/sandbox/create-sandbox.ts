@@ -1,0 +1,191 @@
+import { packFiles } from "../archive/pack-files.ts";
+import { baseImage } from "../domain/base-image.ts";
+import { isError, SwarmError } from "../domain/errors.ts";
+import type { IsolationLevel } from "../domain/isolation.ts";
+import type { ContainerLimits, ContainerNetwork, ContainerSpec, Containers } from "../ports/containers.ts";
+import { labels } from "../ports/engine.ts";
+import { ensureImage } from "./ensure-image.ts";
+import { type FindRuntimeDeps, type FoundRuntime, findRuntime } from "./find-runtime.ts";
+import { fitLimits } from "./fit-limits.ts";
+import { findMissing } from "./in-container-scripts.ts";
+import { runCommand } from "./run-command.ts";
+import { type Sandbox, sandboxAt } from "./sandbox.ts";
+import {
+  defaultCommandTimeoutMs,
+  defaultLimits,
+  defaultOutputLimit,
+  defaultPrefix,
+  defaultTmpBytes,
+  defaultWorkdir,
+  mainUser,
+  pidsFor,
+} from "./sandbox-defaults.ts";
+
+/** What a sandbox is to be; every field has a default. */
+export interface SandboxOptions {
+  /** An image with `sh`, `tar`, `sleep` and a C library; pulled if it is not there. */
+  readonly image?: string;
+  /** Before the id in the container's name. */
+  readonly prefix?: string;
+  readonly workdir?: string;
+  /** How long a command may run that names no time of its own. */
+  readonly commandTimeoutMs?: number;
+  /** Characters that are kept of what a command writes. */
+  readonly outputLimit?: number;
+  readonly env?: Readonly<Record<string, string>>;
+  /** `none` unless it is asked for. */
+  readonly network?: "none" | "bridge";
+  readonly isolation?: "auto" | IsolationLevel;
+  readonly limits?: Partial<ContainerLimits>;
+  readonly readOnlyRoot?: boolean;
+  /** After so long it ends, whoever is still there: the time counts from the start. */
+  readonly ttlMs?: number;
+  readonly labels?: Readonly<Record<string, string>>;
+}
+
+export interface CreateSandboxDeps extends FindRuntimeDeps {
+  readonly newId: () => string;
+}
+
+const defaultTtlMs = 6 * 60 * 60_000;
+const undoMs = 30_000;
+const neededPrograms: readonly string[] = ["tar", "cat", "head", "wc", "mkdir", "mv", "dirname", "basename"];
+
+/** Makes a sandbox and starts it. It is gone when the scope ends that holds it by `await using`, or by `destroy`. */
+export async function createSandbox(
+  deps: CreateSandboxDeps,
+  options: SandboxOptions = {},
+  signal?: AbortSignal,
+): Promise<Sandbox> {
+  const { containers } = await deps.engine.open();
+  const workdir = options.workdir ?? defaultWorkdir;
+  if (!workdir.startsWith("/"))
+    throw new SwarmError("SPEC_REFUSED", {
+      field: `The working folder ${JSON.stringify(workdir)}`,
+      reason: "it must be absolute",
+    });
+  const image = await ensureImage(deps.engine, options.image ?? baseImage, signal);
+  const runtime = await findRuntime(deps, options.isolation ?? "auto", signal);
+  const id = deps.newId();
+  const limits = { ...fitLimits(defaultLimits, await deps.engine.info(signal)), ...options.limits };
+  const spec = containerSpecOf(options, { id, imageId: image.id, runtime, limits });
+
+  await using undo = new AsyncDisposableStack();
+  const created = await containers.create(spec, signal);
+  // What made it fail is to be told, and not that the engine could not tidy up after it either.
+  undo.defer(() => containers.remove(created.id, AbortSignal.timeout(undoMs)).catch(() => {}));
+  const sandbox = sandboxAt(containers, {
+    ...{ id: created.id, name: spec.name, workdir, diskLimit: created.diskLimit },
+    ...{ isolation: runtime.level, runtime: runtime.runtime },
+    commandTimeoutMs: options.commandTimeoutMs ?? defaultCommandTimeoutMs,
+    outputLimit: options.outputLimit ?? defaultOutputLimit,
+  });
+  await makeWorkdir(containers, created.id, workdir, signal);
+  await startSuitable(containers, { id: created.id, image: options.image ?? baseImage }, signal);
+  undo.move();
+  return sandbox;
+}
+
+/** A working folder that the image lacks is made for the sandbox's user; the engine would make it root's. */
+async function makeWorkdir(
+  containers: Containers,
+  id: string,
+  workdir: string,
+  signal?: AbortSignal,
+): Promise<void> {
+  const present = containers.copyOut(id, workdir, signal)[Symbol.asyncIterator]();
+  try {
+    await present.next();
+  } catch (error) {
+    if (!isError(error, "FILE_NOT_FOUND")) throw error;
+    const folder = { kind: "folder", path: workdir.slice(1), mode: 0o755, uid: 1000, gid: 1000 } as const;
+    await containers.copyIn(id, "/", packFiles([folder]), signal);
+  } finally {
+    await present.return?.();
+  }
+}
+
+/** Starts a container whose image nobody has looked into yet: what it lacks is an error that names it. */
+export async function startSuitable(
+  containers: Containers,
+  { id, image }: { readonly id: string; readonly image: string },
+  signal?: AbortSignal,
+): Promise<void> {
+  try {
+    await containers.start(id, signal);
+  } catch (error) {
+    const isProgramMissing =
+      error instanceof SwarmError &&
+      /executable file not found|no such file or directory/i.test(error.message);
+    if (isProgramMissing) throw new SwarmError("IMAGE_UNSUITABLE", { image, absent: ["sleep"] }, error);
+    throw error;
+  }
+  if (image === baseImage) return;
+  const { stdout } = await runCommand(
+    containers,
+    {
+      containerId: id,
+      command: ["sh", "-c", findMissing, "sh", ...neededPrograms],
+      ...{ timeoutMs: 30_000, outputLimit: 10_000 },
+    },
+    signal,
+  ).catch((error: unknown) => {
+    if (error instanceof SwarmError && error.code === "EXEC_FAILED")
+      throw new SwarmError("IMAGE_UNSUITABLE", { image, absent: ["sh"] }, error);
+    // The engine's init started, found no `sleep` to run, and ended.
+    if (error instanceof SwarmError && error.code === "CONTAINER_NOT_RUNNING")
+      throw new SwarmError("IMAGE_UNSUITABLE", { image, absent: ["sleep"] }, error);
+    throw error;
+  });
+  const absent = stdout.split("\n").filter(Boolean);
+  if (absent.length > 0) throw new SwarmError("IMAGE_UNSUITABLE", { image, absent });
+}
+
+function containerSpecOf(
+  options: SandboxOptions,
+  {
+    id,
+    imageId,
+    runtime,
+    limits,
+  }: {
+    readonly id: string;
+    readonly imageId: string;
+    readonly runtime: FoundRuntime;
+    readonly limits: ContainerLimits;
+  },
+): ContainerSpec {
+  const workdir = options.workdir ?? defaultWorkdir;
+  const network: ContainerNetwork = { kind: options.network ?? "none" };
+  return {
+    name: `${options.prefix ?? defaultPrefix}${id}`,
+    labels: {
+      ...options.labels,
+      [labels.sandbox]: "true",
+      [labels.role]: "sandbox",
+      [labels.sandboxId]: id,
+      [labels.isolation]: runtime.level,
+      [labels.runtime]: runtime.runtime,
+      [labels.workdir]: workdir,
+    },
+    image: imageId,
+    command: sleepFor(options.ttlMs ?? defaultTtlMs),
+    env: { HOME: "/tmp", IS_SANDBOX: "1", ...options.env },
+    user: mainUser,
+    // A folder that is missing there the engine would make itself, and it would be root's.
+    workdir: "/",
+    runtime: runtime.runtime,
+    network,
+    limits: { ...limits, pids: pidsFor(runtime.runtime, limits.pids) },
+    capabilities: [],
+    readOnlyRoot: options.readOnlyRoot ?? false,
+    privileged: false,
+    tmpBytes: Math.min(defaultTmpBytes, limits.memoryBytes),
+    volumes: [],
+  };
+}
+
+/** The main process: the time to live holds even when nobody of us is alive, and no program of the sandbox may stop it. */
+export function sleepFor(ttlMs: number | null): string[] {
+  return ["sleep", ttlMs === null ? "infinity" : String(Math.ceil(ttlMs / 1000))];
+}

@@ -1,0 +1,73 @@
+import { SwarmError } from "../domain/errors.ts";
+import type { SandboxRecord } from "../domain/generated/sandbox-run.ts";
+import type { OpenEngine } from "../ports/engine.ts";
+import type { HeldLock } from "../ports/lock.ts";
+import { collectFiles } from "./collect-files.ts";
+import { lookOwn } from "./own-container.ts";
+import type { ProjectSandboxes } from "./project-sandboxes.ts";
+import { removeRemains } from "./settle-sandbox.ts";
+
+const destroyMs = 60_000;
+
+/** Ends a sandbox and removes it from the engine. Its outputs stay, unless everything is to go; a line tells of it. */
+export async function destroySandbox(
+  deps: ProjectSandboxes,
+  wanted: SandboxRecord,
+  { purge }: { readonly purge: boolean },
+): Promise<SandboxRecord> {
+  const deadline = AbortSignal.timeout(destroyMs);
+  const open = await (await deps.engineAt(wanted.engine)).open();
+  await using _held = await holdAgainstTasks(deps, open, wanted, deadline);
+  // Whoever held it before has written down how its task ended.
+  const record = (await deps.folders.read(wanted.id)) ?? wanted;
+  try {
+    const facts = await lookOwn(open.containers, record, deadline);
+    const mayHoldFiles = facts !== null && facts.state !== "created";
+    // What a program wrote after its last task was collected is the user's too.
+    if (mayHoldFiles && !purge) {
+      const { failed } = await collectFiles(deps, open, {
+        record,
+        containerId: facts.id,
+        names: ["outputs"],
+      });
+      if (failed.length > 0) throw new Error(`${failed.join("; ")}; --purge removes it all the same`);
+    }
+    await removeRemains(open, record, facts, AbortSignal.timeout(destroyMs));
+  } catch (error) {
+    if (error instanceof SwarmError && error.code === "ENGINE_UNREACHABLE") throw error;
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new SwarmError("CLEANUP_FAILED", { left: [`sandbox ${record.id}`], reason }, error);
+  }
+  const destroyed: SandboxRecord = { ...record, status: "destroyed", execution: null };
+  const { id, sandbox, status, createdAt } = record;
+  await deps.folders.addDestroyed({
+    id,
+    sandbox,
+    status,
+    createdAt,
+    destroyedAt: deps.clock().toISOString(),
+  });
+  if (purge) {
+    await deps.folders.clear(id, { everything: true });
+    return destroyed;
+  }
+  await deps.folders.write(destroyed);
+  await deps.folders.tell(id, { event: "destroyed" });
+  await deps.folders.clear(id, { everything: false });
+  return destroyed;
+}
+
+/** A task that runs is ended first: whoever waits for it writes that down, and lets go of the lock. */
+async function holdAgainstTasks(
+  { folders }: ProjectSandboxes,
+  { containers }: OpenEngine,
+  record: SandboxRecord,
+  signal: AbortSignal,
+): Promise<HeldLock> {
+  const lock = await folders.lockOf(record.id);
+  if ((await lock.holder()) !== null) {
+    const facts = await lookOwn(containers, record, signal);
+    if (facts?.state === "running") await containers.stop(facts.id, { graceMs: 0 }, signal);
+  }
+  return lock.hold(destroyMs, signal);
+}

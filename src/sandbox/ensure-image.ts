@@ -1,0 +1,33 @@
+import { SwarmError } from "../domain/errors.ts";
+import type { ContainerEngine } from "../ports/engine.ts";
+import type { ImageFacts } from "../ports/images.ts";
+
+/** The image that is meant, pulled if it is not there: twice, for registries have bad moments. Ours are built, not pulled. */
+export async function ensureImage(
+  engine: ContainerEngine,
+  reference: string,
+  signal?: AbortSignal,
+): Promise<ImageFacts> {
+  const { images } = await engine.open();
+  const present = await images.find(reference, signal);
+  if (present) return present;
+  if (/^aimi-sandbox|^sha256:/.test(reference))
+    throw new SwarmError("IMAGE_NOT_FOUND", {
+      image: reference,
+      reason: "it has not been built on this engine",
+    });
+  let problem = "";
+  for (const _attempt of ["first", "second"]) {
+    try {
+      await images.pull(reference, signal);
+      const pulled = await images.find(reference, signal);
+      if (pulled) return pulled;
+      problem = "it is not there after it was pulled";
+    } catch (error) {
+      signal?.throwIfAborted();
+      if (!(error instanceof SwarmError) || error.code === "ENGINE_UNREACHABLE") throw error;
+      problem = error.message;
+    }
+  }
+  throw new SwarmError("IMAGE_PULL_FAILED", { image: reference, reason: problem });
+}

@@ -1,0 +1,67 @@
+import { createHash } from "node:crypto";
+import { baseImage } from "../domain/base-image.ts";
+import { chooseRuntime, type Measurement, type RuntimeChoice } from "../domain/choose-runtime.ts";
+import { SwarmError } from "../domain/errors.ts";
+import { type IsolationLevel, judgeIsolation, preferredRuntimes } from "../domain/isolation.ts";
+import type { ContainerEngine, EngineInfo } from "../ports/engine.ts";
+import type { ProbeCache } from "../ports/probe-cache.ts";
+
+export interface FindRuntimeDeps {
+  readonly engine: ContainerEngine;
+  readonly probes: ProbeCache;
+  /** Names the program that measures: another one sees other things. */
+  readonly adapterId: () => Promise<string>;
+}
+
+export type FoundRuntime = Extract<RuntimeChoice, { kind: "chosen" }>;
+
+/**
+ * The runtime that a sandbox will have: the first in the order that was measured to isolate as demanded. Never a silent
+ * step down: where none does, ISOLATION_UNAVAILABLE tells what was found.
+ */
+export async function findRuntime(
+  deps: FindRuntimeDeps,
+  wanted: "auto" | IsolationLevel,
+  signal?: AbortSignal,
+): Promise<FoundRuntime> {
+  const info = await deps.engine.info(signal);
+  const measurements = new Map<string, Measurement>();
+  let choice: RuntimeChoice = { kind: "none", found: [] };
+  for (const runtime of preferredRuntimes) {
+    if (!info.runtimes.includes(runtime)) continue;
+    const measurement = await measure(deps, info, runtime, signal);
+    measurements.set(runtime, measurement);
+    choice = chooseRuntime(wanted, measurements);
+    // A later one may be usable where this one is not.
+    const isUsable = measurement.kind === "measured" && measurement.found.unusable.length === 0;
+    if (choice.kind === "chosen" && choice.runtime === runtime && isUsable) return choice;
+  }
+  if (choice.kind === "chosen") return choice;
+  throw new SwarmError("ISOLATION_UNAVAILABLE", { wanted, found: choice.found });
+}
+
+async function measure(
+  { engine, probes, adapterId }: FindRuntimeDeps,
+  info: EngineInfo,
+  runtime: string,
+  signal?: AbortSignal,
+): Promise<Measurement> {
+  const { images } = await engine.open();
+  const subject = [info.id, info.version, info.kernel, runtime, await adapterId()];
+  const base = await images.find(baseImage, signal);
+  const key = createHash("sha256")
+    .update(JSON.stringify([...subject, base?.id ?? null]))
+    .digest("hex");
+  try {
+    let probe = await probes.find(key);
+    if (!probe) {
+      probe = await engine.probe(runtime, signal);
+      await probes.keep(key, probe);
+    }
+    return { kind: "measured", found: judgeIsolation(runtime, probe, info.kernel) };
+  } catch (error) {
+    signal?.throwIfAborted();
+    if (!(error instanceof SwarmError) || error.code === "ENGINE_UNREACHABLE") throw error;
+    return { kind: "failed", reason: error.message };
+  }
+}

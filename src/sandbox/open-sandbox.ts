@@ -1,0 +1,32 @@
+import { SwarmError } from "../domain/errors.ts";
+import { isolationLevels } from "../domain/isolation.ts";
+import { type ContainerEngine, labels } from "../ports/engine.ts";
+import { type Sandbox, sandboxAt } from "./sandbox.ts";
+import { defaultCommandTimeoutMs, defaultOutputLimit, defaultWorkdir } from "./sandbox-defaults.ts";
+
+export interface OpenSandboxOptions {
+  readonly commandTimeoutMs?: number;
+  readonly outputLimit?: number;
+}
+
+/** A sandbox that is there already, by its id, the first twelve characters of it, or its name. */
+export async function openSandbox(
+  engine: ContainerEngine,
+  id: string,
+  options: OpenSandboxOptions = {},
+  signal?: AbortSignal,
+): Promise<Sandbox> {
+  const { containers } = await engine.open();
+  const facts = await containers.look(id, undefined, signal);
+  // Containers of other people are none of our business, whatever id is named.
+  if (facts?.labels[labels.role] !== "sandbox") throw new SwarmError("SANDBOX_UNKNOWN", { id });
+  const level = isolationLevels.find((known) => known === facts.labels[labels.isolation]);
+  return sandboxAt(containers, {
+    ...{ id: facts.id, name: facts.name, diskLimit: "watched" },
+    workdir: facts.labels[labels.workdir] ?? defaultWorkdir,
+    runtime: facts.labels[labels.runtime] ?? "unknown",
+    isolation: level ?? "shared-kernel",
+    commandTimeoutMs: options.commandTimeoutMs ?? defaultCommandTimeoutMs,
+    outputLimit: options.outputLimit ?? defaultOutputLimit,
+  });
+}

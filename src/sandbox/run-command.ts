@@ -1,0 +1,237 @@
+import { randomBytes } from "node:crypto";
+import { BoundedText } from "../domain/bounded-text.ts";
+import { showBytes } from "../domain/duration.ts";
+import { SwarmError } from "../domain/errors.ts";
+import type { Containers, ExecExit, Execution, OutputChunk } from "../ports/containers.ts";
+import { askProgram, endProgram, runProgram } from "./in-container-scripts.ts";
+import { sandboxUser } from "./sandbox-defaults.ts";
+
+export interface CommandRequest {
+  readonly containerId: string;
+  readonly command: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  readonly workdir?: string;
+  readonly input?: Uint8Array | AsyncIterable<Uint8Array>;
+  /** Null for no limit but the sandbox's own. */
+  readonly timeoutMs: number | null;
+  /** Characters that are kept of each stream: the first and the last half of them. */
+  readonly outputLimit: number;
+  /** Bytes after which the program is ended; null for as many as it likes. */
+  readonly maxOutputBytes?: number | null;
+  /** Sees every piece as it comes; the program waits for it. */
+  readonly onOutput?: (chunk: OutputChunk) => Promise<void> | void;
+  /** A key by which its end can be asked for when nobody listens any more; without one nothing is left of it. */
+  readonly key?: string;
+}
+
+export interface CommandResult {
+  readonly exitCode: number;
+  readonly stdout: string;
+  readonly stderr: string;
+  /** Whether some of the output was left out. */
+  readonly isCut: boolean;
+  /** Characters that were written, left out or not. */
+  readonly stdoutLength: number;
+  readonly stderrLength: number;
+  readonly durationMs: number;
+}
+
+const endWithinMs = 15_000;
+
+/** Runs a program in a container. When it ends before its time, its processes are ended too, not only its client. */
+export async function runCommand(
+  containers: Containers,
+  request: CommandRequest,
+  signal?: AbortSignal,
+): Promise<CommandResult> {
+  const { containerId, command, timeoutMs } = request;
+  refuseVariables(request.env ?? {});
+  const key = request.key ?? newCommandKey();
+  const name = command.join(" ").slice(0, 200);
+  const limit = new AbortController();
+  const timer =
+    timeoutMs === null
+      ? undefined
+      : setTimeout(
+          () => limit.abort(new SwarmError("COMMAND_TIMEOUT", { command: name, limitMs: timeoutMs })),
+          timeoutMs,
+        );
+  const ending = signal ? AbortSignal.any([signal, limit.signal]) : limit.signal;
+  const startedAt = performance.now();
+  const texts = {
+    stdout: new BoundedText(request.outputLimit),
+    stderr: new BoundedText(request.outputLimit),
+  };
+  let exit: ExecExit;
+  try {
+    await using execution = await containers.exec(
+      containerId,
+      {
+        command: [
+          "sh",
+          "-c",
+          runProgram,
+          "sh",
+          key,
+          request.key === undefined ? "forget" : "keep",
+          ...command,
+        ],
+        user: sandboxUser,
+        env: { ...request.env, AIMI_EXEC: key },
+        ...(request.workdir !== undefined && { workdir: request.workdir }),
+        input: request.input !== undefined,
+      },
+      ending,
+    );
+    // A program may end without taking all of its input; what cannot be read of the input ends the program.
+    const fed = new AbortController();
+    void feed(execution, request.input, fed.signal).catch((error: unknown) => limit.abort(error));
+    await readOutput(execution, { ...request, mark: `aimi-${key}: ` }, texts, limit).finally(() =>
+      fed.abort(),
+    );
+    ending.throwIfAborted();
+    exit = await execution.exit();
+  } catch (error) {
+    if (!ending.aborted) throw error;
+    await endProcesses(containers, containerId, key);
+    throw ending.reason;
+  } finally {
+    clearTimeout(timer);
+  }
+  if (exit.kind === "lost") throw await lostBecause(containers, containerId, name, exit.reason);
+  const [stdout, stderr] = [texts.stdout.finish(), texts.stderr.finish()];
+  refuseUnstarted(command, { exit: exit.code, key, stdout: stdout.text, stderr: stderr.text });
+  return {
+    exitCode: exit.code,
+    ...{ stdout: stdout.text, stderr: stderr.text, isCut: stdout.isCut || stderr.isCut },
+    ...{ stdoutLength: stdout.length, stderrLength: stderr.length },
+    durationMs: performance.now() - startedAt,
+  };
+}
+
+export function newCommandKey(): string {
+  return randomBytes(8).toString("hex");
+}
+
+export type CommandState =
+  | { readonly kind: "running" | "unknown" }
+  | { readonly kind: "ended"; readonly exitCode: number };
+
+/** What became of a program that was started with a key, and that nobody listens to any more. */
+export async function askCommand(
+  containers: Containers,
+  { containerId, key }: { readonly containerId: string; readonly key: string },
+  signal?: AbortSignal,
+): Promise<CommandState> {
+  const { stdout } = await runCommand(
+    containers,
+    { containerId, command: ["sh", "-c", askProgram, "sh", key], timeoutMs: endWithinMs, outputLimit: 100 },
+    signal,
+  );
+  const [, exitCode] = /^exit (\d+)$/m.exec(stdout) ?? [];
+  if (exitCode !== undefined) return { kind: "ended", exitCode: Number(exitCode) };
+  return { kind: stdout.trim() === "running" ? "running" : "unknown" };
+}
+
+function refuseVariables(env: Readonly<Record<string, string>>): void {
+  for (const [name, value] of Object.entries(env)) {
+    if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name) || value.includes("\0"))
+      throw new SwarmError("SPEC_REFUSED", {
+        field: `The variable ${JSON.stringify(name)}`,
+        reason: "names are letters, digits and _, and values hold no NUL",
+      });
+  }
+}
+
+async function feed(
+  execution: Execution,
+  input: CommandRequest["input"],
+  isOver: AbortSignal,
+): Promise<void> {
+  if (input === undefined) return;
+  if (input instanceof Uint8Array) await execution.write(input);
+  else
+    for await (const bytes of input) {
+      if (isOver.aborted) return;
+      await execution.write(bytes);
+    }
+  await execution.endInput();
+}
+
+async function readOutput(
+  execution: Execution,
+  { command, maxOutputBytes, onOutput, mark }: CommandRequest & { readonly mark: string },
+  texts: Readonly<Record<OutputChunk["stream"], BoundedText>>,
+  limit: AbortController,
+): Promise<void> {
+  let total = 0;
+  for await (const chunk of execution.output) {
+    texts[chunk.stream].add(chunk.bytes);
+    // The wrapper's own word, for us alone.
+    if (chunk.bytes.length < 100 && Buffer.from(chunk.bytes).toString().startsWith(mark)) continue;
+    try {
+      await onOutput?.(chunk);
+    } catch (error) {
+      // Whoever cannot take the output any more does not want the program to go on.
+      limit.abort(error);
+      return;
+    }
+    total += chunk.bytes.length;
+    if (maxOutputBytes !== undefined && maxOutputBytes !== null && total > maxOutputBytes) {
+      const facts = { command: command.join(" ").slice(0, 200), limit: showBytes(maxOutputBytes) };
+      limit.abort(new SwarmError("OUTPUT_TOO_LONG", facts));
+      return;
+    }
+  }
+}
+
+/** The client is gone by now; what it started is not. A container that is gone has no processes left. */
+async function endProcesses(containers: Containers, containerId: string, key: string): Promise<void> {
+  const deadline = AbortSignal.timeout(endWithinMs);
+  try {
+    await using execution = await containers.exec(
+      containerId,
+      { command: ["sh", "-c", endProgram, "sh", key], user: sandboxUser, input: false },
+      deadline,
+    );
+    for await (const _ of execution.output);
+    await execution.exit();
+  } catch (error) {
+    if (error instanceof SwarmError && /^CONTAINER_|^ENGINE_/.test(error.code)) return;
+    if (deadline.aborted) return;
+    throw error;
+  }
+}
+
+/** Why nobody knows how a program ended: mostly because its container did. */
+async function lostBecause(
+  containers: Containers,
+  id: string,
+  command: string,
+  reason: string,
+): Promise<SwarmError> {
+  const facts = await containers.look(id).catch((error: unknown) => {
+    if (error instanceof SwarmError) return error;
+    throw error;
+  });
+  if (facts instanceof SwarmError) return facts;
+  if (facts === null) return new SwarmError("CONTAINER_GONE", { id });
+  const { state, memoryExhausted } = facts;
+  if (memoryExhausted)
+    return new SwarmError("MEMORY_EXHAUSTED", { name: command, limit: "its sandbox's limit" });
+  if (state !== "running") return new SwarmError("CONTAINER_NOT_RUNNING", { id, state });
+  return new SwarmError("EXEC_FAILED", { command, reason });
+}
+
+/** Our wrapper tells by a mark that nobody else knows; an image without a shell tells by the engine's words. */
+function refuseUnstarted(
+  [program = ""]: readonly string[],
+  { exit, key, stdout, stderr }: { exit: number; key: string; stdout: string; stderr: string },
+): void {
+  if (exit === 127 && stderr.includes(`aimi-${key}: not found`))
+    throw new SwarmError("PROGRAM_NOT_FOUND", { program });
+  if (exit === 126 && stderr.includes(`aimi-${key}: not executable`))
+    throw new SwarmError("PROGRAM_NOT_EXECUTABLE", { program });
+  if ((exit === 126 || exit === 127) && /^OCI runtime exec failed|executable file not found/.test(stdout))
+    throw new SwarmError("EXEC_FAILED", { command: program, reason: stdout.trim().slice(0, 300) });
+}

@@ -1,0 +1,188 @@
+import { basename } from "node:path";
+import type { PackedFile } from "../archive/pack-files.ts";
+import { showBytes } from "../domain/duration.ts";
+import { SwarmError } from "../domain/errors.ts";
+import type { SandboxRecord } from "../domain/generated/sandbox-run.ts";
+import type { SandboxSummary } from "../domain/generated/sandbox-summary.ts";
+import { isOver } from "../domain/judge-sandbox.ts";
+import type { OutputChunk } from "../ports/containers.ts";
+import { labels } from "../ports/engine.ts";
+import type { HeldLock } from "../ports/lock.ts";
+import { attemptTask, countMemoryKills, interpreterOf, type TaskOutcome } from "./attempt-task.ts";
+import { collectFiles } from "./collect-files.ts";
+import { lookOwn } from "./own-container.ts";
+import type { ProjectSandboxes } from "./project-sandboxes.ts";
+import { newCommandKey } from "./run-command.ts";
+import { copyFilesIn } from "./sandbox-files.ts";
+import { removeRemains, settleHeld } from "./settle-sandbox.ts";
+import { summarizeTask } from "./summarize-task.ts";
+import { refuseOver, startUsed, type UsableSandbox } from "./use-sandbox.ts";
+
+export interface TaskRequest {
+  readonly record: SandboxRecord;
+  /** As it was named. */
+  readonly file: string;
+  readonly content: Uint8Array;
+  readonly onOutput: (chunk: OutputChunk) => Promise<void> | void;
+}
+
+export interface RanTask {
+  readonly record: SandboxRecord;
+  readonly summary: SandboxSummary;
+  /** What ended the task, when it did not end by itself. */
+  readonly failure: unknown;
+}
+
+const afterwardsMs = 60_000;
+
+/** Runs a task file in a sandbox by its interpreter, and brings out what it made. */
+export async function runTask(
+  deps: ProjectSandboxes,
+  { record: wanted, file, content, onOutput }: TaskRequest,
+  signal?: AbortSignal,
+): Promise<RanTask> {
+  await using _held = await holdSandbox(deps, wanted, signal);
+  // Read again: while this one waited for the lock, another task may have come and gone.
+  const now = await deps.folders.read(wanted.id);
+  if (!now) throw new SwarmError("SANDBOX_DESTROYED", { id: wanted.id, at: "this very moment" });
+  const settled = await settleHeld(deps, now, signal);
+  if (settled.status === "running" && settled.execution !== null)
+    throw new SwarmError("SANDBOX_BUSY", {
+      id: settled.id,
+      holder: `${settled.task}, whose client has gone`,
+    });
+  const used = await startUsed(deps, settled, { held: true }, signal);
+  const name = basename(file);
+  const task: PackedFile = { kind: "file", path: name, mode: 0o755, uid: 1000, gid: 1000, content };
+  const [memoryKills] = await Promise.all([
+    countMemoryKills(used, signal),
+    copyFilesIn(used.containers, { id: used.containerId, into: "/task", files: [task] }, signal),
+  ]);
+
+  const startedAt = deps.clock().toISOString();
+  const key = newCommandKey();
+  const record: SandboxRecord = {
+    ...{ ...used.record, status: "running", task: file, startedAt },
+    ...{
+      completedAt: null,
+      duration: null,
+      exitCode: null,
+      reason: null,
+      execution: key,
+      missingOutputs: [],
+    },
+  };
+  await deps.folders.write(record);
+  await deps.folders.tell(record.id, { event: "task-started", task: file });
+  let outcome: TaskOutcome;
+  {
+    await using log = await deps.folders.openOutput(record.id);
+    const command = [...interpreterOf(record.runtime), `/task/${name}`];
+    const mounted = await mountedFolders(deps, record, signal);
+    outcome = await attemptTask(used, { record, command, mounted, key, log, onOutput }, signal);
+  }
+  return finish(deps, used, { record, memoryKills }, outcome);
+}
+
+/** Volumes of a sandbox with a read-only root: the engine counts them nowhere. */
+async function mountedFolders(
+  deps: ProjectSandboxes,
+  { id, engine }: SandboxRecord,
+  signal?: AbortSignal,
+): Promise<string[]> {
+  const { volumes } = await (await deps.engineAt(engine)).open();
+  const found = await volumes.list({ [labels.sandboxId]: id }, signal);
+  return found.length > 0 ? ["/work", "/outputs", "/task"] : [];
+}
+
+async function holdSandbox(
+  { folders }: ProjectSandboxes,
+  { id }: SandboxRecord,
+  signal?: AbortSignal,
+): Promise<HeldLock> {
+  try {
+    return await (await folders.lockOf(id)).hold(1_000, signal);
+  } catch (error) {
+    if (!(error instanceof SwarmError) || error.code !== "LOCK_TIMEOUT") throw error;
+    const { holder } = error.details as { holder: string };
+    throw new SwarmError("SANDBOX_BUSY", { id, holder }, error);
+  }
+}
+
+/** Writes down how it went, also when the work was given up: that has time of its own. */
+async function finish(
+  deps: ProjectSandboxes,
+  { containers, containerId }: UsableSandbox,
+  { record, memoryKills }: { readonly record: SandboxRecord; readonly memoryKills: number },
+  outcome: TaskOutcome,
+): Promise<RanTask> {
+  const deadline = AbortSignal.timeout(afterwardsMs);
+  const limit = outcome.kind === "stopped" ? reasonOf(outcome.error) : null;
+  const facts = await containers.look(containerId, undefined, deadline).catch(() => null);
+  if (outcome.kind === "stopped" && facts?.state !== "running" && !isWatchedLimit(limit)) {
+    // The container went away under the task; what that means is judged in one place.
+    const settled = await settleHeld(deps, record, deadline);
+    const failure = settled === record ? outcome.error : endOf(settled);
+    return { record: settled, summary: await summarizeTask(deps.folders, settled, null), failure };
+  }
+  const failed = outcome.kind === "ran" && outcome.result.exitCode !== 0;
+  const kills = failed
+    ? await countMemoryKills({ containers, containerId }, deadline).catch(ifForeseen(memoryKills))
+    : 0;
+  const ranOut = kills > memoryKills;
+  const failure = ranOut
+    ? new SwarmError("MEMORY_EXHAUSTED", { name: "the task", limit: showBytes(record.limits.memoryBytes) })
+    : outcome.kind === "stopped"
+      ? outcome.error
+      : null;
+  const open = await (await deps.engineAt(record.engine)).open();
+  const collected = await collectFiles(deps, open, { record, containerId });
+  const completedAt = deps.clock().toISOString();
+  const result = outcome.kind === "ran" ? outcome.result : null;
+  const finished: SandboxRecord = {
+    ...record,
+    status: result?.exitCode === 0 ? "completed" : "failed",
+    ...{ completedAt, exitCode: result?.exitCode ?? null, execution: null },
+    duration: Date.parse(completedAt) - Date.parse(record.startedAt ?? completedAt),
+    reason: failure === null ? null : reasonOf(failure),
+    missingOutputs: [...collected.missingOutputs],
+  };
+  const summary = await summarizeTask(deps.folders, finished, collected);
+  await deps.folders.writeSummary(summary);
+  await deps.folders.write(finished);
+  const { status, exitCode, reason } = finished;
+  await deps.folders.tell(record.id, { event: "task-ended", status, exitCode, reason });
+  // Nothing can happen in it any more, and what it filled up is needed elsewhere.
+  if (isOver(finished) && collected.failed.length === 0)
+    await removeRemains(open, finished, await lookOwn(containers, finished, deadline), deadline);
+  return { record: finished, summary, failure };
+}
+
+/** A limit that we watch and broke the sandbox for: the container was stopped by us. */
+function isWatchedLimit(reason: SandboxRecord["reason"]): boolean {
+  return reason !== null && ["DISK_FULL", "FILES_EXHAUSTED", "PROCESSES_EXHAUSTED"].includes(reason.code);
+}
+
+function reasonOf(error: unknown): { code: string; message: string } {
+  if (error instanceof SwarmError) return { code: error.code, message: error.message };
+  return { code: "INTERRUPTED", message: error instanceof Error ? error.message : String(error) };
+}
+
+function endOf(record: SandboxRecord): unknown {
+  try {
+    refuseOver(record);
+    return new SwarmError("SANDBOX_ENDED", {
+      ...{ id: record.id, status: record.status, reason: record.reason?.message ?? "it is over" },
+    });
+  } catch (error) {
+    return error;
+  }
+}
+
+/** A number that only makes a message better must not cost a task its result. */
+function ifForeseen<Value>(value: Value): (error: unknown) => Value {
+  return (error) => {
+    if (error instanceof SwarmError) return value;
+    throw error;
+  };
+}

@@ -1,0 +1,214 @@
+import { randomBytes } from "node:crypto";
+import { lstat, mkdtemp, rename, rm } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { type PackedFile, packFiles } from "../archive/pack-files.ts";
+import type { ArchiveLimits, LeftOut } from "../archive/read-archive.ts";
+import { unpackArchive } from "../archive/unpack-archive.ts";
+import { showBytes } from "../domain/duration.ts";
+import { SwarmError } from "../domain/errors.ts";
+import type { Containers } from "../ports/containers.ts";
+import * as scripts from "./in-container-scripts.ts";
+import { runCommand } from "./run-command.ts";
+import { sandboxUser } from "./sandbox-defaults.ts";
+
+export interface ListedFile {
+  readonly name: string;
+  readonly kind: "file" | "folder" | "link" | "other";
+  /** Bytes of a file; 0 of anything else. */
+  readonly size: number;
+}
+
+export interface CopiedOut {
+  readonly files: readonly string[];
+  readonly bytes: number;
+  readonly leftOut: readonly LeftOut[];
+}
+
+/** What may come out of a sandbox at once. */
+const copyLimits: ArchiveLimits = { entries: 1_000_000, bytes: 8 * 1024 ** 3, nameBytes: 4096 };
+
+const fileMs = 10 * 60_000;
+const longestList = 64 * 1024 * 1024;
+
+/** The bytes of a file, at most so many. Paths are absolute ones in the container. */
+export async function readFileIn(
+  containers: Containers,
+  { id, path, maxBytes }: { readonly id: string; readonly path: string; readonly maxBytes: number },
+  signal?: AbortSignal,
+): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  const { exitCode, stderr } = await runCommand(
+    containers,
+    {
+      containerId: id,
+      command: ["sh", "-c", scripts.readFile, "sh", path],
+      ...{ timeoutMs: fileMs, outputLimit: 2_000, maxOutputBytes: maxBytes },
+      onOutput: ({ stream, bytes }) => {
+        // The chunk is a window into a buffer that is used again.
+        if (stream === "stdout") chunks.push(Uint8Array.from(bytes));
+      },
+    },
+    signal,
+  ).catch((error: unknown) => {
+    if (!(error instanceof SwarmError) || error.code !== "OUTPUT_TOO_LONG") throw error;
+    throw new SwarmError("PATH_REFUSED", { path, reason: `it is larger than ${showBytes(maxBytes)}` }, error);
+  });
+  refuse(path, exitCode, stderr, "a folder or something else that has no bytes");
+  return Buffer.concat(chunks);
+}
+
+/** Writes a file whole, with the folders above it. */
+export async function writeFileIn(
+  containers: Containers,
+  { id, path, content }: { readonly id: string; readonly path: string; readonly content: Uint8Array },
+  signal?: AbortSignal,
+): Promise<void> {
+  const unique = randomBytes(6).toString("hex");
+  const { exitCode, stderr } = await runCommand(
+    containers,
+    {
+      containerId: id,
+      command: ["sh", "-c", scripts.writeFile, "sh", path, String(content.length), unique],
+      input: content,
+      ...{ timeoutMs: fileMs, outputLimit: 2_000 },
+    },
+    signal,
+  );
+  refuse(path, exitCode, stderr, "a folder stands there");
+}
+
+/** What lies in a folder. */
+export async function listFolderIn(
+  containers: Containers,
+  { id, path }: { readonly id: string; readonly path: string },
+  signal?: AbortSignal,
+): Promise<ListedFile[]> {
+  const chunks: Uint8Array[] = [];
+  const { exitCode, stderr } = await runCommand(
+    containers,
+    {
+      containerId: id,
+      command: ["sh", "-c", scripts.listFolder, "sh", path],
+      ...{ timeoutMs: fileMs, outputLimit: 2_000, maxOutputBytes: longestList },
+      onOutput: ({ stream, bytes }) => {
+        if (stream === "stdout") chunks.push(Uint8Array.from(bytes));
+      },
+    },
+    signal,
+  );
+  refuse(path, exitCode, stderr, "it is no folder");
+  return Buffer.concat(chunks)
+    .toString()
+    .split("\0")
+    .filter(Boolean)
+    .map((row) => {
+      const [kind = "", size = "", ...name] = row.split("\t");
+      return { name: name.join("\t"), kind: kind as ListedFile["kind"], size: Number(size.trim()) };
+    })
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** Puts files into a folder of a running sandbox, as its user. */
+export async function copyFilesIn(
+  containers: Containers,
+  { id, into, files }: { readonly id: string; readonly into: string; readonly files: Iterable<PackedFile> },
+  signal?: AbortSignal,
+): Promise<void> {
+  const { exitCode, stderr } = await runCommand(
+    containers,
+    {
+      containerId: id,
+      command: ["sh", "-c", scripts.unpackInto, "sh", into],
+      input: packFiles(files),
+      ...{ timeoutMs: null, outputLimit: 2_000 },
+    },
+    signal,
+  );
+  refuse(into, exitCode, stderr, "it is no folder");
+}
+
+/**
+ * Brings a file or folder out of a sandbox into a path that does not exist yet, checked entry by entry. Links and devices
+ * refuse the whole unless they are to be left out.
+ */
+export async function copyPathOut(
+  containers: Containers,
+  { id, path, into, leaveOut }: { id: string; path: string; into: string; leaveOut: boolean },
+  signal?: AbortSignal,
+): Promise<CopiedOut> {
+  if (await lstat(into).catch(() => null))
+    throw new SwarmError("FILE_FAILED", { file: into, reason: "something is there already" });
+  const facts = await containers.look(id, undefined, signal);
+  if (!facts) throw new SwarmError("CONTAINER_GONE", { id });
+  // Into or out of a running container the engine's own way can lie; a program in it does not.
+  const archive =
+    facts.state === "running"
+      ? packedByProgram(containers, { id, path }, signal)
+      : containers.copyOut(id, path, signal);
+  const name = basename(path);
+  if (name === "")
+    throw new SwarmError("PATH_REFUSED", { path, reason: "the whole root filesystem is too much" });
+  const folder = await mkdtemp(join(dirname(into), ".copying-")).catch((error: Error) => {
+    throw new SwarmError("FILE_FAILED", { file: dirname(into), reason: error.message }, error);
+  });
+  try {
+    const all = join(folder, "all");
+    const { files, bytes, leftOut } = await unpackArchive(
+      archive,
+      { into: all, leaveOut, limits: copyLimits },
+      signal,
+    );
+    await rename(join(all, name), into).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== "ENOENT") throw error;
+      throw new SwarmError("ARCHIVE_REFUSED", {
+        entry: name,
+        reason: leftOut[0]?.reason ?? "it is not in the archive",
+      });
+    });
+    return { files: files.map((file) => file.slice(name.length + 1)).filter(Boolean), bytes, leftOut };
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** A tar stream of a path, made by the sandbox's own user; read by nobody but a reader that trusts nothing. */
+async function* packedByProgram(
+  containers: Containers,
+  { id, path }: { id: string; path: string },
+  signal?: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  await using execution = await containers.exec(
+    id,
+    { command: ["sh", "-c", scripts.packPath, "sh", path], user: sandboxUser, input: false },
+    signal,
+  );
+  let complaint = "";
+  for await (const { stream, bytes } of execution.output) {
+    if (stream === "stdout") yield bytes;
+    else if (complaint.length < 1_000) complaint += Buffer.from(bytes).toString();
+  }
+  const exit = await execution.exit();
+  if (exit.kind === "lost") throw new SwarmError("EXEC_FAILED", { command: "tar", reason: exit.reason });
+  refuse(path, exit.code, complaint, "it cannot be packed");
+}
+
+function refuse(path: string, exitCode: number, stderr: string, wrongKind: string): void {
+  switch (exitCode) {
+    case 0:
+      return;
+    case scripts.scriptExits.missing:
+      throw new SwarmError("FILE_NOT_FOUND", { path });
+    case scripts.scriptExits.wrongKind:
+      throw new SwarmError("PATH_REFUSED", { path, reason: wrongKind });
+    case scripts.scriptExits.forbidden:
+      throw new SwarmError("PATH_REFUSED", {
+        path,
+        reason: "the sandbox's user may not, or the disk is full",
+      });
+    default:
+      throw new SwarmError("EXEC_FAILED", {
+        command: `a file operation at ${path}`,
+        reason: stderr.trim().slice(0, 300) || `exit ${exitCode}`,
+      });
+  }
+}

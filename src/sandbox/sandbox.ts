@@ -1,0 +1,169 @@
+import { containerPath } from "../domain/container-path.ts";
+import { SwarmError } from "../domain/errors.ts";
+import type { IsolationLevel } from "../domain/isolation.ts";
+import type { ContainerFacts, ContainerStats, Containers, OutputChunk } from "../ports/containers.ts";
+import { filesBelow } from "./files-below.ts";
+import { type CommandResult, runCommand } from "./run-command.ts";
+import {
+  type CopiedOut,
+  copyFilesIn,
+  copyPathOut,
+  type ListedFile,
+  listFolderIn,
+  readFileIn,
+  writeFileIn,
+} from "./sandbox-files.ts";
+
+export interface ExecOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  /** Below the working folder, unless it is absolute. */
+  readonly workdir?: string;
+  readonly input?: string | Uint8Array;
+  /** Then its processes are ended and COMMAND_TIMEOUT is thrown. */
+  readonly timeoutMs?: number;
+  readonly outputLimit?: number;
+  readonly onOutput?: (chunk: OutputChunk) => Promise<void> | void;
+  readonly signal?: AbortSignal;
+}
+
+export interface FileOptions {
+  /** The path is the container's own, not one below the working folder. */
+  readonly absolute?: boolean;
+  readonly signal?: AbortSignal;
+}
+
+/** An isolated container with limits and a lifetime, and what can be done in it. */
+export interface Sandbox extends AsyncDisposable {
+  /** The engine's id; its first twelve characters are as good. */
+  readonly id: string;
+  readonly name: string;
+  readonly workdir: string;
+  readonly runtime: string;
+  /** What the runtime was measured to be. */
+  readonly isolation: IsolationLevel;
+  /** Whether the engine holds the disk limit, or somebody has to watch it. */
+  readonly diskLimit: "enforced" | "watched";
+  start(signal?: AbortSignal): Promise<void>;
+  stop(options?: { readonly graceMs?: number }): Promise<void>;
+  /** Runs a program; arguments stay arguments. An exit code is a result, not an error. */
+  exec(command: readonly string[], options?: ExecOptions): Promise<CommandResult>;
+  /** Runs a line of shell. */
+  sh(script: string, options?: ExecOptions): Promise<CommandResult>;
+  readFile(path: string, options?: FileOptions & { readonly maxBytes?: number }): Promise<Uint8Array>;
+  writeFile(path: string, content: string | Uint8Array, options?: FileOptions): Promise<void>;
+  list(path?: string, options?: FileOptions): Promise<ListedFile[]>;
+  /** Copies a file or folder of this machine into a folder of the sandbox. */
+  copyIn(from: string, into?: string, options?: FileOptions): Promise<void>;
+  /** Copies a file or folder of the sandbox to a path of this machine that does not exist yet. */
+  copyOut(
+    path: string,
+    into: string,
+    options?: FileOptions & { readonly leaveOut?: boolean },
+  ): Promise<CopiedOut>;
+  /** What its main process wrote. */
+  logs(options?: { readonly follow?: boolean; readonly signal?: AbortSignal }): AsyncIterable<OutputChunk>;
+  stats(signal?: AbortSignal): Promise<ContainerStats>;
+  /** Null when it is gone. */
+  look(): Promise<ContainerFacts | null>;
+  /** Keeps its filesystem as an image; returns the image's id. */
+  commit(tag: string, signal?: AbortSignal): Promise<string>;
+  /** Ends and removes it. Nothing to remove is fine. */
+  destroy(): Promise<void>;
+}
+
+export interface SandboxFacts {
+  readonly id: string;
+  readonly name: string;
+  readonly workdir: string;
+  readonly runtime: string;
+  readonly isolation: IsolationLevel;
+  readonly diskLimit: "enforced" | "watched";
+  readonly commandTimeoutMs: number;
+  readonly outputLimit: number;
+}
+
+const destroyMs = 30_000;
+const longestFile = 256 * 1024 * 1024;
+
+/** What can be done with a container that is a sandbox. */
+export function sandboxAt(containers: Containers, facts: SandboxFacts): Sandbox {
+  const { id, name, workdir } = facts;
+  const pathOf = (path: string, options: FileOptions | undefined): string =>
+    containerPath(workdir, path, { absolute: options?.absolute ?? false });
+
+  const exec: Sandbox["exec"] = async (command, options = {}) => {
+    if (command.length === 0)
+      throw new SwarmError("EXEC_FAILED", { command: "(nothing)", reason: "it is empty" });
+    const { workdir: below, input, env, onOutput, signal } = options;
+    return runCommand(
+      containers,
+      {
+        ...{ containerId: id, command },
+        workdir:
+          below === undefined ? workdir : containerPath(workdir, below, { absolute: below.startsWith("/") }),
+        ...(env && { env }),
+        ...(input !== undefined && { input: typeof input === "string" ? Buffer.from(input) : input }),
+        ...(onOutput && { onOutput }),
+        timeoutMs: options.timeoutMs ?? facts.commandTimeoutMs,
+        outputLimit: options.outputLimit ?? facts.outputLimit,
+      },
+      signal,
+    );
+  };
+
+  const destroy = async (): Promise<void> => {
+    try {
+      await containers.remove(id, AbortSignal.timeout(destroyMs));
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      throw new SwarmError("CLEANUP_FAILED", { left: [`container ${name}`], reason }, error);
+    }
+  };
+
+  return {
+    ...{ id, name, workdir, runtime: facts.runtime, isolation: facts.isolation, diskLimit: facts.diskLimit },
+    start: (signal) => containers.start(id, signal),
+    stop: ({ graceMs = 10_000 } = {}) => containers.stop(id, { graceMs }),
+    exec,
+    sh: (script, options) => exec(["sh", "-c", script], options),
+
+    readFile: async (path, options) =>
+      readFileIn(
+        containers,
+        { id, path: pathOf(path, options), maxBytes: options?.maxBytes ?? longestFile },
+        options?.signal,
+      ),
+
+    writeFile: async (path, content, options) =>
+      writeFileIn(
+        containers,
+        {
+          ...{ id, path: pathOf(path, options) },
+          content: typeof content === "string" ? Buffer.from(content) : content,
+        },
+        options?.signal,
+      ),
+
+    list: async (path = ".", options) =>
+      listFolderIn(containers, { id, path: pathOf(path, options) }, options?.signal),
+
+    async copyIn(from, into = ".", options) {
+      const files = await filesBelow(from);
+      await copyFilesIn(containers, { id, into: pathOf(into, options), files }, options?.signal);
+    },
+
+    copyOut: async (path, into, options) =>
+      copyPathOut(
+        containers,
+        { id, path: pathOf(path, options), into, leaveOut: options?.leaveOut ?? false },
+        options?.signal,
+      ),
+
+    logs: ({ follow = false, signal } = {}) => containers.logs(id, { follow }, signal),
+    stats: (signal) => containers.stats(id, signal),
+    look: () => containers.look(id),
+    commit: (tag, signal) => containers.commit(id, { tag, labels: {} }, signal),
+    destroy,
+    [Symbol.asyncDispose]: destroy,
+  };
+}

@@ -1,0 +1,157 @@
+import { SwarmError } from "../domain/errors.ts";
+import type { SandboxRecord } from "../domain/generated/sandbox-run.ts";
+import { isOver, judgeSandbox, type SandboxObserved } from "../domain/judge-sandbox.ts";
+import type { ContainerFacts } from "../ports/containers.ts";
+import { labels, type OpenEngine } from "../ports/engine.ts";
+import { collectFiles } from "./collect-files.ts";
+import { lookOwn } from "./own-container.ts";
+import type { ProjectSandboxes } from "./project-sandboxes.ts";
+import { askCommand } from "./run-command.ts";
+import { summarizeTask } from "./summarize-task.ts";
+
+/**
+ * Brings a record in line with the engine: what ended while nobody looked is written down, and its files are brought out
+ * first. While somebody else acts on the sandbox it is left alone.
+ */
+export async function settleSandbox(
+  deps: ProjectSandboxes,
+  record: SandboxRecord,
+  signal?: AbortSignal,
+): Promise<SandboxRecord> {
+  if (isOver(record)) return record;
+  const gone: SandboxRecord = { ...record, status: "destroyed" };
+  if ((await deps.folders.read(record.id)) === null) return gone;
+  const lock = await deps.folders.lockOf(record.id);
+  if ((await lock.holder()) !== null) return record;
+  try {
+    await using _held = await lock.hold(0, signal);
+    // Read again: what was read before the lock may have moved on.
+    const now = await deps.folders.read(record.id);
+    if (now === null) return gone;
+    return isOver(now) ? now : await settleHeld(deps, now, signal);
+  } catch (error) {
+    if (error instanceof SwarmError && error.code === "LOCK_TIMEOUT") return record;
+    throw error;
+  }
+}
+
+/** The same for whoever holds the sandbox's lock. */
+export async function settleHeld(
+  deps: ProjectSandboxes,
+  record: SandboxRecord,
+  signal?: AbortSignal,
+): Promise<SandboxRecord> {
+  const open = await (await deps.engineAt(record.engine)).open();
+  const facts = await lookOwn(open.containers, record, signal);
+  if (record.container === null) return endCreation(deps, open, record, facts);
+  const end = judgeSandbox(record, observedOf(facts), deps.clock());
+  if (!end) return facts ? settleTask(deps, open, record, signal) : record;
+
+  const collected = facts ? await collectFiles(deps, open, { record, containerId: facts.id }, signal) : null;
+  const { startedAt } = record;
+  const settled: SandboxRecord = {
+    ...record,
+    ...end,
+    ...{ exitCode: null, execution: null },
+    missingOutputs: collected?.missingOutputs ?? record.missingOutputs,
+    duration: startedAt === null ? null : Math.max(0, Date.parse(end.completedAt) - Date.parse(startedAt)),
+  };
+  await deps.folders.write(settled);
+  await deps.folders.tell(record.id, { event: "ended", status: end.status, reason: end.reason });
+  for (const problem of collected?.failed ?? [])
+    await deps.folders.tell(record.id, { event: "kept", problem });
+  // A task that was cut off has no other summary.
+  if (record.status === "running" && record.task !== null)
+    await deps.folders.writeSummary(await summarizeTask(deps.folders, settled, collected));
+  // Once its evidence is here, what is left of it would only take room. Until then it is all there is.
+  if (collected === null || collected.failed.length === 0) await removeRemains(open, record, facts);
+  return settled;
+}
+
+/** What the engine has of a sandbox: the container and the volumes. */
+export async function removeRemains(
+  { containers, volumes }: OpenEngine,
+  record: SandboxRecord,
+  facts: ContainerFacts | null,
+  signal?: AbortSignal,
+): Promise<void> {
+  if (facts) await containers.remove(facts.id, signal);
+  for (const name of await volumes.list({ [labels.sandboxId]: record.id }, signal))
+    await volumes.remove(name, signal);
+}
+
+/** A creation that was cut off is no sandbox: nobody knows how far it got. */
+async function endCreation(
+  deps: ProjectSandboxes,
+  open: OpenEngine,
+  record: SandboxRecord,
+  facts: ContainerFacts | null,
+): Promise<SandboxRecord> {
+  await removeRemains(open, record, facts);
+  const reason = {
+    code: "CREATION_INTERRUPTED",
+    message: "its creation was cut off; what there was of it is removed",
+  };
+  const settled: SandboxRecord = {
+    ...record,
+    status: "failed",
+    completedAt: deps.clock().toISOString(),
+    reason,
+  };
+  await deps.folders.write(settled);
+  await deps.folders.tell(record.id, { event: "ended", status: "failed", reason });
+  return settled;
+}
+
+/** A task whose client was killed goes on by itself; the engine knows how it ended. */
+async function settleTask(
+  deps: ProjectSandboxes,
+  open: OpenEngine,
+  record: SandboxRecord,
+  signal?: AbortSignal,
+): Promise<SandboxRecord> {
+  if (record.status !== "running" || record.execution === null || !record.container) return record;
+  const asked = { containerId: record.container.id, key: record.execution };
+  const command = await askCommand(open.containers, asked, signal);
+  if (command.kind === "running") return record;
+  const collected = await collectFiles(deps, open, { record, containerId: record.container.id }, signal);
+  const completedAt = deps.clock().toISOString();
+  const exitCode = command.kind === "ended" ? command.exitCode : null;
+  const reason =
+    exitCode === null
+      ? { code: "EXEC_FAILED", message: "nobody knows how the task ended" }
+      : { code: "UNATTENDED", message: "it ended while nobody listened; what it wrote then is not kept" };
+  const status = exitCode === 0 ? "completed" : "failed";
+  const settled: SandboxRecord = {
+    ...{ ...record, status, completedAt, exitCode, reason, execution: null },
+    missingOutputs: collected.missingOutputs,
+    duration: record.startedAt === null ? null : Date.parse(completedAt) - Date.parse(record.startedAt),
+  };
+  await deps.folders.writeSummary(await summarizeTask(deps.folders, settled, collected));
+  await deps.folders.write(settled);
+  await deps.folders.tell(record.id, { event: "task-ended", status, exitCode, reason });
+  return settled;
+}
+
+function observedOf(facts: ContainerFacts | null): SandboxObserved {
+  if (!facts) return { kind: "missing" };
+  switch (facts.state) {
+    case "created":
+      return { kind: "created" };
+    case "running":
+    case "paused":
+    case "restarting":
+      return { kind: "alive" };
+    case "exited":
+    case "dead":
+    case "removing":
+      return {
+        kind: "ended",
+        exitCode: facts.exitCode,
+        livedMs:
+          facts.startedAt && facts.finishedAt ? facts.finishedAt.getTime() - facts.startedAt.getTime() : 0,
+        finishedAt: (facts.finishedAt ?? new Date(0)).toISOString(),
+        memoryExhausted: facts.memoryExhausted,
+      };
+  }
+}

@@ -1,0 +1,27 @@
+import { BoundedText } from "../domain/bounded-text.ts";
+import type { SandboxRecord } from "../domain/generated/sandbox-run.ts";
+import type { SandboxSummary } from "../domain/generated/sandbox-summary.ts";
+import type { SandboxFolders } from "../ports/sandbox-folders.ts";
+import type { CollectedFiles } from "./collect-files.ts";
+
+const shownCharacters = 10_000;
+
+/** How a task went, from its record, the files that were brought out, and its logs. */
+export async function summarizeTask(
+  folders: Pick<SandboxFolders, "readOutput">,
+  record: SandboxRecord,
+  collected: CollectedFiles | null,
+): Promise<SandboxSummary> {
+  const texts = { stdout: new BoundedText(shownCharacters), stderr: new BoundedText(shownCharacters) };
+  for await (const { stream, bytes } of folders.readOutput(record.id, { follow: false }))
+    texts[stream].add(bytes);
+  return {
+    ...{ sandboxId: record.id, task: record.task, exitCode: record.exitCode, durationMs: record.duration },
+    ...{ stdout: texts.stdout.finish().text, stderr: texts.stderr.finish().text },
+    outputFiles: [...(collected?.outputFiles ?? [])],
+    missingOutputs: [...record.missingOutputs],
+    leftOut: [...(collected?.leftOut ?? [])],
+    ...{ startedAt: record.startedAt, completedAt: record.completedAt, reason: record.reason },
+    status: record.status === "completed" || record.status === "timeout" ? record.status : "failed",
+  };
+}

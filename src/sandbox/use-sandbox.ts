@@ -1,0 +1,97 @@
+import { showBytes } from "../domain/duration.ts";
+import { SwarmError } from "../domain/errors.ts";
+import type { SandboxRecord } from "../domain/generated/sandbox-run.ts";
+import { isOver } from "../domain/judge-sandbox.ts";
+import type { Containers } from "../ports/containers.ts";
+import { startSuitable } from "./create-sandbox.ts";
+import { lookOwn } from "./own-container.ts";
+import type { ProjectSandboxes } from "./project-sandboxes.ts";
+import { settleSandbox } from "./settle-sandbox.ts";
+
+/** A sandbox whose container runs now. */
+export interface UsableSandbox {
+  readonly record: SandboxRecord;
+  readonly containerId: string;
+  readonly containers: Containers;
+}
+
+const shortId = 12;
+
+/** The sandbox that a person means: by id, name, the start of its container's id; the latest one when none is named. */
+export async function findSandbox(
+  { folders }: Pick<ProjectSandboxes, "folders">,
+  wanted: string | null,
+): Promise<SandboxRecord> {
+  const { records } = await folders.list();
+  const present = records.filter(({ status }) => status !== "destroyed");
+  if (wanted === null) {
+    const [latest] = present;
+    if (!latest) throw new SwarmError("SANDBOX_NONE", { folder: folders.root });
+    return latest;
+  }
+  const isMeant = ({ id, sandbox, container }: SandboxRecord): boolean =>
+    id === wanted ||
+    sandbox === wanted ||
+    (wanted.length >= shortId && container?.id.startsWith(wanted) === true);
+  const found = present.find(isMeant);
+  if (found) return found;
+  const destroyed = await folders.findDestroyed(wanted);
+  if (destroyed) throw new SwarmError("SANDBOX_DESTROYED", { id: destroyed.id, at: destroyed.destroyedAt });
+  throw new SwarmError("SANDBOX_UNKNOWN", { id: wanted });
+}
+
+/** Makes sure that a sandbox runs: the first use starts it, and one that is over says so. */
+export async function useSandbox(
+  deps: ProjectSandboxes,
+  wanted: SandboxRecord,
+  signal?: AbortSignal,
+): Promise<UsableSandbox> {
+  return startUsed(deps, await settleSandbox(deps, wanted, signal), { held: false }, signal);
+}
+
+/** The same for whoever holds the sandbox's lock, and has settled it. */
+export async function startUsed(
+  deps: ProjectSandboxes,
+  record: SandboxRecord,
+  { held }: { readonly held: boolean },
+  signal?: AbortSignal,
+): Promise<UsableSandbox> {
+  refuseOver(record);
+  const { containers } = await (await deps.engineAt(record.engine)).open();
+  const containerId = record.container?.id;
+  if (!containerId)
+    throw new SwarmError("SANDBOX_ENDED", {
+      id: record.id,
+      status: record.status,
+      reason: "it was never made",
+    });
+  const facts = await lookOwn(containers, record, signal);
+  if (!facts) throw new SwarmError("CONTAINER_GONE", { id: containerId });
+  if (facts.state === "paused")
+    throw new SwarmError("CONTAINER_NOT_RUNNING", { id: record.id, state: "paused" });
+  if (facts.state !== "created") return { record, containerId, containers };
+  await startSuitable(containers, { id: containerId, image: record.image }, signal);
+  const started: SandboxRecord = {
+    ...record,
+    status: "running",
+    startedAt: deps.clock().toISOString(),
+  };
+  // A task that somebody else has begun meanwhile has written a newer record.
+  const now = await deps.folders.read(record.id);
+  if (held || now?.status === "created") await deps.folders.write(started);
+  await deps.folders.tell(record.id, { event: "started", ttl: record.ttl });
+  return { record: started, containerId, containers };
+}
+
+/** Throws what a person must know of a sandbox in which nothing can happen any more. */
+export function refuseOver(record: SandboxRecord): void {
+  if (!isOver(record)) return;
+  const { id, ttl, status, completedAt, reason } = record;
+  if (status === "timeout")
+    throw new SwarmError("SANDBOX_EXPIRED", { id, ttl, endedAt: completedAt ?? "an unknown time" });
+  if (reason?.code === "CONTAINER_OOM")
+    throw new SwarmError("MEMORY_EXHAUSTED", {
+      ...{ name: `sandbox ${id}`, limit: showBytes(record.limits.memoryBytes) },
+    });
+  throw new SwarmError("SANDBOX_ENDED", { id, status, reason: reason?.message ?? "it is over" });
+}
