@@ -1,3 +1,5 @@
+import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { once } from "./domain/once.ts";
@@ -49,6 +51,16 @@ export function composeEngine({ env, stateFolder, lockAt }: ComposeEngineDeps): 
 }
 
 /** The bundled in-container program, from `src/` and from the bundle alike. */
-const adapterFile = fileURLToPath(
+export const adapterFile: string = fileURLToPath(
   new URL(import.meta.url.includes("/src/") ? "../dist/adapter.mjs" : "./adapter.mjs", import.meta.url),
 );
+
+/** What images are built from. */
+export const imagesFolder: string = fileURLToPath(new URL("../images", import.meta.url));
+
+/** Names the in-container program by its content. */
+export async function adapterId(): Promise<string> {
+  return createHash("sha256")
+    .update(await readFile(adapterFile))
+    .digest("hex");
+}

@@ -1,12 +1,13 @@
 import { randomUUID } from "node:crypto";
-import { basename, join, relative } from "node:path";
+import { basename, join } from "node:path";
 import type { Composition } from "./cli/composition.ts";
 import { composeEngine } from "./compose-engine.ts";
+import { composeSandboxes } from "./compose-sandboxes.ts";
+import { composeSettings } from "./compose-settings.ts";
 import { SwarmError } from "./domain/errors.ts";
 import type { ProjectRef } from "./domain/generated/swarm-state.ts";
 import { once } from "./domain/once.ts";
-import { type Settings, type SettingsFile, settingsOf } from "./domain/settings.ts";
-import { settingsFromEnvironment } from "./domain/settings-environment.ts";
+import { type SettingsFile, settingsOf } from "./domain/settings.ts";
 import { slugOf, workerSlug } from "./domain/slug.ts";
 import type { SwarmState } from "./domain/swarm-state.ts";
 import { findRepository, type Repository } from "./host/find-repository.ts";
@@ -19,7 +20,6 @@ import type { ChangeStateDeps } from "./swarm/change-state.ts";
 import type { CheckedState, ReadJournal } from "./swarm/check-state.ts";
 import type { FindEngineDeps } from "./swarm/find-engine.ts";
 import type { LoadTasksDeps } from "./swarm/load-tasks.ts";
-import type { ResolveSettingsDeps } from "./swarm/resolve-settings.ts";
 import type { FileToTrust } from "./swarm/trust-files.ts";
 
 export interface ComposeOptions {
@@ -114,33 +114,8 @@ export function compose({ env, folder, command, flags }: ComposeOptions): Compos
     return ledgerFile(join((await repository()).gitFolder, "aimi", "ledger.ndjson"));
   };
 
-  const settingsDeps = async (): Promise<ResolveSettingsDeps> => {
-    const [{ trustFile }, parsers, { readSettingsFile }] = await Promise.all([
-      import("./host/trust-file.ts"),
-      import("./schema/read-document.ts"),
-      import("./host/settings-files.ts"),
-    ]);
-    const { settings, variableByPointer } = settingsFromEnvironment(env);
-    const found = await findRepository(folder);
-    return {
-      parsers,
-      trust: trustFile(folders.state, await lockAt(join(folders.state, "trust.lock"))),
-      readProject: async () =>
-        found
-          ? shownFrom(folder, await readSettingsFile(join(found.root, ".aimi", "config.json"), found.root))
-          : null,
-      readUser: () => readSettingsFile(join(folders.config, "config.json")),
-      flags: await parsers.checkSettings(flags, (pointer) => `--${pointer.split("/").at(-1)}`),
-      environment: await parsers.checkSettings(
-        settings,
-        (pointer) => variableByPointer.get(pointer) ?? pointer,
-      ),
-    };
-  };
-
-  const resolveSettings = once(async (): Promise<Settings> => {
-    const { resolveSettings: resolve } = await import("./swarm/resolve-settings.ts");
-    return resolve(await settingsDeps());
+  const { settingsDeps, explainAllSettings, resolveSettings, userSettings } = composeSettings({
+    ...{ env, folder, folders, flags, lockAt },
   });
 
   const { privateEngine, openEngine } = composeEngine({ env, stateFolder: folders.state, lockAt });
@@ -160,6 +135,8 @@ export function compose({ env, folder, command, flags }: ComposeOptions): Compos
     };
   };
 
+  const findAny = async (deps: FindEngineDeps) => (await import("./swarm/find-engine.ts")).findEngine(deps);
+
   const findEngine = async (endpoint: string | null): Promise<ContainerEngine | null> => {
     const { findEngine: find } = await import("./swarm/find-engine.ts");
     const deps = await engineDeps();
@@ -172,6 +149,14 @@ export function compose({ env, folder, command, flags }: ComposeOptions): Compos
       throw error;
     }
   };
+
+  const { sandboxes, images } = composeSandboxes({
+    ...{ env, folder, folders, lockAt, clock, resolveSettings, openEngine },
+    engine: async () => (await findAny(await engineDeps())).engine,
+    knownEndpoints: async () => (await (await engineDeps()).candidates()).map(({ endpoint }) => endpoint),
+    repository,
+    project,
+  });
 
   const readJournal: ReadJournal = async (swarmId, worker) => {
     const { readHostJournal } = await import("./acp/host-journal.ts");
@@ -335,6 +320,8 @@ export function compose({ env, folder, command, flags }: ComposeOptions): Compos
     },
 
     engine: privateEngine,
+    sandboxes,
+    images,
   };
 
   async function diagnosedProject(root: string) {
@@ -363,11 +350,6 @@ export function compose({ env, folder, command, flags }: ComposeOptions): Compos
     return findFilesToTrust(await trustDeps(), { user: await userSettings(), effective });
   }
 
-  async function explainAllSettings() {
-    const { explainAll } = await import("./swarm/resolve-settings.ts");
-    return explainAll(await settingsDeps());
-  }
-
   async function trustDeps() {
     const [deps, { trustFile }, { readProject }] = await Promise.all([
       taskDeps(),
@@ -380,20 +362,10 @@ export function compose({ env, folder, command, flags }: ComposeOptions): Compos
       readProject,
     };
   }
-
-  async function userSettings(): Promise<SettingsFile> {
-    const { readUser, parsers } = await settingsDeps();
-    const file = await readUser();
-    return file ? (await parsers.parseSettings(file.bytes, file.path)).document : {};
-  }
 }
 
 function refOf({ root }: Repository, id: string): ProjectRef {
   return { id, slug: slugOf(basename(root)), root };
-}
-
-function shownFrom<File extends { readonly path: string }>(folder: string, file: File | null): File | null {
-  return file && { ...file, path: relative(folder, file.path) || file.path };
 }
 
 function ifForeseen(error: unknown): SwarmError {

@@ -110,6 +110,7 @@ describe("the architecture", () => {
     expect(readers.sort()).toEqual([
       "src/host/engine-network.ts",
       "src/host/private-engine.ts",
+      "src/library.ts",
       "src/main.ts",
       "src/whole-program.ts",
     ]);

@@ -1,10 +1,9 @@
-import type { ExitCode } from "../domain/exit-codes.ts";
 import type { SettingsFile } from "../domain/settings.ts";
 import type { Composition } from "./composition.ts";
 import type { Output } from "./output.ts";
 
 /** The headings of the help, in its order. */
-export const commandGroups = ["START", "WATCH", "STEER", "UPKEEP", "OTHER"] as const;
+export const commandGroups = ["START", "WATCH", "STEER", "UPKEEP", "SANDBOX", "OTHER"] as const;
 export type CommandGroup = (typeof commandGroups)[number];
 
 /** What a command is given when it runs. */
@@ -28,17 +27,20 @@ export interface Command {
   readonly hidden?: boolean;
   readonly options?: readonly (readonly [flags: string, description: string])[];
   readonly commands?: readonly Command[];
+  /** After its first argument nothing is an option of ours: the words are another program's. */
+  readonly passesWordsOn?: boolean;
   /** Loaded only when the command runs. */
   readonly load?: () => Promise<CommandHandler>;
   /** The settings that its flags carry. */
   readonly settings?: (options: CommandOptions) => SettingsFile;
 }
 
+/** Resolves with what the process exits with: one of ours, or that of a program in a sandbox. */
 export type CommandHandler = (
   context: CommandContext,
   args: CommandArguments,
   options: CommandOptions,
-) => Promise<ExitCode>;
+) => Promise<number>;
 
 /** The single argument at a position, which commander has checked to be there. */
 export function argumentAt(args: CommandArguments, index: number): string {

@@ -1,8 +1,17 @@
 import type { DoctorReport } from "../domain/generated/doctor.ts";
+import type { SandboxRecord } from "../domain/generated/sandbox-run.ts";
 import type { SwarmPlan } from "../domain/plan.ts";
+import type { SandboxDanger } from "../domain/sandbox-spec.ts";
 import type { ExplainedSetting, SettingsFile } from "../domain/settings.ts";
 import type { ContainerChange, ContainerRecord, SwarmState } from "../domain/swarm-state.ts";
+import type { ImageOperations } from "../image/image-operations.ts";
+import type { ContainerStats, OutputChunk } from "../ports/containers.ts";
 import type { PrivateEngine } from "../ports/private-engine.ts";
+import type { BroughtUp } from "../sandbox/bring-up.ts";
+import type { CopyWords } from "../sandbox/copy-files.ts";
+import type { ListedSandboxes } from "../sandbox/list-sandboxes.ts";
+import type { CommandResult } from "../sandbox/run-command.ts";
+import type { RanTask } from "../sandbox/run-task.ts";
 import type { CheckedState } from "../swarm/check-state.ts";
 import type { InitializedFile } from "../swarm/init-project.ts";
 import type { Repair } from "../swarm/repair-state.ts";
@@ -34,7 +43,51 @@ export interface Composition {
   repairState(rebind: "moved" | "copied" | null): Promise<Repair>;
   doctor(onStep: (step: string) => void, signal: AbortSignal): Promise<DoctorReport>;
   engine(): Promise<PrivateEngine>;
+  sandboxes(): Promise<SandboxOperations>;
+  images(): Promise<ImageOperations>;
 }
+
+/** What commands do with single sandboxes. */
+export interface SandboxOperations {
+  up(
+    words: {
+      readonly specFile: string | null;
+      readonly allowed: readonly SandboxDanger["permission"][];
+      readonly autoDestroy: boolean;
+    },
+    onStep: (step: string) => void,
+    signal: AbortSignal,
+  ): Promise<BroughtUp>;
+  run(
+    words: { readonly file: string; readonly sandbox: string | null; readonly onOutput: TakeOutput },
+    signal: AbortSignal,
+  ): Promise<RanTask>;
+  exec(
+    words: {
+      readonly command: readonly string[];
+      readonly sandbox: string | null;
+      readonly input?: AsyncIterable<Uint8Array>;
+      readonly onOutput: TakeOutput;
+    },
+    signal: AbortSignal,
+  ): Promise<CommandResult>;
+  copy(words: CopyWords, signal: AbortSignal): Promise<CopyWords>;
+  logs(
+    words: { readonly sandbox: string | null; readonly follow: boolean },
+    signal: AbortSignal,
+  ): AsyncIterable<OutputChunk>;
+  list(): Promise<ListedSandboxes>;
+  stats(
+    sandbox: string | null,
+    signal: AbortSignal,
+  ): Promise<ContainerStats & { readonly diskBytes: number | null }>;
+  destroy(
+    words: { readonly sandbox: string | null; readonly all: boolean; readonly purge: boolean },
+    onStep: (step: string) => void,
+  ): Promise<SandboxRecord[]>;
+}
+
+type TakeOutput = (chunk: OutputChunk) => Promise<void>;
 
 /** Makes the composition for one command, with the settings that its flags carry. */
 export type Compose = (flags: SettingsFile) => Composition;

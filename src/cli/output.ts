@@ -1,5 +1,9 @@
+import { once } from "node:events";
 import { styleText } from "node:util";
-import { cleanText } from "../domain/clean-text.ts";
+import { cleanLines, cleanText } from "../domain/clean-text.ts";
+import type { SwarmError } from "../domain/errors.ts";
+import type { OutputChunk } from "../ports/containers.ts";
+import { showForeseen } from "./report-failure.ts";
 import { toJson } from "./to-json.ts";
 
 /** Where a command's words go: results to stdout, everything for people to stderr. */
@@ -15,6 +19,12 @@ export interface Output {
   during<Result>(title: string, work: (onStep: (step: string) => void) => Promise<Result>): Promise<Result>;
   /** Asks a question; null where nobody can answer. */
   ask(question: string): Promise<string | null>;
+  /** What a program in a sandbox writes, on the stream it wrote it to. Nothing with `--json`. */
+  stream(chunk: OutputChunk): Promise<void>;
+  /** What is typed or piped in, until `work` is done with it. */
+  withInput<Result>(work: (input: AsyncIterable<Uint8Array>) => Promise<Result>): Promise<Result>;
+  /** Says what went wrong, for a command whose exit code is not ours. */
+  fail(error: SwarmError): void;
   readonly paint: Paint;
 }
 
@@ -81,6 +91,25 @@ export function openOutput({
       return work(show);
     },
 
+    async stream({ stream, bytes }) {
+      if (json) return;
+      const target = stream === "stdout" ? stdout : stderr;
+      // Whoever looks at a terminal must not be told what to see by what runs in a sandbox.
+      const shown = target.isTTY ? cleanLines(Buffer.from(bytes).toString()) : bytes;
+      await written(target, shown);
+    },
+
+    async withInput(work) {
+      try {
+        return await work(stdin);
+      } finally {
+        // An open terminal would keep the process waiting for words that nobody reads.
+        stdin.destroy();
+      }
+    },
+
+    fail: (error) => showForeseen(error, { json, stdout, stderr }),
+
     async ask(question) {
       if (!stdin.isTTY || !stderr.isTTY) return null;
       const { createInterface } = await import("node:readline/promises");
@@ -116,6 +145,19 @@ export function progressMode(
 /** Whether the locale can show more than ASCII. */
 export function hasUnicode(env: Readonly<Record<string, string | undefined>>): boolean {
   return /utf-?8/i.test(env["LC_ALL"] || env["LC_CTYPE"] || env["LANG"] || "");
+}
+
+/** Whoever read our output has gone, as in `… | head`. */
+export class OutputClosedError extends Error {}
+
+async function written(target: NodeJS.WriteStream, bytes: string | Uint8Array): Promise<void> {
+  if (target.destroyed || target.errored) throw new OutputClosedError("the output is closed");
+  if (target.write(bytes)) return;
+  try {
+    await once(target, "drain");
+  } catch (error) {
+    throw new OutputClosedError("the output is closed", { cause: error });
+  }
 }
 
 async function duringOnTerminal<Result>(

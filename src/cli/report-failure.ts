@@ -16,12 +16,19 @@ export interface FailureOptions {
 
 /** Says what went wrong, the same on every surface, and what the process exits with. */
 export function reportFailure(error: unknown, options: FailureOptions): ExitCode {
-  const { json, stdout, stderr } = options;
   if (!(error instanceof SwarmError)) return reportBug(error, options);
+  showForeseen(error, options);
+  return error.exitCode;
+}
+
+/** An error that was foreseen, in words and as the document of `--json`. */
+export function showForeseen(
+  error: SwarmError,
+  { json, stdout, stderr }: Pick<FailureOptions, "json" | "stdout" | "stderr">,
+): void {
   if (json) stdout.write(`${toJson({ error: error.report() })}\n`);
   stderr.write(`error ${error.code}: ${cleanText(error.message, 2000)}\n`);
   if (error.hint) stderr.write(`hint: ${cleanText(error.hint, 2000)}\n`);
-  return error.exitCode;
 }
 
 function reportBug(error: unknown, { json, stdout, stderr, reportFolder, now }: FailureOptions): ExitCode {

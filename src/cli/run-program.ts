@@ -1,10 +1,10 @@
 import { CommanderError, Option, Command as Parser } from "commander";
 import { SwarmError } from "../domain/errors.ts";
-import { type ExitCode, exitCodes } from "../domain/exit-codes.ts";
+import { exitCodes } from "../domain/exit-codes.ts";
 import { type Command, type CommandArguments, type CommandOptions, commandGroups } from "./command.ts";
 import { commands } from "./commands.ts";
 import type { Compose } from "./composition.ts";
-import { hasUnicode, openOutput, type ProgressMode, progressMode } from "./output.ts";
+import { hasUnicode, OutputClosedError, openOutput, type ProgressMode, progressMode } from "./output.ts";
 import { version } from "./version.ts";
 
 export interface ProgramOptions {
@@ -13,11 +13,14 @@ export interface ProgramOptions {
   readonly signal: AbortSignal;
 }
 
+/** As a shell shows a program that was ended by SIGPIPE. */
+const outputClosed = 141;
+
 const progressModes = ["auto", "tty", "plain", "json", "quiet"] as const;
 
 /** Parses the words, runs the command they mean, and says what the process exits with. */
-export async function runProgram(words: readonly string[], options: ProgramOptions): Promise<ExitCode> {
-  let exitCode: ExitCode = exitCodes.done;
+export async function runProgram(words: readonly string[], options: ProgramOptions): Promise<number> {
+  let exitCode: number = exitCodes.done;
   const run = async (command: Command, args: CommandArguments, given: CommandOptions): Promise<void> => {
     exitCode = await runCommand(command, args, given, options);
   };
@@ -42,7 +45,7 @@ type Run = (command: Command, args: CommandArguments, options: CommandOptions) =
 function makeParser(run: Run): Parser {
   const program = new Parser("swarm")
     .description(
-      "Task files for coding agents, each to work in a sealed container of its own. This version plans and prepares; it does not run agents.",
+      "Task files for coding agents, each to work in a sealed container of its own. This version plans, prepares, and runs single sandboxes; it does not run agents.",
     )
     .version(version, "-V, --version", "print the version")
     .helpOption("-h, --help", "show help")
@@ -51,6 +54,7 @@ function makeParser(run: Run): Parser {
       "\nExit codes: 0 done, 2 usage, 3 environment, 6 locked, 9 conflict; docs/errors.md has all.",
     )
     .configureOutput({ writeErr: () => {} })
+    .enablePositionalOptions()
     .exitOverride();
   program.helpCommand(false);
   program
@@ -84,6 +88,9 @@ function addCommand(parent: Parser, command: Command, run: Run): void {
     .description(command.description)
     .exitOverride()
     .configureOutput({ writeErr: () => {} });
+  if (command.passesWordsOn) {
+    parser.passThroughOptions();
+  }
   if (command.group) parser.helpGroup(`${command.group}:`);
   for (const [flags, description] of command.options ?? []) parser.option(flags, description);
   for (const child of command.commands ?? []) addCommand(parser, child, run);
@@ -109,7 +116,7 @@ async function runCommand(
   args: CommandArguments,
   options: CommandOptions,
   { compose, env, signal }: ProgramOptions,
-): Promise<ExitCode> {
+): Promise<number> {
   const wanted = wantedProgress(options, env);
   const output = openOutput({
     json: options["json"] === true,
@@ -126,7 +133,16 @@ async function runCommand(
   });
   const handler = await command.load?.();
   if (!handler) return exitCodes.bug;
-  return handler({ swarm: compose(command.settings?.(options) ?? {}), output, signal }, args, options);
+  try {
+    return await handler(
+      { swarm: compose(command.settings?.(options) ?? {}), output, signal },
+      args,
+      options,
+    );
+  } catch (error) {
+    if (error instanceof OutputClosedError) return outputClosed;
+    throw error;
+  }
 }
 
 function wantedProgress(options: CommandOptions, env: ProgramOptions["env"]): "auto" | ProgressMode {

@@ -12,6 +12,7 @@ export interface SandboxErrorFacts {
   SANDBOX_DESTROYED: { readonly id: string; readonly at: string };
   SANDBOX_ENDED: { readonly id: string; readonly status: string; readonly reason: string };
   SANDBOX_BUSY: { readonly id: string; readonly holder: string };
+  TASK_MISSING: { readonly file: string; readonly reason: string };
   INPUT_REFUSED: { readonly pattern: string; readonly reason: string };
   DANGEROUS: { readonly what: string; readonly flag: string };
   PATH_REFUSED: { readonly path: string; readonly reason: string };
@@ -88,6 +89,11 @@ export const sandboxCatalogue: {
     locked,
     (f) => `Sandbox ${f.id} is in use: ${f.holder}`,
     () => "Wait for it to finish, or make another sandbox with `swarm sandbox up`.",
+  ),
+  TASK_MISSING: entry(
+    usage,
+    (f) => `The task file ${f.file} cannot be used: ${f.reason}`,
+    () => "Nothing was started. Check the path.",
   ),
   INPUT_REFUSED: entry(
     usage,

@@ -11,6 +11,7 @@ const variables: readonly [name: string, pointer: string, read: (text: string) =
   ["AIMI_SANDBOX_CPUS", "/limits/cpus", number],
   ["AIMI_SANDBOX_MEMORY", "/limits/memory", String],
   ["AIMI_SANDBOX_DISK", "/limits/disk", String],
+  ["AIMI_SANDBOX_SWAP", "/limits/swap", String],
 ];
 
 /** Settings from the environment, still unchecked, and which variable each came from. */

@@ -16,7 +16,11 @@ export interface Settings {
   readonly "limits.cpus": number;
   readonly "limits.memory": string;
   readonly "limits.disk": string;
+  readonly "limits.swap": string;
   readonly "limits.pids": number;
+  readonly "images.python": string;
+  readonly "images.node": string;
+  readonly "images.bash": string;
   readonly timeout: string;
   readonly verify: readonly string[];
   readonly budgetUsd: number | null;
@@ -33,7 +37,11 @@ const defaults: Settings = {
   "limits.cpus": 2,
   "limits.memory": "4g",
   "limits.disk": "8g",
+  "limits.swap": "0k",
   "limits.pids": 512,
+  "images.python": "python:3.12-slim",
+  "images.node": "node:24-slim",
+  "images.bash": "ubuntu:24.04",
   timeout: "6h",
   verify: [],
   budgetUsd: null,
@@ -107,12 +115,17 @@ function wideningOf(name: SettingName, value: unknown, below: unknown): string |
       return "opens hosts to the agent";
     case "engine":
       return "chooses where containers run";
+    case "images.python":
+    case "images.node":
+    case "images.bash":
+      return "chooses an image";
     case "isolation":
       return rank(value) < rank(below) ? "asks for less isolation" : null;
     case "limits.cpus":
     case "limits.pids":
       return Number(value) > Number(below) ? "raises a limit" : null;
     case "limits.memory":
+    case "limits.swap":
     case "limits.disk":
       return (parseSizeBytes(String(value)) ?? 0) > (parseSizeBytes(String(below)) ?? 0)
         ? "raises a limit"

@@ -4,6 +4,10 @@
  * Like `512m`, `4g`.
  */
 export type Size = string;
+/**
+ * An image, like `python:3.12-slim`.
+ */
+export type ImageReference = string;
 
 /**
  * `.aimi/config.json` of a project and `config.json` in the user's configuration folder. Flags and `SWARM_*` come before both. Settings marked *needs trust* count in a project's file only after `swarm trust`.
@@ -23,6 +27,7 @@ export interface SettingsFile {
    */
   readonly isolation?: "auto" | "shared-kernel" | "userns" | "strong";
   readonly limits?: LimitSettings;
+  readonly images?: ImageSettings;
   /**
    * Wall clock of one worker. A project's file can only lower it.
    */
@@ -55,5 +60,14 @@ export interface LimitSettings {
   readonly cpus?: number;
   readonly memory?: Size;
   readonly disk?: Size;
+  readonly swap?: Size;
   readonly pids?: number;
+}
+/**
+ * What `python`, `node` and `bash` of a sandbox.yaml mean. Needs trust.
+ */
+export interface ImageSettings {
+  readonly python?: ImageReference;
+  readonly node?: ImageReference;
+  readonly bash?: ImageReference;
 }

@@ -1,0 +1,112 @@
+import { showBytes, showDuration } from "../../domain/duration.ts";
+import { exitCodes } from "../../domain/exit-codes.ts";
+import type { BuildEvent } from "../../ports/images.ts";
+import type { CommandHandler, CommandOptions } from "../command.ts";
+import { table } from "../table.ts";
+
+export const build: CommandHandler = async ({ swarm, output, signal }, _args, options) => {
+  const images = await swarm.images();
+  const words = { ...wordsOf(options), baseOnly: options["base"] === true, fresh: options["fresh"] === true };
+  const { base, project } = await output.during("Building images", (onStep) =>
+    images.build(words, { onStep, onEvent: (event) => shown(event, onStep) }, signal),
+  );
+  for (const warning of project?.warnings ?? []) output.note(`! ${warning}`);
+  output.result({ base, project }, () =>
+    table(
+      [base, ...(project ? [project] : [])].map(({ tag, id, built }) => [
+        ...[tag, id.replace("sha256:", "").slice(0, 12), built ? "built" : "up to date, not built"],
+      ]),
+    ),
+  );
+  output.next(project ? "`swarm image explain`" : "`swarm sandbox up`");
+  return exitCodes.done;
+};
+
+export const ls: CommandHandler = async ({ swarm, output, signal }) => {
+  const found = await (await swarm.images()).list(signal);
+  output.result(found, () =>
+    found.length === 0
+      ? []
+      : table([
+          ["IMAGE", "KIND", "CREATED", "SIZE", "COMMIT"],
+          ...found.map(({ tags, id, role, createdAt, sizeBytes, commit }) => [
+            ...[
+              tags.join(" ") || id.slice(7, 19),
+              role.replace("-image", ""),
+              createdAt.toISOString().slice(0, 16),
+            ],
+            ...[showBytes(sizeBytes), commit?.slice(0, 12) ?? "-"],
+          ]),
+        ]),
+  );
+  if (found.length === 0) output.next("`swarm image build`");
+  return exitCodes.done;
+};
+
+export const prune: CommandHandler = async ({ swarm, output, signal }, _args, options) => {
+  const dryRun = options["dryRun"] === true;
+  const removed = await (await swarm.images()).prune({ all: options["all"] === true, dryRun }, signal);
+  output.result(removed, () => removed.map(({ tags, id }) => tags.join(" ") || id.slice(7, 19)));
+  output.note(`${removed.length} ${dryRun ? "would be removed" : "removed"}`);
+  return exitCodes.done;
+};
+
+export const explain: CommandHandler = async ({ swarm, output, signal }, _args, options) => {
+  const explained = await (await swarm.images()).explain(wordsOf(options), signal);
+  output.result(explained, () =>
+    explained.flatMap(({ image, state, inputs, changes }) => {
+      const kindByInput = new Map(changes.map(({ input, kind }) => [input, kind]));
+      const rows = Object.entries(inputs)
+        .sort(([a], [b]) => (a < b ? -1 : 1))
+        .map(([input, value]) => ["  ", input, short(value), kindByInput.get(input) ?? ""]);
+      const removed = changes
+        .filter(({ kind }) => kind === "removed")
+        .map(({ input }) => ["  ", input, "-", "removed"]);
+      return [`${image}: ${state}`, ...table([...rows, ...removed])];
+    }),
+  );
+  for (const warning of explained.flatMap(({ warnings }) => warnings)) output.note(`! ${warning}`);
+  output.next("`swarm image build`");
+  return exitCodes.done;
+};
+
+function wordsOf(options: CommandOptions): {
+  agents: string[] | null;
+  ignoreScripts: boolean;
+  buildNetwork: boolean;
+} {
+  const agents = options["agents"];
+  return {
+    agents:
+      typeof agents === "string" ? agents.split(",").filter((name) => name !== "" && name !== "none") : null,
+    ignoreScripts: options["ignoreScripts"] === true,
+    buildNetwork: options["buildNetwork"] !== false,
+  };
+}
+
+/** The builder's own housekeeping is nobody's step. */
+function shown(event: BuildEvent, onStep: (step: string) => void): void {
+  const line = lineOf(event);
+  if (line !== "" && !/ copy \/context /.test(line)) onStep(line);
+}
+
+function lineOf(event: BuildEvent): string {
+  switch (event.kind) {
+    case "started":
+      return `… ${shortStep(event.step)}`;
+    case "done":
+      return `${event.cached ? "kept" : "done"} ${shortStep(event.step)}${event.cached ? "" : ` (${showDuration(event.ms)})`}`;
+    case "output":
+      return event.text.trimEnd().split("\n").at(-1) ?? "";
+  }
+}
+
+function shortStep(step: string): string {
+  const line = step.replace(/\s+/g, " ");
+  return line.length > 100 ? `${line.slice(0, 99)}…` : line;
+}
+
+/** Checksums by their beginning, everything else as it is. */
+function short(value: string): string {
+  return /^(sha256:)?[0-9a-f]{40,}$/.test(value) ? value.replace("sha256:", "").slice(0, 12) : value;
+}

@@ -1,0 +1,187 @@
+import { cleanText } from "../../domain/clean-text.ts";
+import { showBytes, showDuration } from "../../domain/duration.ts";
+import { SwarmError } from "../../domain/errors.ts";
+import { exitCodes } from "../../domain/exit-codes.ts";
+import type { SandboxRecord } from "../../domain/generated/sandbox-run.ts";
+import type { SandboxSummary } from "../../domain/generated/sandbox-summary.ts";
+import { argumentAt, type CommandHandler, type CommandOptions, listAt } from "../command.ts";
+import type { Output } from "../output.ts";
+import { table } from "../table.ts";
+
+/** What `docker` exits with when it is not the program that failed. */
+const passThrough = { ours: 125, notExecutable: 126, notFound: 127 } as const;
+
+export const up: CommandHandler = async ({ swarm, output, signal }, _args, options) => {
+  const sandboxes = await swarm.sandboxes();
+  const { record, warnings } = await output.during("Making a sandbox", (onStep) =>
+    sandboxes.up(
+      {
+        specFile: textOf(options, "spec"),
+        allowed: [
+          ...(options["dangerousAllowHostNetwork"] ? (["hostNetwork"] as const) : []),
+          ...(options["dangerousAllowPrivileged"] ? (["privileged"] as const) : []),
+        ],
+        autoDestroy: options["autoDestroy"] !== false,
+      },
+      onStep,
+      signal,
+    ),
+  );
+  for (const warning of warnings) output.note(`! ${warning}`);
+  output.result(record, () =>
+    table([
+      ["sandbox", record.sandbox === record.id ? record.id : `${record.id} (${record.sandbox})`],
+      ["image", record.image],
+      ["isolation", `${record.isolation.level}, ${record.isolation.runtime}`],
+      ["network", record.network],
+      ["time to live", record.ttlMs === null ? "none" : `${record.ttl} from its first use`],
+      ["files", `.aimi/sandboxes/${record.id}/`],
+    ]),
+  );
+  output.next("`swarm sandbox run FILE`");
+  return exitCodes.done;
+};
+
+export const run: CommandHandler = async ({ swarm, output, signal }, args, options) =>
+  passingThrough(output, async () => {
+    const sandboxes = await swarm.sandboxes();
+    const { record, summary, failure } = await sandboxes.run(
+      {
+        file: argumentAt(args, 0),
+        sandbox: textOf(options, "sandbox"),
+        onOutput: (chunk) => output.stream(chunk),
+      },
+      signal,
+    );
+    if (signal.aborted) {
+      output.note(summaryLine(record, summary));
+      throw signal.reason;
+    }
+    output.result(summary, () => []);
+    for (const path of summary.missingOutputs) output.note(`! the expected output ${path} is missing`);
+    for (const left of summary.leftOut) output.note(`! left out: ${cleanText(left)}`);
+    output.note(summaryLine(record, summary));
+    if (failure !== null && failure !== undefined) {
+      // The program's own code says more than ours where it ended by itself.
+      if (output.json && failure instanceof SwarmError) {
+        // The summary is the document, and the only one.
+        output.note(`error ${failure.code}: ${failure.message}`);
+        return summary.exitCode ?? exitOf(failure);
+      }
+      if (summary.exitCode === null || !(failure instanceof SwarmError)) throw failure;
+      output.note(`! ${failure.message}`);
+    }
+    if (summary.outputFiles.length > 0) output.note(`outputs: .aimi/sandboxes/${record.id}/outputs/`);
+    return summary.exitCode ?? passThrough.ours;
+  });
+
+export const exec: CommandHandler = async ({ swarm, output, signal }, args, options) =>
+  passingThrough(output, async () => {
+    const command = listAt(args, 0);
+    if (command.length === 0)
+      throw new SwarmError("USAGE", { message: "swarm sandbox exec wants a command: exec ls -la" });
+    const sandboxes = await swarm.sandboxes();
+    const request = {
+      ...{ command, sandbox: textOf(options, "sandbox") },
+      onOutput: (chunk: Parameters<Output["stream"]>[0]) => output.stream(chunk),
+    };
+    const { exitCode, stdout, stderr, durationMs } = options["interactive"]
+      ? await output.withInput((input) => sandboxes.exec({ ...request, input }, signal))
+      : await sandboxes.exec(request, signal);
+    if (output.json) output.result({ exitCode, stdout, stderr, durationMs }, () => []);
+    return exitCode;
+  });
+
+export const cp: CommandHandler = async ({ swarm, output, signal }, args) => {
+  const copied = await (await swarm.sandboxes()).copy(
+    { from: argumentAt(args, 0), to: argumentAt(args, 1) },
+    signal,
+  );
+  output.result(copied, () => [`${copied.from} → ${copied.to}`]);
+  return exitCodes.done;
+};
+
+export const logs: CommandHandler = async ({ swarm, output, signal }, args, options) => {
+  const wanted = options["stdout"] || options["stderr"];
+  const sandboxes = await swarm.sandboxes();
+  const pieces = sandboxes.logs({ sandbox: nameAt(args), follow: options["follow"] === true }, signal);
+  for await (const chunk of pieces) if (!wanted || options[chunk.stream]) await output.stream(chunk);
+  return exitCodes.done;
+};
+
+export const ls: CommandHandler = async ({ swarm, output }, _args, options) => {
+  const { records, problems } = await (await swarm.sandboxes()).list();
+  const shown = options["all"] ? records : records.filter(({ status }) => status !== "destroyed");
+  for (const problem of problems) output.note(`! ${problem}`);
+  output.result(shown, () =>
+    shown.length === 0
+      ? []
+      : table([
+          ["ID", "NAME", "STATUS", "TASK", "EXIT", "TOOK", "IMAGE", "ISOLATION", "REASON"],
+          ...shown.map((record) => [
+            ...[record.id, record.sandbox, record.status, record.task ?? "-", String(record.exitCode ?? "-")],
+            record.duration === null ? "-" : showDuration(record.duration),
+            ...[record.image, record.isolation.level, record.reason?.message ?? ""],
+          ]),
+        ]),
+  );
+  if (shown.length === 0) output.note("No sandboxes here.");
+  const isUsable = shown.some(({ status }) => ["created", "running", "completed"].includes(status));
+  output.next(isUsable ? "`swarm sandbox run FILE`" : "`swarm sandbox up`");
+  return exitCodes.done;
+};
+
+export const stats: CommandHandler = async ({ swarm, output, signal }, args) => {
+  const measured = await (await swarm.sandboxes()).stats(nameAt(args), signal);
+  output.result(measured, () =>
+    table([
+      ["cpu", `${measured.cpuPercent.toFixed(1)} %`],
+      ["memory", `${showBytes(measured.memoryBytes)} of ${showBytes(measured.memoryLimitBytes)}`],
+      ["processes", String(measured.pids)],
+      ["disk", measured.diskBytes === null ? "unknown" : showBytes(measured.diskBytes)],
+      ["network", `${showBytes(measured.networkInBytes)} in, ${showBytes(measured.networkOutBytes)} out`],
+    ]),
+  );
+  return exitCodes.done;
+};
+
+export const destroy: CommandHandler = async ({ swarm, output }, args, { all, purge }) => {
+  const sandboxes = await swarm.sandboxes();
+  const destroyed = await output.during("Destroying", (onStep) =>
+    sandboxes.destroy({ sandbox: nameAt(args), all: all === true, purge: purge === true }, onStep),
+  );
+  output.result(destroyed, () => destroyed.map(({ id }) => `${id} destroyed`));
+  if (destroyed.length === 0) output.note("No sandboxes here.");
+  return exitCodes.done;
+};
+
+function nameAt(args: Parameters<CommandHandler>[1]): string | null {
+  return args[0] === undefined ? null : argumentAt(args, 0);
+}
+
+function textOf(options: CommandOptions, name: string): string | null {
+  const value = options[name];
+  return typeof value === "string" ? value : null;
+}
+
+/** What goes wrong on our side must not look like the program's own exit code. */
+async function passingThrough(output: Output, work: () => Promise<number>): Promise<number> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof SwarmError)) throw error;
+    output.fail(error);
+    return exitOf(error);
+  }
+}
+
+function exitOf({ code, exitCode }: SwarmError): number {
+  if (code === "PROGRAM_NOT_FOUND") return passThrough.notFound;
+  if (code === "PROGRAM_NOT_EXECUTABLE") return passThrough.notExecutable;
+  return exitCode === exitCodes.limited ? exitCodes.limited : passThrough.ours;
+}
+
+function summaryLine({ id }: SandboxRecord, { status, exitCode, durationMs }: SandboxSummary): string {
+  const exit = exitCode === null ? "" : `, exit ${exitCode}`;
+  return `sandbox ${id}: ${status}${exit}${durationMs === null ? "" : `, ${showDuration(durationMs)}`}`;
+}

@@ -1,0 +1,272 @@
+import { randomBytes } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import type { SandboxOperations } from "./cli/composition.ts";
+import { adapterFile, adapterId, imagesFolder } from "./compose-engine.ts";
+import { parseSizeBytes } from "./domain/duration.ts";
+import { SwarmError } from "./domain/errors.ts";
+import type { SandboxRecord } from "./domain/generated/sandbox-run.ts";
+import type { ProjectRef } from "./domain/generated/swarm-state.ts";
+import { strongerOf } from "./domain/isolation.ts";
+import { once } from "./domain/once.ts";
+import type { Settings } from "./domain/settings.ts";
+import { findRepository, type Repository } from "./host/find-repository.ts";
+import type { Environment, UserFolders } from "./host/user-folders.ts";
+import type { ImageOperations } from "./image/image-operations.ts";
+import type { ContainerLimits } from "./ports/containers.ts";
+import type { ContainerEngine } from "./ports/engine.ts";
+import type { Lock } from "./ports/lock.ts";
+import type { BringUpDeps, ProjectSandboxes } from "./sandbox/project-sandboxes.ts";
+
+export interface ComposeSandboxesDeps {
+  readonly env: Environment;
+  readonly folder: string;
+  readonly folders: UserFolders;
+  readonly lockAt: (file: string) => Promise<Lock>;
+  readonly clock: () => Date;
+  readonly resolveSettings: () => Promise<Settings>;
+  readonly openEngine: () => Promise<(endpoint: string) => ContainerEngine>;
+  /** The engine that new things are made on. */
+  readonly engine: () => Promise<ContainerEngine>;
+  /** Of every engine that this user may mean. */
+  readonly knownEndpoints: () => Promise<readonly string[]>;
+  readonly repository: () => Promise<Repository>;
+  readonly project: () => Promise<ProjectRef>;
+}
+
+export interface ComposedSandboxes {
+  readonly sandboxes: () => Promise<SandboxOperations>;
+  readonly images: () => Promise<ImageOperations>;
+}
+
+/** Builds what works on single sandboxes and on images. */
+export function composeSandboxes(deps: ComposeSandboxesDeps): ComposedSandboxes {
+  const { env, folder, folders, lockAt, clock } = deps;
+
+  const imageDeps = once(async () => {
+    const { imageSources } = await import("./host/image-sources.ts");
+    const cacheFolder = join(folders.state, "downloads");
+    return {
+      engine: await deps.engine(),
+      sources: imageSources({ env, imagesFolder, adapterFile, cacheFolder }),
+      lock: await lockAt(join(folders.state, "image.lock")),
+    };
+  });
+
+  const projectDeps = once(async (): Promise<ProjectSandboxes> => {
+    const [{ sandboxFolders }, { parseSandboxRecord }, openAt] = await Promise.all([
+      import("./host/sandbox-folders.ts"),
+      import("./schema/read-document.ts"),
+      deps.openEngine(),
+    ]);
+    const engines = new Map<string, ContainerEngine>();
+    return {
+      folders: sandboxFolders({
+        root: (await findRepository(folder))?.root ?? folder,
+        ...{ folder, lockAt, clock, parseRecord: parseSandboxRecord },
+      }),
+      clock,
+      async engineAt(endpoint) {
+        // A record is a file in a folder that somebody else may have made: it cannot choose who is spoken to.
+        if (!(await deps.knownEndpoints()).includes(endpoint))
+          throw new SwarmError("ENGINE_UNREACHABLE", {
+            tried: [`${endpoint}: it is named by a sandbox's record, and by none of your settings`],
+          });
+        const engine = engines.get(endpoint) ?? openAt(endpoint);
+        engines.set(endpoint, engine);
+        return engine;
+      },
+    };
+  });
+
+  const bringUpDeps = async (): Promise<BringUpDeps> => {
+    const [{ probeCache }, { parseProbe }, settings] = await Promise.all([
+      import("./host/probe-cache.ts"),
+      import("./schema/read-document.ts"),
+      deps.resolveSettings(),
+    ]);
+    return {
+      ...(await projectDeps()),
+      engine: await deps.engine(),
+      probes: probeCache(join(folders.state, "probes.json"), { parseProbe, clock }),
+      adapterId,
+      newId: newSandboxId,
+      limits: limitsOf(settings, (await import("./sandbox/sandbox-defaults.ts")).defaultLimits),
+      languageImages: {
+        python: settings["images.python"],
+        node: settings["images.node"],
+        bash: settings["images.bash"],
+      },
+      ensureBase: async (onStep, signal) => {
+        const { ensureBaseImage } = await import("./image/ensure-base-image.ts");
+        const report = { onStep, onEvent: () => {} };
+        return (await ensureBaseImage(await imageDeps(), { agents: null, fresh: false }, report, signal)).id;
+      },
+    };
+  };
+
+  const sandboxes = once(async (): Promise<SandboxOperations> => {
+    const { findSandbox } = await import("./sandbox/use-sandbox.ts");
+    return {
+      async up({ specFile, allowed, autoDestroy }, onStep, signal) {
+        const [{ bringUp }, { parseSandboxSpec }] = await Promise.all([
+          import("./sandbox/bring-up.ts"),
+          import("./schema/read-sandbox-spec.ts"),
+        ]);
+        const { file, bytes } = await readSpec(folder, specFile);
+        const settings = await deps.resolveSettings();
+        const spec = await parseSandboxSpec(bytes, file);
+        const isolation = strongerOf(spec.isolation, settings.isolation);
+        return bringUp(
+          await bringUpDeps(),
+          { spec: { ...spec, isolation }, specText: Buffer.from(bytes).toString(), allowed, autoDestroy },
+          onStep,
+          signal,
+        );
+      },
+
+      async run({ file, sandbox, onOutput }, signal) {
+        const content = await readTask(folder, file);
+        const { runTask } = await import("./sandbox/run-task.ts");
+        const project = await projectDeps();
+        const record = await findSandbox(project, sandbox);
+        return runTask(project, { record, file, content, onOutput }, signal);
+      },
+
+      async exec({ command, sandbox, input, onOutput }, signal) {
+        const [{ useSandbox }, { runCommand }] = await Promise.all([
+          import("./sandbox/use-sandbox.ts"),
+          import("./sandbox/run-command.ts"),
+        ]);
+        const project = await projectDeps();
+        const { containers, containerId } = await useSandbox(
+          project,
+          await findSandbox(project, sandbox),
+          signal,
+        );
+        const request = {
+          containerId,
+          command,
+          onOutput,
+          workdir: "/work",
+          timeoutMs: null,
+          outputLimit: 10_000,
+        };
+        return runCommand(containers, { ...request, ...(input && { input }) }, signal);
+      },
+
+      async copy(words, signal) {
+        const { copyFiles } = await import("./sandbox/copy-files.ts");
+        return copyFiles(await projectDeps(), words, { folder }, signal);
+      },
+
+      async *logs({ sandbox, follow }, signal) {
+        const project = await projectDeps();
+        const { id } = await findSandbox(project, sandbox);
+        yield* project.folders.readOutput(id, { follow }, signal);
+      },
+
+      async list() {
+        const { listSandboxes } = await import("./sandbox/list-sandboxes.ts");
+        return listSandboxes(await projectDeps());
+      },
+
+      async stats(sandbox, signal) {
+        const { useSandbox } = await import("./sandbox/use-sandbox.ts");
+        const project = await projectDeps();
+        const { containers, containerId } = await useSandbox(
+          project,
+          await findSandbox(project, sandbox),
+          signal,
+        );
+        const facts = await containers.look(containerId, { withDisk: true }, signal);
+        return { ...(await containers.stats(containerId, signal)), diskBytes: facts?.diskBytes ?? null };
+      },
+
+      async destroy({ sandbox, all, purge }, onStep) {
+        const { destroySandbox } = await import("./sandbox/destroy-sandbox.ts");
+        const project = await projectDeps();
+        const { records } = await project.folders.list();
+        const isGone = ({ status }: SandboxRecord): boolean => status === "destroyed";
+        const gone = purge
+          ? records.filter((record) => isGone(record) && (all || record.id === sandbox))
+          : [];
+        for (const { id } of gone) await project.folders.clear(id, { everything: true });
+        const meant = all
+          ? records.filter((record) => !isGone(record))
+          : gone.length > 0
+            ? []
+            : [await findSandbox(project, sandbox)];
+        const destroyed = [...gone];
+        for (const record of meant) {
+          onStep(`Destroying ${record.id}`);
+          destroyed.push(await destroySandbox(project, record, { purge }));
+        }
+        return destroyed;
+      },
+    };
+  });
+
+  const images = once(async (): Promise<ImageOperations> => {
+    const { imageOperations } = await import("./image/image-operations.ts");
+    const { commitReader } = await import("./host/commit-reader.ts");
+    return imageOperations({
+      ...(await imageDeps()),
+      project: async () => {
+        if (!(await findRepository(folder))) return null;
+        const [{ id, slug }, { root }] = await Promise.all([deps.project(), deps.repository()]);
+        return { id, slug, commits: commitReader(root) };
+      },
+    });
+  });
+
+  return { sandboxes, images };
+}
+
+/** Eight characters that can stand in a URL, a file's name and a command. The first is no sign. */
+function newSandboxId(): string {
+  for (;;) {
+    const id = randomBytes(6).toString("base64url");
+    if (/^[A-Za-z0-9]/.test(id)) return id;
+  }
+}
+
+function limitsOf(settings: Settings, defaults: ContainerLimits): ContainerLimits {
+  const bytes = (text: string): number => parseSizeBytes(text) ?? 0;
+  return {
+    ...defaults,
+    cpus: settings["limits.cpus"],
+    memoryBytes: bytes(settings["limits.memory"]),
+    swapBytes: bytes(settings["limits.swap"]),
+    diskBytes: bytes(settings["limits.disk"]),
+    pids: settings["limits.pids"],
+  };
+}
+
+/** The spec that was named, else `sandbox.yaml` where it is there, else nothing but defaults. */
+async function readSpec(folder: string, named: string | null): Promise<{ file: string; bytes: Uint8Array }> {
+  const file = named ?? "sandbox.yaml";
+  try {
+    return { file, bytes: await readFile(resolve(folder, file)) };
+  } catch (error) {
+    const { code = "" } = error as NodeJS.ErrnoException;
+    if (named === null && code === "ENOENT") return { file: "the default spec", bytes: Buffer.from("{}\n") };
+    throw new SwarmError("FILE_UNREADABLE", { place: { file }, reason: code || String(error) }, error);
+  }
+}
+
+const largestTask = 16 * 1024 * 1024;
+
+async function readTask(folder: string, file: string): Promise<Uint8Array> {
+  try {
+    const content = await readFile(resolve(folder, file));
+    if (content.length > largestTask)
+      throw new SwarmError("TASK_MISSING", { file, reason: "it is larger than 16 MiB" });
+    return content;
+  } catch (error) {
+    if (error instanceof SwarmError) throw error;
+    const { code = "" } = error as NodeJS.ErrnoException;
+    const reason = code === "ENOENT" ? "it does not exist" : code === "EISDIR" ? "it is a folder" : code;
+    throw new SwarmError("TASK_MISSING", { file, reason }, error);
+  }
+}

@@ -1,0 +1,80 @@
+import { join, relative } from "node:path";
+import { once } from "./domain/once.ts";
+import type { Settings, SettingsFile } from "./domain/settings.ts";
+import { settingsFromEnvironment } from "./domain/settings-environment.ts";
+import { findRepository } from "./host/find-repository.ts";
+import type { Environment, UserFolders } from "./host/user-folders.ts";
+import type { Lock } from "./ports/lock.ts";
+import type { explainAll, ResolveSettingsDeps } from "./swarm/resolve-settings.ts";
+
+export interface ComposeSettingsDeps {
+  readonly env: Environment;
+  readonly folder: string;
+  readonly folders: UserFolders;
+  readonly flags: SettingsFile;
+  readonly lockAt: (file: string) => Promise<Lock>;
+}
+
+export interface ComposedSettings {
+  readonly settingsDeps: () => Promise<ResolveSettingsDeps>;
+  readonly explainAllSettings: () => ReturnType<typeof explainAll>;
+  readonly resolveSettings: () => Promise<Settings>;
+  readonly userSettings: () => Promise<SettingsFile>;
+}
+
+/** Builds what knows the settings: flags, environment, the project's file and the user's. */
+export function composeSettings({
+  env,
+  folder,
+  folders,
+  flags,
+  lockAt,
+}: ComposeSettingsDeps): ComposedSettings {
+  const settingsDeps = async (): Promise<ResolveSettingsDeps> => {
+    const [{ trustFile }, parsers, { readSettingsFile }] = await Promise.all([
+      import("./host/trust-file.ts"),
+      import("./schema/read-document.ts"),
+      import("./host/settings-files.ts"),
+    ]);
+    const { settings, variableByPointer } = settingsFromEnvironment(env);
+    const found = await findRepository(folder);
+    return {
+      parsers,
+      trust: trustFile(folders.state, await lockAt(join(folders.state, "trust.lock"))),
+      readProject: async () =>
+        found
+          ? shownFrom(folder, await readSettingsFile(join(found.root, ".aimi", "config.json"), found.root))
+          : null,
+      readUser: () => readSettingsFile(join(folders.config, "config.json")),
+      flags: await parsers.checkSettings(flags, (pointer) => `--${pointer.split("/").at(-1)}`),
+      environment: await parsers.checkSettings(
+        settings,
+        (pointer) => variableByPointer.get(pointer) ?? pointer,
+      ),
+    };
+  };
+
+  return {
+    settingsDeps,
+
+    async explainAllSettings() {
+      const { explainAll } = await import("./swarm/resolve-settings.ts");
+      return explainAll(await settingsDeps());
+    },
+
+    resolveSettings: once(async () => {
+      const { resolveSettings } = await import("./swarm/resolve-settings.ts");
+      return resolveSettings(await settingsDeps());
+    }),
+
+    async userSettings() {
+      const { readUser, parsers } = await settingsDeps();
+      const file = await readUser();
+      return file ? (await parsers.parseSettings(file.bytes, file.path)).document : {};
+    },
+  };
+}
+
+function shownFrom<File extends { readonly path: string }>(folder: string, file: File | null): File | null {
+  return file && { ...file, path: relative(folder, file.path) || file.path };
+}

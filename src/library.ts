@@ -1,0 +1,108 @@
+import { randomBytes } from "node:crypto";
+import { join } from "node:path";
+import { adapterFile, adapterId, composeEngine, imagesFolder } from "./compose-engine.ts";
+import { engineCandidates } from "./host/engine-candidates.ts";
+import { userFolders } from "./host/user-folders.ts";
+import type { EnsuredImage } from "./image/ensure-base-image.ts";
+import type { ContainerEngine } from "./ports/engine.ts";
+import type { Lock } from "./ports/lock.ts";
+import type { SandboxOptions } from "./sandbox/create-sandbox.ts";
+import type { OpenSandboxOptions } from "./sandbox/open-sandbox.ts";
+import type { Sandbox } from "./sandbox/sandbox.ts";
+
+export interface LibraryOptions {
+  /** Where the container engine answers; without it, the first of those that `swarm doctor` shows. */
+  readonly engine?: string;
+}
+
+/** Makes a sandbox and starts it. Hold it with `await using`, or call `destroy` in a `finally`. */
+export async function createSandbox(
+  { engine, ...options }: SandboxOptions & LibraryOptions = {},
+  signal?: AbortSignal,
+): Promise<Sandbox> {
+  const library = await openLibrary(engine);
+  const { createSandbox: create } = await import("./sandbox/create-sandbox.ts");
+  return create(library, options, signal);
+}
+
+/** A sandbox that is there already, by its id (twelve characters are enough) or its name. */
+export async function openSandbox(
+  id: string,
+  { engine, ...options }: OpenSandboxOptions & LibraryOptions = {},
+  signal?: AbortSignal,
+): Promise<Sandbox> {
+  const library = await openLibrary(engine);
+  const { openSandbox: open } = await import("./sandbox/open-sandbox.ts");
+  return open(library.engine, id, options, signal);
+}
+
+/** The image that sandboxes stand on unless another one is named: found if it is up to date, else built. */
+export async function buildBaseImage(
+  {
+    engine,
+    agents = null,
+    onStep = () => {},
+  }: LibraryOptions & {
+    readonly agents?: readonly string[] | null;
+    readonly onStep?: (step: string) => void;
+  } = {},
+  signal?: AbortSignal,
+): Promise<EnsuredImage> {
+  const [library, { ensureBaseImage }, { imageSources }] = await Promise.all([
+    openLibrary(engine),
+    import("./image/ensure-base-image.ts"),
+    import("./host/image-sources.ts"),
+  ]);
+  const { state } = userFolders(process.env);
+  const cacheFolder = join(state, "downloads");
+  return ensureBaseImage(
+    {
+      engine: library.engine,
+      sources: imageSources({ env: process.env, imagesFolder, adapterFile, cacheFolder }),
+      lock: await lockAt(join(state, "image.lock")),
+    },
+    { agents, fresh: false },
+    { onStep, onEvent: () => {} },
+    signal,
+  );
+}
+
+async function openLibrary(endpoint: string | undefined) {
+  const env = process.env;
+  const folders = userFolders(env);
+  const { privateEngine, openEngine } = composeEngine({ env, stateFolder: folders.state, lockAt });
+  const [{ findEngine }, { probeCache }, { parseProbe }, open] = await Promise.all([
+    import("./swarm/find-engine.ts"),
+    import("./host/probe-cache.ts"),
+    import("./schema/read-document.ts"),
+    openEngine(),
+  ]);
+  const privateEndpoint = (await (await privateEngine()).status()).endpoint;
+  const chosen = endpoint ?? null;
+  const found = await findEngine({
+    candidates: () => engineCandidates({ env, home: folders.home, chosen, privateEndpoint }),
+    openEngine: remembered(open),
+  });
+  const clock = (): Date => new Date();
+  return {
+    engine: found.engine,
+    probes: probeCache(join(folders.state, "probes.json"), { parseProbe, clock }),
+    adapterId,
+    newId: () => randomBytes(6).toString("hex"),
+  };
+}
+
+/** One engine for each endpoint in this process, so that starts are counted together. */
+const engineByEndpoint = new Map<string, ContainerEngine>();
+
+function remembered(open: (endpoint: string) => ContainerEngine): (endpoint: string) => ContainerEngine {
+  return (endpoint) => {
+    const engine = engineByEndpoint.get(endpoint) ?? open(endpoint);
+    engineByEndpoint.set(endpoint, engine);
+    return engine;
+  };
+}
+
+async function lockAt(file: string): Promise<Lock> {
+  return (await import("./state/kernel-lock.ts")).kernelLock(file, "a program that uses swarm");
+}
