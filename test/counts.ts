@@ -7,6 +7,7 @@ const table = {
   killedWrites: { reduced: 60, full: 1_000 },
   branchNames: { reduced: 400, full: 4_000 },
   graphRuns: { reduced: 200, full: 2_000 },
+  floodBytes: { reduced: 300_000_000, full: 1_000_000_000 },
 } as const;
 
 export type CountName = keyof typeof table;

@@ -38,6 +38,7 @@ const config: ViteUserConfig = defineConfig({
         test: {
           name: "engine",
           include: ["test/engine/**/*.test.ts"],
+          globalSetup: ["test/engine/shared-engine.ts"],
           testTimeout: 5 * minute,
           hookTimeout: 5 * minute,
           fileParallelism: false,

@@ -62,7 +62,7 @@ describe("the pages", () => {
       // Without an engine (3) or a swarm (2, STATE_MISSING) some have nothing to work on, and say so.
       expect(
         exit === 0 ||
-          /error (STATE_MISSING|ENGINE_UNREACHABLE|CONTAINER_UNKNOWN|TASK_FILE_NOT_FOUND)|next: mend/.test(
+          /error (STATE_MISSING|ENGINE_UNREACHABLE|CONTAINER_UNKNOWN|TASK_FILE_NOT_FOUND|SANDBOX_NONE)|next: mend/.test(
             stderr,
           ),
         stderr,

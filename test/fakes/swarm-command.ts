@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 
-const program = fileURLToPath(new URL("../../bin/swarm", import.meta.url));
+export const swarmProgram: string = fileURLToPath(new URL("../../bin/swarm", import.meta.url));
 
 export interface Finished {
   readonly exit: number | null;
@@ -21,7 +21,7 @@ export async function swarm(
   { folder, env = {}, stdin }: CommandPlace,
   ...words: string[]
 ): Promise<Finished> {
-  const child = spawn(program, words, {
+  const child = spawn(swarmProgram, words, {
     cwd: folder,
     env: { ...process.env, NO_COLOR: "1", CI: "", ...env },
     stdio: ["pipe", "pipe", "pipe"],

@@ -1,0 +1,88 @@
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import Docker from "dockerode";
+import type { TestProject } from "vitest/node";
+import { baseImage } from "../../src/domain/base-image.ts";
+import { imageSources } from "../../src/host/image-sources.ts";
+import { ensureBaseImage } from "../../src/image/ensure-base-image.ts";
+import { labels } from "../../src/ports/engine.ts";
+import { kernelLock } from "../../src/state/kernel-lock.ts";
+import { testLabel } from "../fakes/containers-suite.ts";
+import { engineAt, openEngine, startEngine } from "../fakes/engine-at.ts";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+// Images are kept from run to run; everything else must be gone at the end of each.
+const folder = join(root, "node_modules", ".cache", "test-engine");
+
+declare module "vitest" {
+  interface ProvidedContext {
+    /** Of an engine that has the base image. */
+    readonly endpoint: string;
+    /** The state folder that this engine belongs to. */
+    readonly stateFolder: string;
+  }
+}
+
+/** One private engine with the base image for all engine tests. */
+export default async function setup({ provide }: TestProject): Promise<() => Promise<void>> {
+  const privateEngine = engineAt(folder);
+  const { endpoint } = await startEngine(privateEngine);
+  await removeContainers(endpoint);
+  const say = (step: string): void => console.error(`test engine: ${step}`);
+  await ensureBaseImage(
+    {
+      engine: openEngine(endpoint),
+      sources: imageSources({
+        env: process.env,
+        imagesFolder: join(root, "images"),
+        adapterFile: join(root, "dist", "adapter.mjs"),
+        cacheFolder: join(folder, "downloads"),
+      }),
+      lock: kernelLock(join(folder, "image.lock"), "swarm's tests"),
+    },
+    { agents: [], fresh: false },
+    { onStep: say, onEvent: (event) => event.kind === "started" && say(event.step.slice(0, 100)) },
+  );
+  provide("endpoint", endpoint);
+  provide("stateFolder", folder);
+
+  return async () => {
+    const left = await findLeftovers(endpoint);
+    await privateEngine.stop({ onStep: () => {} });
+    if (left.length > 0) throw new Error(`the tests left behind: ${left.join(", ")}`);
+  };
+}
+
+/** What a run that was killed has left; one that ended by itself was told of it. */
+async function removeContainers(endpoint: string): Promise<void> {
+  const docker = new Docker({ socketPath: endpoint.replace("unix://", "") });
+  for (const { Id } of await docker.listContainers({ all: true }))
+    await docker.getContainer(Id).remove({ force: true, v: true });
+}
+
+/** Everything of ours on the engine but the images that are kept on purpose. */
+async function findLeftovers(endpoint: string): Promise<string[]> {
+  const docker = new Docker({ socketPath: endpoint.replace("unix://", "") });
+  const containers = await docker.listContainers({ all: true });
+  const { Volumes } = await docker.listVolumes();
+  const networks = await docker.listNetworks();
+  const images = await docker.listImages({ all: false });
+  const kept = [baseImage, "aimi-sandbox:root", "aimi-sandbox:probe"];
+  const isKept = (tags: readonly string[]): boolean =>
+    tags.some((tag) => kept.some((prefix) => tag.startsWith(prefix)));
+  return [
+    ...containers.map(({ Names }) => `container ${Names[0]}`),
+    ...(Volumes ?? []).map(({ Name }) => `volume ${Name}`),
+    ...networks
+      .filter(({ Name }) => !["bridge", "host", "none"].includes(Name))
+      .map(({ Name }) => `network ${Name}`),
+    ...images
+      .filter(
+        ({ RepoTags, Labels }) =>
+          (Labels?.[labels.sandbox] || Labels?.[testLabel]) &&
+          (RepoTags ?? []).length > 0 &&
+          !isKept(RepoTags ?? []),
+      )
+      .map(({ RepoTags }) => `image ${RepoTags?.[0]}`),
+  ];
+}

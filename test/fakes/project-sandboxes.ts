@@ -1,0 +1,49 @@
+import { randomBytes } from "node:crypto";
+import { join } from "node:path";
+import { baseImage } from "../../src/domain/base-image.ts";
+import type { SandboxRecord } from "../../src/domain/generated/sandbox-run.ts";
+import { defaultSandboxSpec, type SandboxSpec } from "../../src/domain/sandbox-spec.ts";
+import { probeCache } from "../../src/host/probe-cache.ts";
+import { sandboxFolders } from "../../src/host/sandbox-folders.ts";
+import type { ContainerEngine } from "../../src/ports/engine.ts";
+import { bringUp } from "../../src/sandbox/bring-up.ts";
+import type { BringUpDeps } from "../../src/sandbox/project-sandboxes.ts";
+import { defaultLimits } from "../../src/sandbox/sandbox-defaults.ts";
+import { parseProbe, parseSandboxRecord } from "../../src/schema/read-document.ts";
+import { kernelLock } from "../../src/state/kernel-lock.ts";
+
+/** Single sandboxes of a folder on a real engine that has the base image, as the product composes them. */
+export function sandboxesAt(
+  folder: string,
+  { engine, stateFolder }: { readonly engine: ContainerEngine; readonly stateFolder: string },
+): BringUpDeps {
+  const clock = (): Date => new Date();
+  return {
+    engine,
+    engineAt: async () => engine,
+    clock,
+    folders: sandboxFolders({
+      root: folder,
+      folder,
+      clock,
+      parseRecord: parseSandboxRecord,
+      lockAt: async (file) => kernelLock(file, "swarm test"),
+    }),
+    probes: probeCache(join(stateFolder, "probes.json"), { parseProbe, clock }),
+    adapterId: async () => "test",
+    newId: () => `t${randomBytes(6).toString("base64url").slice(1)}`,
+    limits: defaultLimits,
+    languageImages: { python: baseImage, node: baseImage, bash: baseImage },
+    ensureBase: async () => (await (await engine.open()).images.find(baseImage))?.id ?? "",
+  };
+}
+
+/** A sandbox of a spec that says only what matters to a test. */
+export async function up(deps: BringUpDeps, spec: Partial<SandboxSpec> = {}): Promise<SandboxRecord> {
+  const { record } = await bringUp(
+    deps,
+    { spec: { ...defaultSandboxSpec, ...spec }, specText: "{}\n", allowed: [], autoDestroy: true },
+    () => {},
+  );
+  return record;
+}
