@@ -5,6 +5,8 @@ import { join } from "node:path";
 import { buildProduct } from "../scripts/build.ts";
 import { commandStart, program } from "./command-start.ts";
 import { compare, type Result } from "./compare.ts";
+import { imageDecision } from "./image-decision.ts";
+import { sandboxStart } from "./sandbox-start.ts";
 import { stateUpdates } from "./state-updates.ts";
 
 const json = process.argv.includes("--json");
@@ -18,7 +20,14 @@ try {
   const env = { ...process.env, HOME: folder, SWARM_STATE_DIR: join(folder, "state"), NO_COLOR: "1" };
   makeRepository(join(folder, "repository"), env);
   const results: Result[] = [];
-  for (const comparison of [...commandStart(join(folder, "repository"), env), ...stateUpdates(folder)]) {
+  await using images = await imageDecision(folder);
+  await using sandboxes = await sandboxStart(images.engine);
+  for (const comparison of [
+    ...commandStart(join(folder, "repository"), env),
+    ...stateUpdates(folder),
+    ...images.comparisons,
+    ...sandboxes.comparisons,
+  ]) {
     const result = await compare(comparison);
     results.push(result);
     if (!json) console.log(line(result));

@@ -9,10 +9,10 @@ const program = join(root, "bin", "swarm");
 
 process.exitCode = await demo();
 
-/** The longest real path that there is: an engine, measured; a sample repository, planned; a state, kept and compared. */
+/** The longest real path that there is: an engine, images, a sandbox with two tasks, a repository planned, a state kept. */
 async function demo(): Promise<number> {
   console.log(
-    "This builds swarm, finds or starts a container engine (on Debian and Ubuntu as root it installs Docker Engine's packages if they are missing), and plans the work of a small sample repository.\n",
+    "This builds swarm, finds or starts a container engine (on Debian and Ubuntu as root it installs Docker Engine's packages if they are missing), builds the image of sandboxes, runs two small tasks in a sandbox of its own, and plans the work of a sample repository.\n",
   );
   await buildProduct({ types: false });
 
@@ -47,6 +47,18 @@ async function showSample(sample: string): Promise<number> {
   const planned = swarm(sample, "plan");
   if (planned !== 0) return planned;
 
+  say("A sealed sandbox: two tasks, a Python and a Node program, and what they make of a few inputs");
+  const inSandbox = runAll(sample, [
+    ["image", "build", "--base"],
+    ["sandbox", "up", "--spec", "sandbox/sandbox.yaml"],
+    ["sandbox", "run", "sandbox/words.py"],
+    ["sandbox", "run", "sandbox/report.mjs"],
+    ["sandbox", "exec", "--", "cat", "/outputs/report.txt"],
+    ["sandbox", "ls"],
+    ["sandbox", "destroy"],
+  ]);
+  if (inSandbox !== 0) return inSandbox;
+
   say("The state of a swarm, one locked step at a time, compared with the engine");
   const steps = [
     ["state", "init"],
@@ -63,16 +75,23 @@ async function showSample(sample: string): Promise<number> {
     ["state", "check"],
     ["plan"],
   ];
-  for (const words of steps) {
-    console.log(`$ swarm ${words.join(" ")}`);
-    const exit = swarm(sample, ...words);
-    if (exit !== 0) return exit;
-  }
+  const withState = runAll(sample, steps);
+  if (withState !== 0) return withState;
 
   say("Done. The sample is gone again; the engine goes on running.");
   console.log(
     `Try it in a repository of your own:\n  cd your/repository\n  ${program} init\n  ${program} plan\nTo stop the private engine: ${program} engine stop`,
   );
+  return 0;
+}
+
+/** Runs one command after another, each shown as it would be typed; stops at the first that fails. */
+function runAll(folder: string, commands: readonly (readonly string[])[]): number {
+  for (const words of commands) {
+    console.log(`$ swarm ${words.join(" ")}`);
+    const exit = swarm(folder, ...words);
+    if (exit !== 0) return exit;
+  }
   return 0;
 }
 
