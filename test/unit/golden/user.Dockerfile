@@ -26,7 +26,7 @@ RUN set -eu; \
     if grep -q '^agent:' /etc/passwd; then name=aimi-agent; fi; \
     if ! grep -q '^[^:]*:[^:]*:1000:' /etc/group; then echo "$name:x:1000:" >> /etc/group; fi; \
     if ! grep -q '^[^:]*:[^:]*:1000:' /etc/passwd; then echo "$name:x:1000:1000::/home/$name:/bin/sh" >> /etc/passwd; fi; \
-    home="$(sed -n 's/^[^:]*:[^:]*:1000:[^:]*:[^:]*:\([^:]*\):.*/\1/p' /etc/passwd | head -n 1)"; \
+    home="$(sed -n 's/^[^:]*:[^:]*:1000:[^:]*:[^:]*:\([^:]*\):.*/\1/p' /etc/passwd | sed -n 1p)"; \
     mkdir -p "$home" /workspace; \
     chown 1000:1000 "$home"; \
     chown -R 1000:1000 /workspace
