@@ -108,7 +108,7 @@ export function privateEngine({ folder, env, lock, answers }: PrivateEngineDeps)
       if (await answers(endpoint)) return status();
       // A daemon that is merely busy keeps its containers.
       if ((await findDaemon(files)).length > 0 && (await waitUntil(() => answers(endpoint), busyMs)))
-        return status();
+        return await status();
       await rm(files.log, { force: true });
       const known = await readRecord(files.record);
       if (reset) await setAside(files.data, onStep);
@@ -131,7 +131,7 @@ export function privateEngine({ folder, env, lock, answers }: PrivateEngineDeps)
       }
       undo.move();
       await writeRecord(files.record, { ...record, started: true });
-      return status();
+      return await status();
     },
 
     async stop({ onStep }) {
@@ -163,7 +163,7 @@ export function privateEngine({ folder, env, lock, answers }: PrivateEngineDeps)
           reason: `something still answers at ${endpoint}`,
           log: files.log,
         });
-      return status();
+      return await status();
     },
   };
 }

@@ -81,7 +81,7 @@ export async function runTask(
     const mounted = await mountedFolders(deps, record, signal);
     outcome = await attemptTask(used, { record, command, mounted, key, log, onOutput }, signal);
   }
-  return finish(deps, used, { record, memoryKills }, outcome);
+  return await finish(deps, used, { record, memoryKills }, outcome);
 }
 
 /** Volumes of a sandbox with a read-only root: the engine counts them nowhere. */

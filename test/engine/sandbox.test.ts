@@ -4,12 +4,14 @@ import { afterAll, beforeAll, describe, expect, inject } from "vitest";
 import { packFiles } from "../../src/archive/pack-files.ts";
 import { baseImage } from "../../src/domain/base-image.ts";
 import { createSandbox } from "../../src/sandbox/create-sandbox.ts";
+import { destroySandbox } from "../../src/sandbox/destroy-sandbox.ts";
 import { openSandbox } from "../../src/sandbox/open-sandbox.ts";
+import { runTask } from "../../src/sandbox/run-task.ts";
 import type { Sandbox } from "../../src/sandbox/sandbox.ts";
 import { specOf, testLabel } from "../fakes/containers-suite.ts";
 import { openEngine } from "../fakes/engine-at.ts";
 import { test, write } from "../fakes/folders.ts";
-import { sandboxesAt } from "../fakes/project-sandboxes.ts";
+import { sandboxesAt, up } from "../fakes/project-sandboxes.ts";
 
 const engine = openEngine(inject("endpoint"));
 const { runtimes } = await engine.info();
@@ -289,4 +291,23 @@ describe("creating a sandbox", () => {
         code: "SPEC_REFUSED",
       });
   });
+});
+
+test("a sandbox belongs to its task until the end of the task is written down", async ({ folder }) => {
+  const deps = sandboxesAt(folder, { engine, stateFolder: inject("stateFolder") });
+  const record = await up(deps);
+  const holders: unknown[] = [];
+  const watched = {
+    ...deps.folders,
+    async writeSummary(summary: Parameters<typeof deps.folders.writeSummary>[0]) {
+      holders.push(await (await deps.folders.lockOf(record.id)).holder());
+      await deps.folders.writeSummary(summary);
+    },
+  };
+
+  const content = Buffer.from("echo done");
+  await runTask({ ...deps, folders: watched }, { record, file: "task.sh", content, onOutput: () => {} });
+  await destroySandbox(deps, record, { purge: true });
+
+  expect(holders).toEqual([expect.objectContaining({ pid: process.pid })]);
 });
