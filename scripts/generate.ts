@@ -3,6 +3,7 @@ import { createRequire } from "node:module";
 import { Ajv, type ValidateFunction } from "ajv";
 import { build } from "esbuild";
 import { compile } from "json-schema-to-typescript";
+import { writeProtocolPage } from "./protocol-tables.ts";
 
 const standaloneCode: (ajv: Ajv, validate: ValidateFunction) => string = createRequire(import.meta.url)(
   "ajv/dist/standalone",
@@ -69,7 +70,14 @@ async function writeValidators(schemas: Schemas): Promise<void> {
   const folder = new URL("src/schema/generated/", root);
   await mkdir(folder, { recursive: true });
   for (const [name, schema] of schemas) {
-    const ajv = new Ajv({ allErrors: true, allowUnionTypes: true, code: { source: true, esm: true } });
+    // People want to know all that is wrong with their file; of a message that is read by the thousand, one reason is enough.
+    const allErrors = name !== "acp";
+    const ajv = new Ajv({
+      allErrors,
+      allowUnionTypes: true,
+      discriminator: true,
+      code: { source: true, esm: true },
+    });
     await build({
       stdin: { contents: standaloneCode(ajv, ajv.compile(schema)), resolveDir: root.pathname, loader: "js" },
       bundle: true,
@@ -89,5 +97,6 @@ async function writeValidators(schemas: Schemas): Promise<void> {
 
 if (import.meta.main) {
   await writeTypes(await readSchemas());
+  await writeProtocolPage();
   await generateValidators();
 }

@@ -7,7 +7,13 @@ const table = {
   killedWrites: { reduced: 60, full: 1_000 },
   branchNames: { reduced: 400, full: 4_000 },
   graphRuns: { reduced: 200, full: 2_000 },
+  hostileStreams: { reduced: 2_000, full: 20_000 },
+  endlessLineBytes: { reduced: 300_000_000, full: 1_073_741_824 },
+  hostileRequests: { reduced: 2_000, full: 20_000 },
+  messages: { reduced: 60_000, full: 300_000 },
   floodBytes: { reduced: 300_000_000, full: 1_000_000_000 },
+  cutStories: { reduced: 2, full: 20 },
+  unreadMessages: { reduced: 40_000, full: 100_000 },
 } as const;
 
 export type CountName = keyof typeof table;

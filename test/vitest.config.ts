@@ -49,7 +49,9 @@ const config: ViteUserConfig = defineConfig({
         test: {
           name: "agents",
           include: ["test/agents/**/*.test.ts"],
+          globalSetup: ["test/engine/shared-engine.ts"],
           testTimeout: 10 * minute,
+          hookTimeout: 10 * minute,
           fileParallelism: false,
           sequence: { groupOrder: 4 },
         },

@@ -1,12 +1,13 @@
 import { createReadStream } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
+import { longestToHost } from "../domain/acp-messages.ts";
 import type { ContainerStatus, Reason, StoryStatus } from "../domain/generated/swarm-state.ts";
 import type { JournalSummary } from "../ports/journal.ts";
 import { readLines } from "../wire/read-lines.ts";
 
-/** The protocol's limit for one message to the host. */
-const longestLine = 64 * 1024;
+/** Written by us, a message may take a little more room than the protocol gives it. */
+const longestLine = 2 * longestToHost;
 
 /** What the host's own journals of a worker say: the newest attempt, and where it stood. Null when there is none. */
 export async function readHostJournal(folder: string): Promise<JournalSummary | null> {

@@ -8,6 +8,7 @@ export interface Violation {
 }
 
 export type SchemaName =
+  | "acp"
   | "config"
   | "doctor"
   | "error"
@@ -16,10 +17,12 @@ export type SchemaName =
   | "sandbox"
   | "sandbox-run"
   | "sandbox-summary"
+  | "script-agent"
   | "swarm-state"
   | "tasks";
 
 const validators: Readonly<Record<SchemaName, () => Promise<{ default: ValidateFunction }>>> = {
+  acp: () => import("./generated/acp.js"),
   config: () => import("./generated/config.js"),
   doctor: () => import("./generated/doctor.js"),
   error: () => import("./generated/error.js"),
@@ -28,6 +31,7 @@ const validators: Readonly<Record<SchemaName, () => Promise<{ default: ValidateF
   sandbox: () => import("./generated/sandbox.js"),
   "sandbox-run": () => import("./generated/sandbox-run.js"),
   "sandbox-summary": () => import("./generated/sandbox-summary.js"),
+  "script-agent": () => import("./generated/script-agent.js"),
   "swarm-state": () => import("./generated/swarm-state.js"),
   tasks: () => import("./generated/tasks.js"),
 };

@@ -1,12 +1,12 @@
 import { type Readable, Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import ndjson from "ndjson";
-
-const lineBreak = 0x0a;
+import { LineCutter } from "./line-cutter.ts";
 
 /**
  * The JSON objects of a stream, one for each line, in order. A line longer than `longestLine` is dropped without being
  * kept in memory; a line that is not JSON is dropped as well, for a torn last line is the ordinary trace of a kill.
+ * Whoever must know of them reads with `readMessages`.
  */
 export async function* readLines(
   source: Readable,
@@ -22,30 +22,17 @@ export async function* readLines(
 
 /** Passes lines through and leaves out those that are too long. The packages of this trade keep a line however long it gets. */
 function boundLines(longest: number): Transform {
-  let kept: Buffer[] = [];
-  let length = 0;
+  const cutter = new LineCutter(longest);
+  const lineBreak = Buffer.from("\n");
   return new Transform({
     transform(chunk: Buffer, _encoding, done) {
-      let start = 0;
-      for (let end = chunk.indexOf(lineBreak); end >= 0; end = chunk.indexOf(lineBreak, start)) {
-        keep(chunk.subarray(start, end + 1));
-        if (length <= longest) this.push(Buffer.concat(kept));
-        kept = [];
-        length = 0;
-        start = end + 1;
-      }
-      keep(chunk.subarray(start));
+      for (const line of cutter.cut(chunk)) if (line) this.push(Buffer.concat([line, lineBreak]));
       done();
     },
     flush(done) {
-      if (length > 0 && length <= longest) this.push(Buffer.concat(kept));
+      const rest = cutter.rest();
+      if (rest) this.push(Buffer.from(rest));
       done();
     },
   });
-
-  function keep(part: Buffer): void {
-    length += part.length;
-    if (length <= longest) kept.push(part);
-    else kept = [];
-  }
 }

@@ -19,7 +19,8 @@ import { commands } from "../../src/cli/commands.ts";
 import type { SwarmState } from "../../src/domain/swarm-state.ts";
 import { findViolations } from "../../src/schema/find-violations.ts";
 import { kernelLock } from "../../src/state/kernel-lock.ts";
-import { test as base, git, write, writeTask } from "../fakes/folders.ts";
+import { test as base, writeTask } from "../fakes/folders.ts";
+import { git, write } from "../fakes/repository.ts";
 import { type Finished, swarm as run } from "../fakes/swarm-command.ts";
 import { taskFileWith } from "../fakes/task-files.ts";
 

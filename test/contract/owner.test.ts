@@ -9,8 +9,9 @@ import { withContainer } from "../../src/domain/swarm-state.ts";
 import { withWish } from "../../src/domain/wishes.ts";
 import { kernelLock } from "../../src/state/kernel-lock.ts";
 import { holdOwnership } from "../../src/state/ownership.ts";
-import { git, test } from "../fakes/folders.ts";
+import { test } from "../fakes/folders.ts";
 import { now, swarmOf, worker } from "../fakes/records.ts";
+import { git } from "../fakes/repository.ts";
 import { stateAt } from "../fakes/state-at.ts";
 
 const holderProgram = fileURLToPath(new URL("../fakes/hold-lock-process.ts", import.meta.url));

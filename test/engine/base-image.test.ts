@@ -11,10 +11,11 @@ import { type ContainerEngine, labels } from "../../src/ports/engine.ts";
 import type { ImageSources } from "../../src/ports/image-sources.ts";
 import { parseProbe } from "../../src/schema/read-document.ts";
 import { kernelLock } from "../../src/state/kernel-lock.ts";
-import { testLabel } from "../fakes/containers-suite.ts";
 import { adapterFile, dockerAt, openEngine, outputOf } from "../fakes/engine-at.ts";
 import { fakeEngine } from "../fakes/fake-engine.ts";
-import { test, write } from "../fakes/folders.ts";
+import { test } from "../fakes/folders.ts";
+import { write } from "../fakes/repository.ts";
+import { testLabel } from "../fakes/test-label.ts";
 
 const endpoint = inject("endpoint");
 const engine = openEngine(endpoint);

@@ -7,10 +7,11 @@ import { findBreaches } from "../../src/docker/container-breaches.ts";
 import { containerOptions } from "../../src/docker/container-options.ts";
 import { baseImage } from "../../src/domain/base-image.ts";
 import type { ContainerSpec } from "../../src/ports/containers.ts";
-import { specOf, testLabel } from "../fakes/containers-suite.ts";
+import { specOf } from "../fakes/containers-suite.ts";
 import { dockerAt, openEngine, outputOf } from "../fakes/engine-at.ts";
 import { engineProxy } from "../fakes/engine-proxy.ts";
 import { test } from "../fakes/folders.ts";
+import { testLabel } from "../fakes/test-label.ts";
 
 const endpoint = inject("endpoint");
 const docker = dockerAt(endpoint);

@@ -14,9 +14,10 @@ import { labels, type OpenEngine } from "../../src/ports/engine.ts";
 import type { BuildSpec } from "../../src/ports/images.ts";
 import type { PrivateEngine } from "../../src/ports/private-engine.ts";
 import { runCommand } from "../../src/sandbox/run-command.ts";
-import { specOf, testLabel } from "../fakes/containers-suite.ts";
+import { specOf } from "../fakes/containers-suite.ts";
 import { adapterFile, dockerAt, engineAt, openEngine, startEngine } from "../fakes/engine-at.ts";
 import { type EngineProxy, engineProxy } from "../fakes/engine-proxy.ts";
+import { testLabel } from "../fakes/test-label.ts";
 
 const mark = { [testLabel]: "daemon-gone" };
 const node = "/opt/aimi/node";

@@ -6,7 +6,8 @@ import { fileURLToPath } from "node:url";
 import { beforeAll, describe, expect, inject, test as plain } from "vitest";
 import { labels } from "../../src/ports/engine.ts";
 import { dockerAt } from "../fakes/engine-at.ts";
-import { test, write } from "../fakes/folders.ts";
+import { test } from "../fakes/folders.ts";
+import { write } from "../fakes/repository.ts";
 import { type Finished, swarm } from "../fakes/swarm-command.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));

@@ -9,7 +9,8 @@ import { findProgram } from "../../src/host/engine-packages.ts";
 import { labels } from "../../src/ports/engine.ts";
 import { findViolations } from "../../src/schema/find-violations.ts";
 import { dockerAt, engineAt, runNode, startEngine } from "../fakes/engine-at.ts";
-import { git, test, write, writeTask } from "../fakes/folders.ts";
+import { test, writeTask } from "../fakes/folders.ts";
+import { git, write } from "../fakes/repository.ts";
 import { type CommandPlace, swarm } from "../fakes/swarm-command.ts";
 import { taskFileWith } from "../fakes/task-files.ts";
 

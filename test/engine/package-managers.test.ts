@@ -18,9 +18,10 @@ import { imageSources } from "../../src/host/image-sources.ts";
 import { ensureProjectImage } from "../../src/image/build-project-image.ts";
 import { labels } from "../../src/ports/engine.ts";
 import { kernelLock } from "../../src/state/kernel-lock.ts";
-import { testLabel } from "../fakes/containers-suite.ts";
 import { adapterFile, dockerAt, openEngine, outputOf } from "../fakes/engine-at.ts";
-import { test as base, git, write } from "../fakes/folders.ts";
+import { test as base } from "../fakes/folders.ts";
+import { git, write } from "../fakes/repository.ts";
+import { testLabel } from "../fakes/test-label.ts";
 
 const engine = openEngine(inject("endpoint"));
 const docker = dockerAt(inject("endpoint"));

@@ -18,7 +18,8 @@ import {
   runNode,
   startEngine,
 } from "../fakes/engine-at.ts";
-import { test as base, write } from "../fakes/folders.ts";
+import { test as base } from "../fakes/folders.ts";
+import { write } from "../fakes/repository.ts";
 
 /** Tests with a private engine of their own that is stopped afterwards, whatever happened. */
 const test = base.extend<{ engine: PrivateEngine }>({

@@ -16,10 +16,11 @@ import { type ContainerEngine, labels } from "../../src/ports/engine.ts";
 import type { ImageSources } from "../../src/ports/image-sources.ts";
 import type { BuildEvent } from "../../src/ports/images.ts";
 import { kernelLock } from "../../src/state/kernel-lock.ts";
-import { testLabel } from "../fakes/containers-suite.ts";
 import { adapterFile, dockerAt, openEngine, outputOf } from "../fakes/engine-at.ts";
-import { test as base, git, write } from "../fakes/folders.ts";
+import { test as base } from "../fakes/folders.ts";
+import { git, write } from "../fakes/repository.ts";
 import { swarm } from "../fakes/swarm-command.ts";
+import { testLabel } from "../fakes/test-label.ts";
 
 const endpoint = inject("endpoint");
 const engine = openEngine(endpoint);

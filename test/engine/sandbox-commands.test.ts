@@ -7,7 +7,8 @@ import type { SandboxRecord } from "../../src/domain/generated/sandbox-run.ts";
 import { labels } from "../../src/ports/engine.ts";
 import { findViolations } from "../../src/schema/find-violations.ts";
 import { openEngine } from "../fakes/engine-at.ts";
-import { test, write } from "../fakes/folders.ts";
+import { test } from "../fakes/folders.ts";
+import { write } from "../fakes/repository.ts";
 import { canary, destroyUsed, listed, outputsOf, placeOf, sandbox, up } from "../fakes/sandbox-command.ts";
 import { type Finished, swarmProgram } from "../fakes/swarm-command.ts";
 

@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { afterEach, describe, expect, inject } from "vitest";
 import { labels } from "../../src/ports/engine.ts";
 import { openEngine } from "../fakes/engine-at.ts";
-import { test, write } from "../fakes/folders.ts";
+import { test } from "../fakes/folders.ts";
+import { write } from "../fakes/repository.ts";
 import { destroyUsed, listed, placeOf, sandbox } from "../fakes/sandbox-command.ts";
 import { swarmProgram } from "../fakes/swarm-command.ts";
 

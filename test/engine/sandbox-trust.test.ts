@@ -6,7 +6,8 @@ import { baseImage } from "../../src/domain/base-image.ts";
 import type { SandboxRecord } from "../../src/domain/generated/sandbox-run.ts";
 import { specOf } from "../fakes/containers-suite.ts";
 import { openEngine } from "../fakes/engine-at.ts";
-import { test, write } from "../fakes/folders.ts";
+import { test } from "../fakes/folders.ts";
+import { write } from "../fakes/repository.ts";
 import { destroyUsed, listed, sandbox, up } from "../fakes/sandbox-command.ts";
 
 const engine = openEngine(inject("endpoint"));

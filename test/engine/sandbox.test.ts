@@ -8,10 +8,12 @@ import { destroySandbox } from "../../src/sandbox/destroy-sandbox.ts";
 import { openSandbox } from "../../src/sandbox/open-sandbox.ts";
 import { runTask } from "../../src/sandbox/run-task.ts";
 import type { Sandbox } from "../../src/sandbox/sandbox.ts";
-import { specOf, testLabel } from "../fakes/containers-suite.ts";
+import { specOf } from "../fakes/containers-suite.ts";
 import { openEngine } from "../fakes/engine-at.ts";
-import { test, write } from "../fakes/folders.ts";
+import { test } from "../fakes/folders.ts";
 import { sandboxesAt, up } from "../fakes/project-sandboxes.ts";
+import { write } from "../fakes/repository.ts";
+import { testLabel } from "../fakes/test-label.ts";
 
 const engine = openEngine(inject("endpoint"));
 const { runtimes } = await engine.info();

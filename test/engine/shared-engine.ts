@@ -7,8 +7,8 @@ import { imageSources } from "../../src/host/image-sources.ts";
 import { ensureBaseImage } from "../../src/image/ensure-base-image.ts";
 import { labels } from "../../src/ports/engine.ts";
 import { kernelLock } from "../../src/state/kernel-lock.ts";
-import { testLabel } from "../fakes/containers-suite.ts";
-import { engineAt, openEngine, startEngine } from "../fakes/engine-at.ts";
+import { answers, engineAt, openEngine, startEngine } from "../fakes/engine-at.ts";
+import { testLabel } from "../fakes/test-label.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 // Images are kept from run to run; everything else must be gone at the end of each.
@@ -23,7 +23,7 @@ declare module "vitest" {
   }
 }
 
-/** One private engine with the base image for all engine tests. */
+/** One private engine with the base image for all tests that need one. */
 export default async function setup({ provide }: TestProject): Promise<() => Promise<void>> {
   const privateEngine = engineAt(folder);
   const { endpoint } = await startEngine(privateEngine);
@@ -47,6 +47,8 @@ export default async function setup({ provide }: TestProject): Promise<() => Pro
   provide("stateFolder", folder);
 
   return async () => {
+    // Two projects have this engine in common; the first to end ends it.
+    if (!(await answers(endpoint))) return;
     const left = await findLeftovers(endpoint);
     await privateEngine.stop({ onStep: () => {} });
     if (left.length > 0) throw new Error(`the tests left behind: ${left.join(", ")}`);
@@ -58,6 +60,7 @@ async function removeContainers(endpoint: string): Promise<void> {
   const docker = new Docker({ socketPath: endpoint.replace("unix://", "") });
   for (const { Id } of await docker.listContainers({ all: true }))
     await docker.getContainer(Id).remove({ force: true, v: true });
+  for (const { Name } of (await docker.listVolumes()).Volumes ?? []) await docker.getVolume(Name).remove();
 }
 
 /** Everything of ours on the engine but the images that are kept on purpose. */

@@ -4,6 +4,7 @@ import { packFiles } from "../../src/archive/pack-files.ts";
 import { readArchive } from "../../src/archive/read-archive.ts";
 import type { ContainerSpec, ExecExit, ExecSpec, Execution } from "../../src/ports/containers.ts";
 import type { ContainerEngine } from "../../src/ports/engine.ts";
+import { testLabel } from "./test-label.ts";
 
 export interface SuiteEngine {
   readonly engine: ContainerEngine;
@@ -15,8 +16,6 @@ export interface SuiteEngine {
   readonly unsupported: readonly string[];
 }
 
-/** By which everything that a test made is found again. */
-export const testLabel = "org.aimi.test";
 const mark: Readonly<Record<string, string>> = { [testLabel]: "suite" };
 const limits = { entries: 100, bytes: 1_000_000, nameBytes: 200 };
 

@@ -1,8 +1,8 @@
-import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { test as base, type TestAPI } from "vitest";
+import { git, write } from "./repository.ts";
 
 /** Tests with a real folder of their own, gone afterwards. */
 export const test: TestAPI<{ folder: string; repository: string }> = base.extend<{
@@ -45,18 +45,6 @@ function commit(folder: string, message: string): void {
     "--message",
     message,
   );
-}
-
-export function git(folder: string, ...args: string[]): string {
-  return execFileSync("git", args, { cwd: folder, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
-}
-
-/** Writes a file below a folder, with its folders. */
-export function write(folder: string, path: string, content: string | Uint8Array): string {
-  const file = join(folder, path);
-  mkdirSync(dirname(file), { recursive: true });
-  writeFileSync(file, content);
-  return file;
 }
 
 /** Writes a task file as people would. */

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, inject } from "vitest";
 import type { SandboxRecord } from "../../src/domain/generated/sandbox-run.ts";
-import { write } from "./folders.ts";
+import { write } from "./repository.ts";
 import { type Finished, swarm } from "./swarm-command.ts";
 
 /** Something that must never be seen inside a sandbox. */

@@ -5,7 +5,8 @@ import { describe, expect } from "vitest";
 import type { ArchiveLimits } from "../../src/archive/read-archive.ts";
 import { type Unpacked, unpackArchive } from "../../src/archive/unpack-archive.ts";
 import { isError } from "../../src/domain/errors.ts";
-import { test, write } from "../fakes/folders.ts";
+import { test } from "../fakes/folders.ts";
+import { write } from "../fakes/repository.ts";
 
 /** Room for twenty, of which two and four bytes are taken by what comes before an attack. */
 const limits: ArchiveLimits = { entries: 20, bytes: 10_000, nameBytes: 1024 };

@@ -18,7 +18,8 @@ import { describe, expect } from "vitest";
 import { type PackedFile, packFiles } from "../../src/archive/pack-files.ts";
 import { type ArchiveLimits, readArchive } from "../../src/archive/read-archive.ts";
 import { unpackArchive } from "../../src/archive/unpack-archive.ts";
-import { test, write } from "../fakes/folders.ts";
+import { test } from "../fakes/folders.ts";
+import { write } from "../fakes/repository.ts";
 
 const limits: ArchiveLimits = { entries: 100, bytes: 10_000_000, nameBytes: 4096 };
 

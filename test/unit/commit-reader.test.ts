@@ -2,7 +2,8 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, symlin
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, vi } from "vitest";
 import { commitReader } from "../../src/host/commit-reader.ts";
-import { git, test, write } from "../fakes/folders.ts";
+import { test } from "../fakes/folders.ts";
+import { git, write } from "../fakes/repository.ts";
 
 beforeEach(() => {
   vi.stubEnv("GIT_AUTHOR_NAME", "Tester");

@@ -8,7 +8,8 @@ import { describe, expect, vi } from "vitest";
 import writeFileAtomic from "write-file-atomic";
 import { SwarmError } from "../../src/domain/errors.ts";
 import { removeLeftovers, type WriteFiles, writeDurably } from "../../src/state/durable-write.ts";
-import { test, write } from "../fakes/folders.ts";
+import { test } from "../fakes/folders.ts";
+import { write } from "../fakes/repository.ts";
 
 /** The real file operations, of which the nth fails with this code. */
 function failingAt(nth: number, code: string): { files: WriteFiles; calls: () => number } {

@@ -2,7 +2,8 @@ import { mkdirSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect } from "vitest";
 import { findRepository } from "../../src/host/find-repository.ts";
-import { git, test, write } from "../fakes/folders.ts";
+import { test } from "../fakes/folders.ts";
+import { git, write } from "../fakes/repository.ts";
 
 /** What git itself says of a folder. */
 function askGit(folder: string): { root: string; gitFolder: string; commonFolder: string } {

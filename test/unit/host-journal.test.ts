@@ -2,7 +2,8 @@ import { Readable } from "node:stream";
 import { describe, expect } from "vitest";
 import { readHostJournal } from "../../src/acp/host-journal.ts";
 import { readLines } from "../../src/wire/read-lines.ts";
-import { test, write } from "../fakes/folders.ts";
+import { test } from "../fakes/folders.ts";
+import { write } from "../fakes/repository.ts";
 
 async function linesOf(chunks: readonly string[], longestLine = 64): Promise<unknown[]> {
   return await Array.fromAsync(

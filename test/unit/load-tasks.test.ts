@@ -5,7 +5,8 @@ import { SwarmError } from "../../src/domain/errors.ts";
 import { taskFolder } from "../../src/host/task-folder.ts";
 import * as parsers from "../../src/schema/read-document.ts";
 import { type LoadTasksRequest, loadTasks } from "../../src/swarm/load-tasks.ts";
-import { git, test, write, writeTask } from "../fakes/folders.ts";
+import { test, writeTask } from "../fakes/folders.ts";
+import { git, write } from "../fakes/repository.ts";
 import { storyWith, taskFileWith } from "../fakes/task-files.ts";
 
 type Loaded = Awaited<ReturnType<typeof loadTasks>>;

@@ -21,7 +21,8 @@ import type { ImageSources } from "../../src/ports/image-sources.ts";
 import type { BuildSpec, ImageFacts } from "../../src/ports/images.ts";
 import type { Lock } from "../../src/ports/lock.ts";
 import { fakeEngine } from "../fakes/fake-engine.ts";
-import { test, write } from "../fakes/folders.ts";
+import { test } from "../fakes/folders.ts";
+import { write } from "../fakes/repository.ts";
 import { trees } from "./sample-trees.ts";
 
 const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");

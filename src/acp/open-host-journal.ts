@@ -1,0 +1,81 @@
+import { createReadStream } from "node:fs";
+import { deepestToHost, type JournalledMessage, longestToHost } from "../domain/acp-messages.ts";
+import { SwarmError } from "../domain/errors.ts";
+import { inJournal, type KnownConversation } from "../domain/message-order.ts";
+import { type DurableLines, openDurableLines } from "../wire/durable-lines.ts";
+import { type FindProblem, receiveMessages } from "./receive-messages.ts";
+
+/** The host's own copy of what an adapter said in one attempt, as its one owner has it. Others read along in the file. */
+export interface HostJournal extends AsyncDisposable {
+  /** The last message that is on the disk; 0 for none. */
+  readonly lastSeq: number;
+  /** Where the conversation stood when the journal was opened. */
+  readonly known: KnownConversation;
+  /** Resolves once all of them are on the disk. They follow what was appended before, without a gap. */
+  append(messages: readonly JournalledMessage[]): Promise<void>;
+}
+
+/** Cleaned messages are written, and one may take a little more room written by us than it took on the wire. */
+const longestLine = 2 * longestToHost;
+
+/**
+ * Opens or makes `journal-<attempt>.ndjson` to go on in it. A torn last line is cut; a file that is damaged otherwise is
+ * left as it is, and FILE_FAILED.
+ */
+export async function openHostJournal(
+  file: string,
+  { begin, findProblem }: { readonly begin: KnownConversation; readonly findProblem: FindProblem },
+): Promise<HostJournal> {
+  await using undo = new AsyncDisposableStack();
+  const lines = undo.use(await openDurableLines(file).catch((error: unknown) => fail(file, error)));
+  const known = await replay(file, lines, begin, findProblem);
+  undo.move();
+
+  let next = known.lastSeq + 1;
+  return {
+    get lastSeq() {
+      return lines.count;
+    },
+    known,
+    async append(messages) {
+      for (const [index, { seq }] of messages.entries())
+        if (seq !== next + index) throw new Error(`The journal is to go on with ${next + index}, not ${seq}`);
+      next += messages.length;
+      await Promise.all(messages.map((message) => lines.add(JSON.stringify(message)))).catch(
+        (error: unknown) => fail(file, error),
+      );
+    },
+    [Symbol.asyncDispose]: () => lines[Symbol.asyncDispose](),
+  };
+}
+
+/** The same rules as for messages that arrive, so that what is known is the same as before. */
+async function replay(
+  file: string,
+  lines: DurableLines,
+  begin: KnownConversation,
+  findProblem: FindProblem,
+): Promise<KnownConversation> {
+  const start = inJournal(begin);
+  let known = start;
+  const limits = { longestLine, deepest: deepestToHost };
+  for await (const group of receiveMessages(createReadStream(file), start, findProblem, limits)) {
+    for (const received of group) {
+      if (received.kind === "message") known = received.known;
+      else
+        fail(
+          file,
+          new Error(
+            `line ${known.lastSeq + 1}: ${received.kind === "violation" ? received.reason : "it is out of place"}`,
+          ),
+        );
+    }
+  }
+  if (known.lastSeq !== lines.count)
+    fail(file, new Error(`it has ${lines.count} lines and ends with message ${known.lastSeq}`));
+  return { ...known, announced: null };
+}
+
+function fail(file: string, error: unknown): never {
+  throw new SwarmError("FILE_FAILED", { file, reason: (error as Error).message }, error);
+}

@@ -1,0 +1,118 @@
+import { SwarmError } from "../domain/errors.ts";
+import type { Cancel, Hello } from "../domain/generated/acp.ts";
+import { type Addressed, asLine, type HostWords, hostLine } from "./host-lines.ts";
+import { orAborted } from "./inbox.ts";
+import type { Channel } from "./open-channel.ts";
+import type { Timing } from "./timing.ts";
+
+/** What the host has to say: now if somebody is there to hear it, else when one is. */
+export interface Outbox {
+  /** A connection said its first word: what it must hear is said. */
+  joined(channel: Channel, hello: Hello): void;
+  left(): void;
+  /** All up to here is on the disk. It is told soon, and not for each message. */
+  durable(seq: number): void;
+  /** Tells it at once, and resolves when that was written, or nobody took it for a while. */
+  acknowledge(): Promise<void>;
+  cancel(words: Cancel["payload"]): Promise<void>;
+  resumed(pausedMs: number): Promise<void>;
+}
+
+export interface OutboxSubject extends Addressed {
+  readonly request: Uint8Array;
+  readonly credentials: () => Readonly<Record<string, string>> | null;
+}
+
+const ackEvery = 100;
+const ackWithinMs = 50;
+const lastAckWithinMs = 2_000;
+
+/** `durableSeq` is what was on the disk before. A request that is too long is refused here, before anybody waits for it. */
+export function openOutbox(
+  timing: Timing,
+  { request, credentials, ...address }: OutboxSubject,
+  durableSeq: number,
+  signal: AbortSignal,
+): Outbox {
+  const requestLine = asLine(request);
+  let channel: Channel | null = null;
+  let durable = durableSeq;
+  let acknowledged = 0;
+  let isAckDue = false;
+  let cancelled: Cancel["payload"] | null = null;
+  let pausedMs = 0;
+  let turn: Promise<void> = Promise.resolve();
+
+  const send = (line: Uint8Array): Promise<void> => {
+    const target = channel;
+    if (!target) return Promise.resolve();
+    // A connection that breaks is seen where it is read, and what must be heard is said to the next one.
+    turn = turn.then(() => (target === channel ? target.send(line).catch(forgiveFailure) : undefined));
+    return turn;
+  };
+  const say = (words: HostWords): Promise<void> => send(hostLine(address, timing.date(), words));
+  const acknowledge = async (): Promise<void> => {
+    if (!channel || durable === acknowledged) return;
+    acknowledged = durable;
+    await say({ type: "ack", payload: { seq: durable } });
+  };
+
+  return {
+    joined(joining, hello) {
+      channel = joining;
+      turn = Promise.resolve();
+      acknowledged = 0;
+      void acknowledge();
+      const env = credentials();
+      if (env && hello.payload.phase !== "finished")
+        void say({ type: "credentials", payload: { env: { ...env } } });
+      // What is to be stopped is not begun.
+      if (cancelled) void say({ type: "cancel", payload: cancelled });
+      else if (hello.payload.phase === "waiting") void send(requestLine);
+      if (pausedMs > 0) void say({ type: "resumed", payload: { pausedMs } });
+      pausedMs = 0;
+    },
+
+    left() {
+      channel = null;
+      turn = Promise.resolve();
+    },
+
+    durable(seq) {
+      durable = seq;
+      if (durable - acknowledged >= ackEvery) void acknowledge();
+      else if (!isAckDue) {
+        isAckDue = true;
+        timing
+          .wait(ackWithinMs, signal)
+          .then(acknowledge)
+          .catch(() => {})
+          .finally(() => {
+            isAckDue = false;
+          });
+      }
+    },
+
+    async acknowledge() {
+      const done = new AbortController();
+      const enough = timing.wait(lastAckWithinMs, done.signal).catch(() => {});
+      await orAborted(Promise.race([acknowledge().then(() => turn), enough]), signal).finally(() =>
+        done.abort(),
+      );
+    },
+
+    async cancel(words) {
+      cancelled = words;
+      await say({ type: "cancel", payload: words });
+    },
+
+    async resumed(ms) {
+      if (channel) await say({ type: "resumed", payload: { pausedMs: Math.round(ms) } });
+      else pausedMs += Math.round(ms);
+    },
+  };
+}
+
+function forgiveFailure(error: unknown): void {
+  if (!(error instanceof SwarmError)) throw error;
+}

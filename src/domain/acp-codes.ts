@@ -1,0 +1,99 @@
+/** Who says that a worker or a story failed by this. */
+export type AcpCodeProducer = "adapter" | "host" | "either";
+
+export type AcpErrorCode =
+  | "REQUEST_INVALID"
+  | "REQUEST_CONFLICT"
+  | "MISSING_ENV_VAR"
+  | "TASK_FILE_NOT_FOUND"
+  | "TASK_FILE_INVALID"
+  | "GIT_CLONE_FAILED"
+  | "GIT_CHECKOUT_FAILED"
+  | "AGENT_NOT_FOUND"
+  | "AGENT_AUTH_FAILED"
+  | "AGENT_CRASH"
+  | "AGENT_STALLED"
+  | "AGENT_LIMIT_REACHED"
+  | "VERIFY_FAILED"
+  | "NOTHING_CHANGED"
+  | "HISTORY_REWRITTEN"
+  | "DEPENDENCY_FAILED"
+  | "DISK_FULL"
+  | "CONTAINER_OOM"
+  | "COLLECT_FAILED"
+  | "BASE_CONFLICT"
+  | "CONTAINER_LOST"
+  | "INTERRUPTED"
+  | "ACP_CONNECTION_LOST"
+  | "ACP_PROTOCOL_VIOLATION"
+  | "UNKNOWN_ERROR";
+
+interface AcpCode {
+  readonly by: AcpCodeProducer;
+  readonly meaning: string;
+}
+
+/** Every reason by which work fails. Stable: people and scripts read them. */
+export const acpCodes: Readonly<Record<AcpErrorCode, AcpCode>> = {
+  REQUEST_INVALID: {
+    by: "adapter",
+    meaning: "the request does not have the form that it must have",
+  },
+  REQUEST_CONFLICT: {
+    by: "adapter",
+    meaning: "another request was accepted before; told to the asker alone, the work goes on",
+  },
+  MISSING_ENV_VAR: {
+    by: "adapter",
+    meaning: "the agent's credential is not in its environment",
+  },
+  TASK_FILE_NOT_FOUND: { by: "adapter", meaning: "the repository has no such task file" },
+  TASK_FILE_INVALID: { by: "adapter", meaning: "the task file is not what it should be" },
+  GIT_CLONE_FAILED: { by: "adapter", meaning: "the repository could not be unpacked" },
+  GIT_CHECKOUT_FAILED: {
+    by: "adapter",
+    meaning: "the branch could not be made, or the repository was destroyed",
+  },
+  AGENT_NOT_FOUND: { by: "adapter", meaning: "the agent's program is not in the image" },
+  AGENT_AUTH_FAILED: { by: "adapter", meaning: "the model API refused the credential" },
+  AGENT_CRASH: {
+    by: "adapter",
+    meaning: "the agent broke, was refused, or ended without doing its turn",
+  },
+  AGENT_STALLED: { by: "adapter", meaning: "the agent said and did nothing for too long" },
+  AGENT_LIMIT_REACHED: {
+    by: "adapter",
+    meaning: "turns, budget, a time limit or the model's usage limit came to an end",
+  },
+  VERIFY_FAILED: { by: "adapter", meaning: "a check failed, and repairs did not help" },
+  NOTHING_CHANGED: {
+    by: "adapter",
+    meaning: "the agent changed nothing, and no check shows that nothing had to be",
+  },
+  HISTORY_REWRITTEN: {
+    by: "either",
+    meaning: "the last good commit is no longer part of the branch",
+  },
+  DEPENDENCY_FAILED: {
+    by: "adapter",
+    meaning: "skipped: a story that it depends on was not completed",
+  },
+  DISK_FULL: { by: "adapter", meaning: "the sandbox's disk, or its share of it, is full" },
+  CONTAINER_OOM: { by: "either", meaning: "the sandbox's memory was used up" },
+  COLLECT_FAILED: {
+    by: "host",
+    meaning: "the commits could not be brought in, or are not what was reported",
+  },
+  BASE_CONFLICT: { by: "host", meaning: "the results that it starts from contradict each other" },
+  CONTAINER_LOST: {
+    by: "host",
+    meaning: "the container and its volume were removed by somebody else",
+  },
+  INTERRUPTED: { by: "host", meaning: "stopped from outside; it can go on" },
+  ACP_CONNECTION_LOST: {
+    by: "host",
+    meaning: "the adapter could not be reached for too long",
+  },
+  ACP_PROTOCOL_VIOLATION: { by: "host", meaning: "the sandbox said what no adapter says" },
+  UNKNOWN_ERROR: { by: "either", meaning: "an error of ours; the text says where" },
+};

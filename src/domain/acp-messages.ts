@@ -1,0 +1,82 @@
+import type {
+  Ack,
+  Activity,
+  Cancel,
+  Checkpoint,
+  Completion,
+  Credentials,
+  ErrorMessage,
+  Heartbeat,
+  Hello,
+  ProgressUpdate,
+  Resumed,
+  TaskRequest,
+  Usage,
+} from "./generated/acp.ts";
+
+/** What an adapter says. */
+export type AdapterMessage =
+  | Hello
+  | ProgressUpdate
+  | Activity
+  | Usage
+  | Checkpoint
+  | Heartbeat
+  | Completion
+  | ErrorMessage;
+
+/** What a host says. */
+export type HostMessage = TaskRequest | Credentials | Ack | Cancel | Resumed;
+
+/** What has its place in the sequence, and is written down on both sides. */
+export type JournalledMessage =
+  | ProgressUpdate
+  | Activity
+  | Usage
+  | Checkpoint
+  | Completion
+  | (ErrorMessage & { readonly seq: number });
+
+/** The version of the protocol that both sides must speak. */
+export const acpProtocol = "acp/1";
+
+/** The longest line to the host, in bytes with its line break. */
+export const longestToHost: number = 64 * 1024;
+/** The longest line to the adapter, in bytes with its line break. */
+export const longestToAdapter: number = 8 * 1024 * 1024;
+/** Messages nest five deep; a request holds a task file, or a script, and is not read by the host. */
+export const deepestToHost = 32;
+
+const adapterTypes: ReadonlySet<string> = new Set([
+  "hello",
+  "progress-update",
+  "activity",
+  "usage",
+  "checkpoint",
+  "heartbeat",
+  "completion",
+  "error",
+] satisfies AdapterMessage["type"][]);
+
+const hostTypes: ReadonlySet<string> = new Set([
+  "task-request",
+  "credentials",
+  "ack",
+  "cancel",
+  "resumed",
+] satisfies HostMessage["type"][]);
+
+/** Whether messages of this type have a form that can be checked. */
+export function isKnownType(type: string): boolean {
+  return adapterTypes.has(type) || hostTypes.has(type);
+}
+
+/** Whether a message of known form goes from adapter to host. */
+export function isAdapterMessage(message: AdapterMessage | HostMessage): message is AdapterMessage {
+  return adapterTypes.has(message.type);
+}
+
+/** Whether a message has its place in the sequence. */
+export function isJournalled(message: AdapterMessage): message is JournalledMessage {
+  return "seq" in message && message.seq !== undefined;
+}

@@ -1,0 +1,159 @@
+import { type FileHandle, open } from "node:fs/promises";
+import { dirname } from "node:path";
+
+/** A file of lines. A line is on the disk before anybody is told that it is there. */
+export interface DurableLines extends AsyncDisposable {
+  /** Lines that are on the disk. */
+  readonly count: number;
+  /** Their bytes. */
+  readonly size: number;
+  /** Resolves once the line is on the disk. Lines that are added meanwhile go there together. */
+  add(line: string): Promise<void>;
+  /** Resolves when there are more lines than `count`. */
+  grown(count: number, signal: AbortSignal): Promise<void>;
+}
+
+interface Waiting {
+  readonly line: string;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
+const lineBreak = 0x0a;
+const batchBytes = 1 << 20;
+
+/**
+ * Opens or makes the file. A last line without its end was never confirmed to anybody, and is cut off. `makeRoom` is asked
+ * once when the disk is full.
+ */
+export async function openDurableLines(
+  file: string,
+  { makeRoom }: { makeRoom?: () => Promise<void> } = {},
+): Promise<DurableLines> {
+  const handle = await openOrMake(file);
+  let { count, size } = await cutTornLine(handle);
+  let waiting: Waiting[] = [];
+  let writing: Promise<void> | null = null;
+  let room = makeRoom;
+  let broken: unknown = null;
+  let listeners: (() => void)[] = [];
+
+  async function writeWaiting(): Promise<void> {
+    while (waiting.length > 0) {
+      const batch = takeBatch();
+      try {
+        await writeDurably(Buffer.from(batch.map(({ line }) => `${line}\n`).join("")));
+      } catch (error) {
+        // What follows would leave a gap: nothing is written any more.
+        broken = error;
+        for (const { reject } of [...batch, ...waiting]) reject(error);
+        waiting = [];
+        break;
+      }
+      count += batch.length;
+      for (const { resolve } of batch) resolve();
+      const told = listeners;
+      listeners = [];
+      for (const tell of told) tell();
+    }
+    writing = null;
+  }
+
+  function takeBatch(): Waiting[] {
+    let bytes = 0;
+    let end = 0;
+    while (end < waiting.length && bytes < batchBytes) {
+      bytes += waiting[end]?.line.length ?? 0;
+      end += 1;
+    }
+    const batch = waiting.slice(0, end);
+    waiting = waiting.slice(end);
+    return batch;
+  }
+
+  async function writeDurably(bytes: Buffer): Promise<void> {
+    try {
+      await writeAll(handle, bytes, size);
+      await handle.datasync();
+    } catch (error) {
+      await handle.truncate(size).catch(() => undefined);
+      const retry = room;
+      room = undefined;
+      if (!retry || !isFull(error)) throw error;
+      await retry();
+      return writeDurably(bytes);
+    }
+    size += bytes.length;
+  }
+
+  return {
+    get count() {
+      return count;
+    },
+    get size() {
+      return size;
+    },
+    add: (line) =>
+      new Promise((resolve, reject) => {
+        if (broken !== null) return reject(broken);
+        waiting.push({ line, resolve, reject });
+        writing ??= writeWaiting();
+      }),
+    grown: (known, signal) =>
+      new Promise((resolve) => {
+        if (count > known || signal.aborted) return resolve();
+        const tell = () => {
+          signal.removeEventListener("abort", tell);
+          resolve();
+        };
+        signal.addEventListener("abort", tell, { once: true });
+        listeners.push(tell);
+      }),
+    async [Symbol.asyncDispose]() {
+      await writing;
+      await handle.close();
+    },
+  };
+}
+
+async function openOrMake(file: string): Promise<FileHandle> {
+  try {
+    return await open(file, "r+");
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === "ENOENT")) throw error;
+  }
+  const handle = await open(file, "wx+", 0o600);
+  const folder = await open(dirname(file), "r");
+  await folder.sync().finally(() => folder.close());
+  return handle;
+}
+
+/** Counts the whole lines and leaves nothing behind the last of them. */
+async function cutTornLine(handle: FileHandle): Promise<{ count: number; size: number }> {
+  const chunk = Buffer.alloc(1 << 18);
+  let count = 0;
+  let size = 0;
+  for (let position = 0; ; ) {
+    const { bytesRead } = await handle.read(chunk, 0, chunk.length, position);
+    if (bytesRead === 0) break;
+    const bytes = chunk.subarray(0, bytesRead);
+    for (let at = bytes.indexOf(lineBreak); at >= 0; at = bytes.indexOf(lineBreak, at + 1)) {
+      count += 1;
+      size = position + at + 1;
+    }
+    position += bytesRead;
+  }
+  await handle.truncate(size);
+  return { count, size };
+}
+
+async function writeAll(handle: FileHandle, bytes: Buffer, from: number): Promise<void> {
+  for (let done = 0; done < bytes.length; ) {
+    const { bytesWritten } = await handle.write(bytes, done, bytes.length - done, from + done);
+    done += bytesWritten;
+  }
+}
+
+function isFull(error: unknown): boolean {
+  return error instanceof Error && "code" in error && (error.code === "ENOSPC" || error.code === "EDQUOT");
+}

@@ -1,0 +1,62 @@
+const lineBreak = 0x0a;
+const firstBytes = 4096;
+
+/**
+ * Cuts a stream of bytes into lines and never holds more than one line of the longest that is accepted. What waits for
+ * its end is copied: a view of one byte would keep the whole piece alive that it came in, and with it the memory of a
+ * stream that is sent byte by byte.
+ */
+export class LineCutter {
+  readonly #longest: number;
+  #kept = Buffer.allocUnsafeSlow(firstBytes);
+  #length = 0;
+  #isTooLong = false;
+
+  /** The longest line that is accepted, in bytes with its line break. */
+  constructor(longest: number) {
+    this.#longest = longest;
+  }
+
+  /**
+   * The lines that end in this piece, without their line breaks; null for one that is too long, as soon as it is. Each
+   * is valid until the next is asked for.
+   */
+  *cut(piece: Uint8Array): Generator<Uint8Array | null> {
+    let start = 0;
+    for (let end = piece.indexOf(lineBreak); end >= 0; end = piece.indexOf(lineBreak, start)) {
+      const part = piece.subarray(start, end);
+      start = end + 1;
+      const wasTooLong = this.#isTooLong;
+      const isTooLong = wasTooLong || this.#length + part.length + 1 > this.#longest;
+      const line = isTooLong || this.#length === 0 ? part : this.#keep(part);
+      this.#length = 0;
+      this.#isTooLong = false;
+      if (!isTooLong) yield line;
+      else if (!wasTooLong) yield null;
+    }
+    const rest = piece.subarray(start);
+    if (rest.length === 0 || this.#isTooLong) return;
+    if (this.#length + rest.length >= this.#longest) {
+      this.#isTooLong = true;
+      this.#length = 0;
+      yield null;
+    } else this.#keep(rest);
+  }
+
+  /** What follows the last line break; null when that is nothing, or too long. */
+  rest(): Uint8Array | null {
+    return this.#length === 0 ? null : this.#kept.subarray(0, this.#length);
+  }
+
+  #keep(part: Uint8Array): Uint8Array {
+    const length = this.#length + part.length;
+    if (length > this.#kept.length) {
+      const larger = Buffer.allocUnsafeSlow(Math.min(this.#longest, Math.max(length, 2 * this.#kept.length)));
+      larger.set(this.#kept.subarray(0, this.#length));
+      this.#kept = larger;
+    }
+    this.#kept.set(part, this.#length);
+    this.#length = length;
+    return this.#kept.subarray(0, length);
+  }
+}
