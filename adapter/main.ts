@@ -1,10 +1,56 @@
+import packageFile from "../package.json" with { type: "json" };
+import { attach } from "./attach.ts";
+import { places } from "./places.ts";
+import { play } from "./play.ts";
 import { probe } from "./probe.ts";
+import { supervise } from "./supervise.ts";
+import { tail } from "./tail.ts";
 
-const [command] = process.argv.slice(2);
+const [command, ...args] = process.argv.slice(2);
+const say = (line: string): void => void process.stdout.write(`${line}\n`);
+const complain = (line: string): void => void process.stderr.write(`adapter: ${line}\n`);
 
-if (command === "probe") {
-  process.stdout.write(`${JSON.stringify(await probe())}\n`);
+/** The in-container program; its commands are for the host, and for people who look inside. */
+const commands: Readonly<Record<string, () => Promise<number>>> = {
+  async probe() {
+    say(JSON.stringify(await probe()));
+    return 0;
+  },
+
+  async supervise() {
+    const stopped = new AbortController();
+    process.on("SIGTERM", () => stopped.abort());
+    // The agent's user may send it none, and whoever is in the container as root means the engine's.
+    process.on("SIGINT", () => stopped.abort());
+    const env = Object.fromEntries(
+      Object.entries(process.env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+    );
+    return supervise({ places, env, version: packageFile.version, stopped: stopped.signal, complain });
+  },
+
+  async attach() {
+    const from = args[0] === "--from" ? Number(args[1]) : 0;
+    if (!Number.isSafeInteger(from) || from < 0 || (args.length > 0 && args.length !== 2)) {
+      complain("attach --from takes the number of the last message that is known: 0, 1, 2 …");
+      return 2;
+    }
+    return attach(places, from, { input: process.stdin, output: process.stdout, complain });
+  },
+
+  async tail() {
+    await tail(places, say);
+    return 0;
+  },
+
+  play: () => play(process.stdin, say),
+};
+
+const work = commands[command ?? ""];
+if (work) {
+  const code = await work();
+  // What still waits for a line, like a stdin that nobody closes, must not keep the program.
+  process.exit(code);
 } else {
-  process.stderr.write(`adapter: unknown command ${JSON.stringify(command ?? "")}; known: probe\n`);
+  complain(`unknown command ${JSON.stringify(command ?? "")}; known: ${Object.keys(commands).join(", ")}`);
   process.exitCode = 2;
 }

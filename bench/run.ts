@@ -3,6 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { buildProduct } from "../scripts/build.ts";
+import { adapterSpeed } from "./adapter-speed.ts";
 import { commandStart, program } from "./command-start.ts";
 import { compare, type Result } from "./compare.ts";
 import { imageDecision } from "./image-decision.ts";
@@ -27,6 +28,7 @@ try {
     ...stateUpdates(folder),
     ...images.comparisons,
     ...sandboxes.comparisons,
+    ...adapterSpeed(images.engine),
   ]) {
     const result = await compare(comparison);
     results.push(result);

@@ -24,6 +24,7 @@ RUN ln -s /opt/aimi/node /usr/local/bin/node \
  && ln -s ../lib/node_modules/npm/bin/npm-cli.js /usr/local/bin/npm \
  && ln -s ../lib/node_modules/npm/bin/npx-cli.js /usr/local/bin/npx \
  && chmod 0755 /usr/local/lib/node_modules/npm/bin/*.js \
+ && echo prefix=/usr/local > /usr/local/lib/node_modules/npm/npmrc \
  && (getent passwd 1000 >/dev/null && userdel --remove "$(getent passwd 1000 | cut -d: -f1)" 2>/dev/null || true) \
  && groupadd --gid 1000 agent \
  && useradd --uid 1000 --gid 1000 --create-home --shell /bin/bash agent \

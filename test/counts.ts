@@ -2,14 +2,16 @@
 const table = {
   updateProcesses: { reduced: 16, full: 64 },
   updatesPerProcess: { reduced: 50, full: 100 },
-  chaosMs: { reduced: 12_000, full: 60_000 },
-  controlChaosMs: { reduced: 12_000, full: 60_000 },
+  chaosMs: { reduced: 8_000, full: 60_000 },
+  controlChaosMs: { reduced: 8_000, full: 60_000 },
   killedWrites: { reduced: 60, full: 1_000 },
   branchNames: { reduced: 400, full: 4_000 },
   graphRuns: { reduced: 200, full: 2_000 },
   hostileStreams: { reduced: 2_000, full: 20_000 },
   endlessLineBytes: { reduced: 300_000_000, full: 1_073_741_824 },
   hostileRequests: { reduced: 2_000, full: 20_000 },
+  /** Of runc and gVisor: how many the supervisor is killed and attacked under. */
+  attackedRuntimes: { reduced: 1, full: 2 },
   messages: { reduced: 60_000, full: 300_000 },
   floodBytes: { reduced: 300_000_000, full: 1_000_000_000 },
   cutStories: { reduced: 2, full: 20 },

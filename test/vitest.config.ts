@@ -3,6 +3,13 @@ import { defineConfig, type ViteUserConfig } from "vitest/config";
 
 const minute = 60_000;
 
+/** They wait more than they work, and so go two at a time. */
+const adapterTests = [
+  "test/engine/adapter*.test.ts",
+  "test/engine/conversation.test.ts",
+  "test/engine/new-agent.test.ts",
+];
+
 /** Kinds of tests, from milliseconds to minutes. Those that stress the machine run one file after another, alone. */
 const config: ViteUserConfig = defineConfig({
   root: fileURLToPath(new URL("..", import.meta.url)),
@@ -38,6 +45,7 @@ const config: ViteUserConfig = defineConfig({
         test: {
           name: "engine",
           include: ["test/engine/**/*.test.ts"],
+          exclude: adapterTests,
           globalSetup: ["test/engine/shared-engine.ts"],
           testTimeout: 5 * minute,
           hookTimeout: 5 * minute,
@@ -47,13 +55,24 @@ const config: ViteUserConfig = defineConfig({
       },
       {
         test: {
+          name: "adapter",
+          include: adapterTests,
+          globalSetup: ["test/engine/shared-engine.ts"],
+          testTimeout: 5 * minute,
+          hookTimeout: 5 * minute,
+          maxWorkers: 2,
+          sequence: { groupOrder: 4 },
+        },
+      },
+      {
+        test: {
           name: "agents",
           include: ["test/agents/**/*.test.ts"],
           globalSetup: ["test/engine/shared-engine.ts"],
           testTimeout: 10 * minute,
           hookTimeout: 10 * minute,
-          fileParallelism: false,
-          sequence: { groupOrder: 4 },
+          maxWorkers: 2,
+          sequence: { groupOrder: 5 },
         },
       },
       {
@@ -62,7 +81,7 @@ const config: ViteUserConfig = defineConfig({
           include: ["test/sysbox/**/*.test.ts"],
           testTimeout: 5 * minute,
           fileParallelism: false,
-          sequence: { groupOrder: 5 },
+          sequence: { groupOrder: 6 },
         },
       },
     ],

@@ -16,6 +16,8 @@ export const agentPackages: Readonly<Record<string, string>> = {
   codex: "@openai/codex@0.169.0",
   gemini: "@google/gemini-cli@0.61.0",
   opencode: "opencode-ai@1.18.33",
+  "claude-acp": "@agentclientprotocol/claude-agent-acp@0.99.1",
+  "codex-acp": "@agentclientprotocol/codex-acp@2.6.0",
 };
 
 /** npm's name of the package that holds Node for an engine's architecture; null where there is none. */

@@ -1,0 +1,46 @@
+import { cleanText } from "../src/domain/clean-text.ts";
+import type { ActivityKind } from "../src/domain/generated/acp.ts";
+
+const perMs = 250;
+/** Of a line that may be as long as a file, so much is looked at. */
+const longestLook = 4_000;
+
+interface Told {
+  readonly storyId: string;
+  readonly kind: ActivityKind;
+  readonly summary: string;
+}
+
+/** What the agent does, for people: at most four a second, and the newest always comes. */
+export interface ActivityFeed {
+  tell(activity: Told): void;
+  /** Tells what waits, now. */
+  flush(): void;
+}
+
+export function activityFeed(publish: (activity: Told) => void): ActivityFeed {
+  let waiting: Told | null = null;
+  let quiet: NodeJS.Timeout | null = null;
+
+  function publishWaiting(): void {
+    quiet = null;
+    if (waiting === null) return;
+    const activity = waiting;
+    waiting = null;
+    publish(activity);
+    quiet = setTimeout(publishWaiting, perMs).unref();
+  }
+
+  return {
+    tell({ storyId, kind, summary }) {
+      const text = cleanText(summary.slice(0, longestLook)).trim();
+      if (text === "") return;
+      waiting = { storyId, kind, summary: text };
+      if (quiet === null) publishWaiting();
+    },
+    flush() {
+      if (quiet !== null) clearTimeout(quiet);
+      publishWaiting();
+    },
+  };
+}

@@ -1,0 +1,185 @@
+import { cleanText } from "../src/domain/clean-text.ts";
+import type { RequestedAgent } from "../src/domain/generated/acp.ts";
+import { startProgram } from "./agent-program.ts";
+import { askAgentProcesses, endAgentProcesses, findAgentProcesses, runAsAgent } from "./agent-user.ts";
+import type { Agent, AgentActivity, AgentTools, Turn, TurnEnd, TurnUsage } from "./agents/agent.ts";
+import { type IdleLimits, Idleness } from "./idleness.ts";
+import { countMemoryKills } from "./out-of-memory.ts";
+import type { Places } from "./places.ts";
+import { openTranscript } from "./transcript.ts";
+import type { WorkClock } from "./work-clock.ts";
+
+export interface TurnDeps {
+  readonly places: Places;
+  readonly clock: WorkClock;
+  readonly agent: Agent;
+  /** All that the agent sees of variables. */
+  readonly env: () => Readonly<Record<string, string>>;
+  readonly conversation: AgentTools["conversation"];
+  readonly limits: IdleLimits;
+  /** How long it may take to stop once it was asked to. */
+  readonly graceMs: () => number;
+  readonly report: (activity: AgentActivity) => void;
+  readonly spend: (usage: TurnUsage) => void;
+  /** Told of the watch that is on now, for heartbeats. */
+  readonly watch: (idleness: Idleness | null) => void;
+}
+
+/** How a turn ended, or what made it end. */
+export type WatchedEnd =
+  | TurnEnd
+  | {
+      readonly kind: "failed";
+      readonly code: "CONTAINER_OOM";
+      readonly message: string;
+      readonly scope: "story";
+    }
+  | { readonly kind: "interrupted" };
+
+const askOutputBytes = 200_000;
+
+/**
+ * One turn of an agent under watch. With the signal it is asked to stop, and made to after a while. When this returns, no
+ * process of the agent's user is left.
+ */
+export async function takeTurn(deps: TurnDeps, turn: Turn, signal: AbortSignal): Promise<WatchedEnd> {
+  const { agent, clock, limits, places } = deps;
+  const idleness = new Idleness(clock);
+  const stalled = new AbortController();
+  const stop = AbortSignal.any([signal, stalled.signal]);
+  const memoryKills = await countMemoryKills();
+  using transcript = openTranscript(places, turn.storyId);
+  await using stack = new AsyncDisposableStack();
+  stack.defer(endAgentProcesses);
+  deps.watch(idleness);
+  stack.defer(() => deps.watch(null));
+
+  const tools = toolsFor(deps, idleness, (bytes) => transcript.add(bytes));
+  const watching = setInterval(
+    () =>
+      void lookAtAgent(idleness, limits).then(
+        (why) => why !== null && stalled.abort(why),
+        // What cannot be seen now is seen the next time.
+        () => {},
+      ),
+    Math.min(5_000, Math.max(100, limits.idleMs / 4)),
+  );
+  stack.defer(() => clearInterval(watching));
+  stack.use(endAfterGrace(clock, stop, deps.graceMs));
+
+  const end = await agent.turn(turn, tools, stop).catch(
+    (error: unknown): TurnEnd => ({
+      ...{ kind: "failed", code: "AGENT_CRASH", scope: "story" },
+      message: error instanceof Error ? error.message : String(error),
+    }),
+  );
+  if (signal.aborted) return { kind: "interrupted" };
+  if (stalled.signal.aborted)
+    return { kind: "failed", code: "AGENT_STALLED", scope: "story", message: String(stalled.signal.reason) };
+  if (end.kind === "failed" && (await countMemoryKills()) > memoryKills)
+    return {
+      ...{ kind: "failed", code: "CONTAINER_OOM", scope: "story" },
+      message: `the sandbox's memory was used up, and the kernel ended one of its processes; ${end.message}`,
+    };
+  return end;
+}
+
+/** Whoever is asked to stop and does not is ended; programs in the way, too. Nothing is ended any more once it is disposed. */
+function endAfterGrace(clock: WorkClock, stop: AbortSignal, graceMs: () => number): AsyncDisposable {
+  let ending = Promise.resolve();
+  const waits = new DisposableStack();
+  const begin = () => {
+    const ask = () => void askAgentProcesses().catch(() => {});
+    const end = () => {
+      ending = endAgentProcesses();
+      ending.catch(() => {});
+    };
+    // The agent was interrupted by now; what it started hears of it here.
+    waits.use(clock.after(graceMs() / 2)).signal.addEventListener("abort", ask, { once: true });
+    waits.use(clock.after(graceMs())).signal.addEventListener("abort", end, { once: true });
+  };
+  if (stop.aborted) begin();
+  else stop.addEventListener("abort", begin, { once: true });
+  return {
+    async [Symbol.asyncDispose]() {
+      stop.removeEventListener("abort", begin);
+      waits.dispose();
+      await ending;
+    },
+  };
+}
+
+async function lookAtAgent(idleness: Idleness, limits: IdleLimits): Promise<string | null> {
+  idleness.noteProcesses(await findAgentProcesses());
+  return idleness.verdict(limits);
+}
+
+function toolsFor(
+  { places, env, conversation, report, spend }: TurnDeps,
+  idleness: Idleness,
+  keep: (bytes: Uint8Array) => void,
+): AgentTools {
+  const folder = places.workspace;
+  return {
+    conversation,
+    get env() {
+      return env();
+    },
+    start: (command, more = {}) =>
+      startProgram(
+        { command, env: { ...env(), ...more }, folder },
+        {
+          endAll: endAgentProcesses,
+          onBytes: (bytes) => {
+            idleness.noteOutput();
+            keep(bytes);
+          },
+        },
+      ),
+    async ask(command) {
+      const { code, stdout } = await runAsAgent({ command, env: env(), folder, keep: askOutputBytes });
+      return { code, output: stdout };
+    },
+    report(activity) {
+      if (activity.tool) idleness.noteTool(activity.tool);
+      report(activity);
+    },
+    spend,
+  };
+}
+
+/** What the agent says of its version; null when it cannot be asked. `isThere` is false when its program is not in the image. */
+export async function findVersion(
+  agent: Agent,
+  requested: RequestedAgent,
+  {
+    places,
+    env,
+    deadline,
+  }: {
+    readonly places: Places;
+    readonly env: Readonly<Record<string, string>>;
+    readonly deadline: AbortSignal;
+  },
+): Promise<{ readonly isThere: boolean; readonly version: string | null }> {
+  const program = agent.program(requested);
+  const folder = places.workspace;
+  const found = await runAsAgent({
+    command: ["sh", "-c", 'command -v -- "$1"', "sh", program],
+    env,
+    folder,
+    deadline,
+  });
+  if (found.code !== 0) return { isThere: false, version: null };
+  if (agent.versionFlags.length === 0) return { isThere: true, version: null };
+  const asked = await runAsAgent({
+    command: [program, ...agent.versionFlags],
+    env,
+    folder,
+    keep: 1_000,
+    deadline,
+  });
+  await endAgentProcesses();
+  const [line = ""] = asked.stdout.trim().split("\n");
+  return { isThere: true, version: asked.code === 0 ? cleanText(line, 200) : null };
+}

@@ -1,0 +1,118 @@
+import { failure } from "./acp-verdict.ts";
+import type { AgentTools, Turn, TurnFailure } from "./agent.ts";
+import { fieldsOf, listOf, numberOf, type Said, textOf } from "./fields.ts";
+import { type JsonRpc, RpcError } from "./json-rpc.ts";
+
+/** A conversation in which a prompt can be given. */
+export interface AcpSession {
+  readonly kind: "open";
+  readonly id: string;
+  readonly isResumed: boolean;
+}
+
+const protocolVersion = 1;
+const cwd = "/workspace";
+const mcpServers: readonly never[] = [];
+
+/** Greets the agent and opens the story's conversation, or a new one where that is not to be had. */
+export async function openAcpSession(
+  rpc: JsonRpc,
+  turn: Turn,
+  tools: AgentTools,
+): Promise<AcpSession | TurnFailure> {
+  const greeting = await rpc.request("initialize", {
+    protocolVersion,
+    clientInfo: { name: "aimi-swarm", version: "1" },
+    // It has files and programs of its own, in the sandbox; going through us would only be slower.
+    clientCapabilities: { fs: { readTextFile: false, writeTextFile: false }, terminal: false },
+  });
+  const spoken = numberOf(greeting, "protocolVersion");
+  if (spoken !== protocolVersion)
+    return failure(
+      "AGENT_CRASH",
+      "worker",
+      `it speaks version ${spoken} of the protocol, not ${protocolVersion}`,
+    );
+
+  const canLoad = fieldsOf(greeting["agentCapabilities"])["loadSession"] === true;
+  const kept = turn.continues && canLoad ? tools.conversation.id : null;
+  const loaded = kept === null ? null : await load(rpc, kept);
+  if (kept !== null && loaded !== null) {
+    const refused = await prepare(rpc, turn, kept, loaded);
+    return refused ?? { kind: "open", id: kept, isResumed: true };
+  }
+
+  const made = await rpc.request("session/new", { cwd, mcpServers });
+  const id = textOf(made, "sessionId");
+  if (id === null) return failure("AGENT_CRASH", "worker", "it gave its conversation no name");
+  await tools.conversation.keep(id);
+  const refused = await prepare(rpc, turn, id, made);
+  return refused ?? { kind: "open", id, isResumed: false };
+}
+
+/** Null when it does not have that conversation any more; the story can still be done from its beginning. */
+async function load(rpc: JsonRpc, sessionId: string): Promise<Said | null> {
+  try {
+    return await rpc.request("session/load", { sessionId, cwd, mcpServers });
+  } catch (error) {
+    if (error instanceof RpcError) return null;
+    throw error;
+  }
+}
+
+async function prepare(
+  rpc: JsonRpc,
+  turn: Turn,
+  sessionId: string,
+  session: Said,
+): Promise<TurnFailure | null> {
+  await chooseMode(rpc, sessionId, session);
+  return chooseModel(rpc, turn, sessionId, session);
+}
+
+/** The modes in which Claude, Gemini and Codex ask nobody and shut nothing in; the protocol has no common word for it. */
+const freeModes = ["bypassPermissions", "yolo", "agent-full-access"];
+
+/**
+ * Nobody is there to be asked, and the sandbox is the limit. One agent keeps programs in a sandbox of its own, which cannot
+ * be made inside ours.
+ */
+async function chooseMode(rpc: JsonRpc, sessionId: string, session: Said): Promise<void> {
+  const offered = listOf(fieldsOf(session["modes"])["availableModes"]).map((mode) => textOf(mode, "id"));
+  const modeId = offered.find((id) => id !== null && freeModes.includes(id));
+  if (!modeId) return;
+  try {
+    await rpc.request("session/set_mode", { sessionId, modeId });
+  } catch (error) {
+    // It will ask, then, and be answered.
+    if (!(error instanceof RpcError)) throw error;
+  }
+}
+
+/** A model that was asked for and cannot be had is a failure: another one costs other money. */
+async function chooseModel(
+  rpc: JsonRpc,
+  { agent: { model } }: Turn,
+  sessionId: string,
+  session: Said,
+): Promise<TurnFailure | null> {
+  if (model === undefined) return null;
+  const option = listOf(session["configOptions"]).find(
+    (offered) => offered["category"] === "model" || offered["id"] === "model",
+  );
+  const configId = option && textOf(option, "id");
+  try {
+    if (configId) await rpc.request("session/set_config_option", { sessionId, configId, value: model });
+    else if (session["models"] !== undefined)
+      await rpc.request("session/set_model", { sessionId, modelId: model });
+    else return noModel(model, "it offers no choice; name it on the agent's command line");
+    return null;
+  } catch (error) {
+    if (error instanceof RpcError) return noModel(model, error.message);
+    throw error;
+  }
+}
+
+function noModel(model: string, why: string): TurnFailure {
+  return failure("AGENT_CRASH", "worker", `the model ${model} cannot be had: ${why}`);
+}

@@ -1,0 +1,83 @@
+import { cleanText } from "../../src/domain/clean-text.ts";
+import type { Breakdown } from "./acp-updates.ts";
+import type { TurnEnd, TurnFailure } from "./agent.ts";
+import { fieldsOf, textOf } from "./fields.ts";
+import { RpcClosed, type RpcError } from "./json-rpc.ts";
+
+/** What a `stopReason` says. Only one of them is an end that the agent chose itself. */
+export function judgeStop(stopReason: string | null): TurnEnd {
+  switch (stopReason) {
+    case "end_turn":
+      return { kind: "ended" };
+    case "max_tokens":
+      return failure("AGENT_LIMIT_REACHED", "story", "it used up its tokens");
+    case "max_turn_requests":
+      return failure("AGENT_LIMIT_REACHED", "story", "it used up its turns");
+    case "refusal":
+      return failure("AGENT_CRASH", "story", "the model refused");
+    case "cancelled":
+      return failure("AGENT_CRASH", "story", "its turn was cancelled");
+    default:
+      return failure("AGENT_CRASH", "story", `it stopped, ${cleanText(stopReason ?? "without saying why")}`);
+  }
+}
+
+/** A turn whose model broke, whatever it called its end. */
+export function judgeBreakdown({ status }: Breakdown): TurnFailure {
+  return (
+    judgeStatus(status, `the model's API answered ${status}`) ??
+    failure("AGENT_CRASH", "story", `the model's API failed${status === null ? "" : ` (${status})`}`)
+  );
+}
+
+/** What a request's failure means; `exit` is how the program ended, when it has. */
+export function judgeRpcFailure(
+  error: RpcError | RpcClosed,
+  exit: { readonly code: number; readonly complaint: string } | null,
+): TurnFailure {
+  const words = cleanText(error.message, 300);
+  if (error instanceof RpcClosed) return judgeExit(exit);
+  // Agents that call models by HTTP give its status, or the kind of error in their own words.
+  const kind = textOf(fieldsOf(error.details), "errorKind");
+  const told = judgeStatus(error.code, words);
+  if (told) return told;
+  if (error.code === authRequired || kind === "authentication_failed") return notLetIn(words);
+  if (kind === "rate_limit") return rateLimit(words);
+  if (kind === "billing_error")
+    return failure("AGENT_LIMIT_REACHED", "worker", `the account has no credit: ${words}`);
+  if (kind === "model_not_found")
+    return failure("AGENT_CRASH", "worker", `the model was not found: ${words}`);
+  return failure("AGENT_CRASH", "story", `it failed: ${words} (${error.code})`);
+}
+
+export function failure(
+  code: TurnFailure["code"],
+  scope: TurnFailure["scope"],
+  message: string,
+): TurnFailure {
+  return { kind: "failed", code, scope, message };
+}
+
+const authRequired = -32000;
+
+function judgeStatus(status: number | null, words: string): TurnFailure | null {
+  if (status === 401 || status === 403) return notLetIn(words);
+  return status === 429 ? rateLimit(words) : null;
+}
+
+function notLetIn(words: string): TurnFailure {
+  return failure("AGENT_AUTH_FAILED", "worker", `it is not let in: ${words}`);
+}
+
+function rateLimit(words: string): TurnFailure {
+  return failure("AGENT_LIMIT_REACHED", "worker", `the model's rate limit: ${words}`);
+}
+
+function judgeExit(exit: { readonly code: number; readonly complaint: string } | null): TurnFailure {
+  const last = exit?.complaint.trim().split("\n").at(-1) ?? "";
+  const said = last === "" ? "" : `: ${cleanText(last, 300)}`;
+  if (exit?.code === 127) return failure("AGENT_NOT_FOUND", "worker", `the program was not found${said}`);
+  const signal = exit && exit.code > 128 ? ` (signal ${exit.code - 128})` : "";
+  const how = exit ? `with code ${exit.code}${signal}` : "its output";
+  return failure("AGENT_CRASH", "story", `it ended ${how} and without an answer${said}`);
+}

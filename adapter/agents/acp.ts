@@ -1,0 +1,197 @@
+import { openAcpSession } from "./acp-session.ts";
+import {
+  type AcpFacts,
+  type AcpStep,
+  endMessage,
+  endTools,
+  nothingTold,
+  readAcpPermission,
+  readAcpUpdate,
+  usageOfTurn,
+} from "./acp-updates.ts";
+import { failure, judgeBreakdown, judgeRpcFailure, judgeStop } from "./acp-verdict.ts";
+import type { Agent, AgentProgram, AgentTools, Turn, TurnEnd } from "./agent.ts";
+import { endWithin, killAfter } from "./end-program.ts";
+import { fieldsOf, listOf, type Said, textOf } from "./fields.ts";
+import { type JsonRpc, openJsonRpc, RpcClosed, RpcError } from "./json-rpc.ts";
+
+/** How long an agent may take to end after the end of its input, or to answer that it has stopped. */
+const farewellMs = 10_000;
+const stopMs = 5_000;
+
+/** Any program that speaks the Agent Client Protocol, version 1. */
+export const acp: Agent = acpAgent();
+
+function acpAgent(): Agent {
+  // Agents tell the cost of a conversation as a sum, over programs that come and go; what was told last is remembered.
+  const costById = new Map<string, number>();
+  return {
+    kind: "acp",
+    program: ({ command }) => command?.[0] ?? "",
+    needsOneOf: [],
+    versionFlags: [],
+    turn: (turn, tools, signal) => carryOut(turn, tools, costById, signal),
+  };
+}
+
+async function carryOut(
+  turn: Turn,
+  tools: AgentTools,
+  costById: Map<string, number>,
+  signal: AbortSignal,
+): Promise<TurnEnd> {
+  const { command } = turn.agent;
+  if (!command) return failure("AGENT_NOT_FOUND", "worker", "no program is named that speaks the protocol");
+  if (signal.aborted) return wasStopped;
+  const program = tools.start(command);
+  const end = await endOf(converse(turn, tools, program, costById), program, signal);
+  program.endInput();
+  const code = await endWithin(program, farewellMs);
+  if (signal.aborted) return wasStopped;
+  return end.kind === "broke" ? judgeRpcFailure(end.error, { code, complaint: program.complaint }) : end;
+}
+
+/** With the signal it is asked to stop, and killed when it does not. */
+async function endOf(
+  conversation: Conversation,
+  program: AgentProgram,
+  signal: AbortSignal,
+): Promise<TurnEnd | Broke> {
+  await using patience = new AsyncDisposableStack();
+  const stop = (): void => {
+    conversation.cancel();
+    patience.use(killAfter(program, stopMs));
+  };
+  signal.addEventListener("abort", stop, { once: true });
+  patience.defer(() => signal.removeEventListener("abort", stop));
+  return await conversation.end;
+}
+
+const wasStopped: TurnEnd = failure("AGENT_CRASH", "story", "it was stopped");
+
+interface Broke {
+  readonly kind: "broke";
+  readonly error: RpcError | RpcClosed;
+}
+
+interface Conversation {
+  readonly end: Promise<TurnEnd | Broke>;
+  cancel(): void;
+}
+
+function converse(
+  turn: Turn,
+  tools: AgentTools,
+  program: AgentProgram,
+  costById: Map<string, number>,
+): Conversation {
+  const teller = tellUpdates(tools);
+  const rpc = openJsonRpc(program, {
+    onRequest: (method, params) =>
+      method === "session/request_permission" ? teller.permit(params) : undefined,
+    onNotification: (method, params) => {
+      if (method === "session/update") teller.take(fieldsOf(params["update"]));
+    },
+  });
+  let sessionId: string | null = null;
+  return {
+    end: talk(),
+    cancel() {
+      if (sessionId !== null) rpc.notify("session/cancel", { sessionId });
+    },
+  };
+
+  async function talk(): Promise<TurnEnd | Broke> {
+    try {
+      const session = await openAcpSession(rpc, turn, tools);
+      if (session.kind === "failed") return session;
+      sessionId = session.id;
+      // Of a conversation that was begun before this program, the sum so far is only known when it was told to us.
+      const earlierCostUsd = session.isResumed ? (costById.get(session.id) ?? null) : 0;
+      let answer: Said = {};
+      try {
+        answer = await prompt(rpc, teller, turn, session);
+      } finally {
+        // What a broken turn has cost is owed all the same.
+        const { totalCostUsd } = teller.facts();
+        if (totalCostUsd !== null) costById.set(session.id, totalCostUsd);
+        const usage = usageOfTurn(answer, teller.facts(), earlierCostUsd);
+        if (usage) tools.spend(usage);
+      }
+      const end = judgeStop(textOf(answer, "stopReason"));
+      const { breakdown } = teller.facts();
+      if (end.kind === "ended" && breakdown) return judgeBreakdown(breakdown);
+      if (end.kind === "ended" && teller.hasDenied())
+        return failure("AGENT_CRASH", "story", "it asked for a permission that cannot be given");
+      return end;
+    } catch (error) {
+      if (error instanceof RpcError || error instanceof RpcClosed) return { kind: "broke", error };
+      throw error;
+    }
+  }
+}
+
+async function prompt(
+  rpc: JsonRpc,
+  teller: UpdateTeller,
+  turn: Turn,
+  { id, isResumed }: { readonly id: string; readonly isResumed: boolean },
+): Promise<Said> {
+  const text = isResumed ? turn.prompt : (turn.promptAfresh ?? turn.prompt);
+  teller.begin();
+  try {
+    return await rpc.request("session/prompt", { sessionId: id, prompt: [{ type: "text", text }] });
+  } finally {
+    teller.finish();
+  }
+}
+
+/** Tells people what the updates of one turn say. */
+interface UpdateTeller {
+  /** What comes before it is the past: a conversation that is loaded is told again. */
+  begin(): void;
+  take(update: Said): void;
+  /** Answers a question for permission. */
+  permit(request: Said): Said;
+  finish(): void;
+  facts(): AcpFacts;
+  hasDenied(): boolean;
+}
+
+function tellUpdates(tools: AgentTools): UpdateTeller {
+  let facts = nothingTold();
+  let isListening = false;
+  let hasDenied = false;
+
+  function tell(step: AcpStep): void {
+    facts = step.facts;
+    for (const activity of step.activities) tools.report(activity);
+  }
+
+  return {
+    begin() {
+      isListening = true;
+    },
+    take(update) {
+      if (isListening) tell(readAcpUpdate(facts, update));
+    },
+    permit(request) {
+      tell(readAcpPermission(facts, request));
+      const options = listOf(request["options"]);
+      // The names of options differ between agents; their kinds do not. What is allowed always, some agents write into
+      // a file of the work folder, where it ends in a commit.
+      const yes = ["allow_once", "allow_always"].flatMap((kind) =>
+        options.filter((option) => option["kind"] === kind),
+      )[0];
+      hasDenied ||= yes === undefined;
+      return { outcome: yes ? { outcome: "selected", optionId: yes["optionId"] } : { outcome: "cancelled" } };
+    },
+    finish() {
+      tell(endMessage(facts));
+      for (const activity of endTools(facts)) tools.report(activity);
+      isListening = false;
+    },
+    facts: () => facts,
+    hasDenied: () => hasDenied,
+  };
+}

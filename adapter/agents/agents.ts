@@ -1,0 +1,14 @@
+import { acp } from "./acp.ts";
+import type { Agent } from "./agent.ts";
+import { claude } from "./claude.ts";
+import { command } from "./command.ts";
+import { script } from "./script.ts";
+
+/** Every kind of agent. A new one is a file beside this one, and a name here. */
+const agents: readonly Agent[] = [claude, acp, command, script];
+
+export const agentKinds: readonly string[] = agents.map(({ kind }) => kind);
+
+export function findAgent(kind: string): Agent | null {
+  return agents.find((agent) => agent.kind === kind) ?? null;
+}

@@ -1,0 +1,236 @@
+import { keepNewest } from "../../src/domain/keep-newest.ts";
+import type { AgentActivity, TurnUsage } from "./agent.ts";
+import { type ToolWords, tellTool } from "./claude-words.ts";
+import { countOf, fieldsOf, idOf, listOf, numberOf, type Said, textOf } from "./fields.ts";
+import { firstLine } from "./first-line.ts";
+
+/** What Claude Code reported at the end. Its `subtype` is left out: API errors are called "success". */
+export interface ClaudeResult {
+  readonly isError: boolean;
+  /** `completed`, `max_turns`, `api_error` …; null in versions that do not say. */
+  readonly terminalReason: string | null;
+  readonly stopReason: string | null;
+  readonly deniedTools: readonly string[];
+  readonly words: string;
+}
+
+/** A call of the model's API that failed for good: its kind in Claude Code's words, and the status where one came. */
+export interface ApiError {
+  readonly kind: string;
+  readonly status: number | null;
+}
+
+/** All that one run of Claude Code has shown so far. */
+export interface ClaudeFacts {
+  readonly hasBegun: boolean;
+  /** Whether it went on with an earlier conversation. */
+  readonly isResumed: boolean;
+  readonly folder: string;
+  /** Grows in place, as a turn may have any number; the newest are enough. */
+  readonly openTools: Map<string, ToolWords>;
+  /** Programs that it left running and waits for. */
+  readonly backgroundTasks: number;
+  /** How often in a row the API did not know the key. */
+  readonly refusedKeys: number;
+  readonly modelRefused: boolean;
+  readonly apiError: ApiError | null;
+  /** Null while it works: work after a result takes that result back. */
+  readonly result: ClaudeResult | null;
+  /** What the results so far account for, and what the calls since add to it. */
+  readonly settled: TurnUsage;
+  readonly since: TurnUsage;
+  /** Messages whose usage is in `since`. Grows in place like the tools. */
+  readonly counted: Set<string>;
+}
+
+/** What an event means: the new facts, what to tell people, and the usage when it changed. */
+export interface ClaudeStep {
+  readonly facts: ClaudeFacts;
+  readonly activities: readonly AgentActivity[];
+  readonly usage: TurnUsage | null;
+}
+
+const nothing: TurnUsage = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
+
+export function claudeFacts({ isResumed }: { readonly isResumed: boolean }): ClaudeFacts {
+  return {
+    hasBegun: false,
+    isResumed,
+    folder: "",
+    openTools: new Map(),
+    backgroundTasks: 0,
+    refusedKeys: 0,
+    modelRefused: false,
+    apiError: null,
+    result: null,
+    settled: nothing,
+    since: nothing,
+    counted: new Set(),
+  };
+}
+
+/** Takes in one event of `--output-format stream-json`. */
+export function readClaudeEvent(facts: ClaudeFacts, event: Said): ClaudeStep {
+  switch (event["type"]) {
+    case "system":
+      return readSystem(facts, event);
+    case "assistant":
+      return readAssistant({ ...facts, result: null }, event);
+    case "user":
+      return readToolResults(facts, event);
+    case "result":
+      return readResult(facts, event);
+    default:
+      return step(facts);
+  }
+}
+
+function readSystem(facts: ClaudeFacts, event: Said): ClaudeStep {
+  switch (event["subtype"]) {
+    case "init":
+      return step({ ...facts, hasBegun: true, folder: textOf(event, "cwd") ?? "" });
+    case "api_retry":
+      return readRetry(facts, event);
+    case "model_refusal_no_fallback":
+      return step({ ...facts, modelRefused: true });
+    case "background_tasks_changed":
+      return step({ ...facts, backgroundTasks: listOf(event["tasks"]).length });
+    default:
+      return step(facts);
+  }
+}
+
+function readRetry(facts: ClaudeFacts, event: Said): ClaudeStep {
+  const status = numberOf(event, "error_status");
+  const seconds = Math.ceil(countOf(event, "retry_delay_ms") / 1000);
+  const attempt = `${countOf(event, "attempt")} of ${countOf(event, "max_retries")}`;
+  const summary = `The model's API ${status === null ? "did not answer" : `answered ${status}`}; trying again in ${seconds} s (${attempt})`;
+  return step({ ...facts, result: null, refusedKeys: status === 401 ? facts.refusedKeys + 1 : 0 }, [
+    { kind: "retry", summary },
+  ]);
+}
+
+function readAssistant(facts: ClaudeFacts, event: Said): ClaudeStep {
+  const message = fieldsOf(event["message"]);
+  const blocks = listOf(message["content"]);
+  if (event["is_api_error_message"] === true || message["model"] === "<synthetic>") {
+    const words = firstLine(blocks.map((block) => textOf(block, "text") ?? "").join("\n"));
+    const kind = textOf(event, "error") ?? "unknown";
+    const apiError = { kind, status: numberOf(event, "api_error_status") };
+    return step({ ...facts, apiError }, words === "" ? [] : [{ kind: "text", summary: words }]);
+  }
+
+  const { openTools, counted } = facts;
+  const activities: AgentActivity[] = [];
+  for (const block of blocks) {
+    const text = block["type"] === "text" ? firstLine(textOf(block, "text") ?? "") : "";
+    if (text !== "") activities.push({ kind: "text", summary: text });
+    const id = block["type"] === "tool_use" ? idOf(block, "id") : null;
+    if (id === null) continue;
+    const words = tellTool(textOf(block, "name") ?? "a tool", fieldsOf(block["input"]), facts.folder);
+    openTools.set(id, words);
+    keepNewest(openTools);
+    activities.push({ ...words, tool: { id, state: "open" } });
+  }
+
+  const messageId = idOf(message, "id");
+  // Each block of a message is an event of its own, and all repeat the usage of the whole.
+  const isNew = messageId !== null && !counted.has(messageId);
+  const known = { ...facts, refusedKeys: 0, apiError: null };
+  if (!isNew) return step(known, activities);
+  keepNewest(counted.add(messageId));
+  const since = addUsage(facts.since, usageOf(fieldsOf(message["usage"])));
+  return step({ ...known, since }, activities, { tellUsage: true });
+}
+
+function readToolResults(facts: ClaudeFacts, event: Said): ClaudeStep {
+  const { openTools } = facts;
+  const activities: AgentActivity[] = [];
+  for (const block of listOf(fieldsOf(event["message"])["content"])) {
+    const id = block["type"] === "tool_result" ? textOf(block, "tool_use_id") : null;
+    const words = id === null ? undefined : openTools.get(id);
+    if (id === null || !words) continue;
+    openTools.delete(id);
+    const how = block["is_error"] === true ? "failed" : "done";
+    activities.push({
+      kind: words.kind,
+      summary: `${words.summary}: ${how}`,
+      tool: { id, state: "ended" },
+    });
+  }
+  return step(facts, activities);
+}
+
+function readResult(facts: ClaudeFacts, event: Said): ClaudeStep {
+  const errors = Array.isArray(event["errors"]) ? event["errors"] : [];
+  const result: ClaudeResult = {
+    // What is not clearly well is not well.
+    isError: event["is_error"] !== false,
+    terminalReason: textOf(event, "terminal_reason"),
+    stopReason: textOf(event, "stop_reason"),
+    deniedTools: listOf(event["permission_denials"]).map((denial) => textOf(denial, "tool_name") ?? "a tool"),
+    words: firstLine(textOf(event, "result") ?? errors.filter((part) => typeof part === "string").join("\n")),
+  };
+  const settled = addUsage(facts.settled, resultUsage(facts, event));
+  // Tools whose end was never told have ended with their turn.
+  const activities = [...facts.openTools].map(
+    ([id, { kind, summary }]): AgentActivity => ({ kind, summary, tool: { id, state: "ended" } }),
+  );
+  facts.openTools.clear();
+  facts.counted.clear();
+  return step({ ...facts, result, settled, since: nothing }, activities, { tellUsage: true });
+}
+
+/**
+ * What a result adds. The totals of a result are the conversation's, over all its runs; only
+ * `model_usage_since_last_result` is of this run, and it knows of sub-agents and small models too.
+ */
+function resultUsage(facts: ClaudeFacts, event: Said): TurnUsage {
+  const models = listOf(Object.values(fieldsOf(event["model_usage_since_last_result"])));
+  if (models.length > 0) return models.map(modelUsage).reduce(addUsage);
+  const usage = usageOf(fieldsOf(event["usage"]));
+  const total = numberOf(event, "total_cost_usd");
+  // Without it, the total is this run's cost only in a conversation that began with this run.
+  const isFirst = !facts.isResumed && facts.settled.costUsd === undefined;
+  return total !== null && isFirst ? { ...usage, costUsd: total } : usage;
+}
+
+function modelUsage(model: Said): TurnUsage {
+  const costUsd = numberOf(model, "costUSD");
+  return {
+    inputTokens: countOf(model, "inputTokens"),
+    outputTokens: countOf(model, "outputTokens"),
+    cacheReadTokens: countOf(model, "cacheReadInputTokens"),
+    cacheWriteTokens: countOf(model, "cacheCreationInputTokens"),
+    ...(costUsd === null ? {} : { costUsd }),
+  };
+}
+
+function usageOf(usage: Said): TurnUsage {
+  return {
+    inputTokens: countOf(usage, "input_tokens"),
+    outputTokens: countOf(usage, "output_tokens"),
+    cacheReadTokens: countOf(usage, "cache_read_input_tokens"),
+    cacheWriteTokens: countOf(usage, "cache_creation_input_tokens"),
+  };
+}
+
+function addUsage(one: TurnUsage, other: TurnUsage): TurnUsage {
+  const costs = [one.costUsd, other.costUsd].filter((cost) => cost !== undefined);
+  return {
+    inputTokens: one.inputTokens + other.inputTokens,
+    outputTokens: one.outputTokens + other.outputTokens,
+    cacheReadTokens: one.cacheReadTokens + other.cacheReadTokens,
+    cacheWriteTokens: one.cacheWriteTokens + other.cacheWriteTokens,
+    ...(costs.length > 0 ? { costUsd: costs.reduce((sum, cost) => sum + cost, 0) } : {}),
+  };
+}
+
+function step(
+  facts: ClaudeFacts,
+  activities: readonly AgentActivity[] = [],
+  { tellUsage }: { readonly tellUsage: boolean } = { tellUsage: false },
+): ClaudeStep {
+  const usage = tellUsage ? addUsage(facts.settled, facts.since) : null;
+  return { facts, activities, usage };
+}

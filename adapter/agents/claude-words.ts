@@ -1,0 +1,45 @@
+import type { ActivityKind } from "../../src/domain/generated/acp.ts";
+import { fieldsOf, listOf, type Said, textOf } from "./fields.ts";
+import { firstLine } from "./first-line.ts";
+
+/** How a tool call is told to people. */
+export interface ToolWords {
+  readonly kind: ActivityKind;
+  readonly summary: string;
+}
+
+/** One line for a call of Claude Code's tools; paths are said as seen from the work folder. */
+export function tellTool(name: string, input: Said, folder: string): ToolWords {
+  const of = (field: string): string => textOf(input, field) ?? "";
+  switch (name) {
+    case "Bash":
+      return { kind: "command", summary: firstLine(`Bash: ${of("command")}`) };
+    case "TodoWrite":
+      return { kind: "plan", summary: tellTodos(listOf(input["todos"])) };
+    case "TaskCreate":
+    case "TaskUpdate":
+      return { kind: "plan", summary: firstLine(`Plan: ${of("subject") || of("status") || "changed"}`) };
+    default: {
+      const path = of("file_path") || of("notebook_path") || of("path");
+      const object = path === "" ? firstOf(input) : withoutFolder(path, folder);
+      return { kind: "tool", summary: firstLine(`${name} ${object}`) };
+    }
+  }
+}
+
+function tellTodos(todos: readonly Said[]): string {
+  const done = todos.filter((todo) => todo["status"] === "completed").length;
+  const current = fieldsOf(todos.find((todo) => todo["status"] === "in_progress"));
+  const now = textOf(current, "activeForm") ?? textOf(current, "content");
+  return firstLine(`Plan: ${done} of ${todos.length} done${now === null ? "" : `, ${now}`}`);
+}
+
+const telling = ["pattern", "url", "query", "description", "skill", "command", "prompt"];
+
+function firstOf(input: Said): string {
+  return telling.map((field) => textOf(input, field)).find((text) => text !== null && text !== "") ?? "";
+}
+
+function withoutFolder(path: string, folder: string): string {
+  return folder !== "" && path.startsWith(`${folder}/`) ? path.slice(folder.length + 1) : path;
+}

@@ -1,0 +1,141 @@
+import { randomUUID } from "node:crypto";
+import type { Agent, AgentProgram, AgentTools, Turn, TurnEnd } from "./agent.ts";
+import { type ClaudeFacts, claudeFacts, readClaudeEvent } from "./claude-events.ts";
+import { type ClaudeExit, isKeyRefused, judgeClaude } from "./claude-verdict.ts";
+import { endWithin, killAfter } from "./end-program.ts";
+import { parseLine } from "./fields.ts";
+
+const stopMs = 5_000;
+/** With a result it still waits for programs in its background: a test run will end, a server never. */
+const backgroundMs = 120_000;
+/** Output that comes after the end is that of programs which hold its pipe. */
+const lastWordsMs = 5_000;
+
+/** Claude Code, without its screen. */
+export const claude: Agent = {
+  kind: "claude",
+  program: () => "claude",
+  needsOneOf: [
+    ...["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"],
+    ...["CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX"],
+  ],
+  versionFlags: ["--version"],
+  turn: carryOut,
+};
+
+interface Start {
+  readonly id: string;
+  /** Whether the conversation is there to go on with. */
+  readonly isResumed: boolean;
+}
+
+async function carryOut(turn: Turn, tools: AgentTools, signal: AbortSignal): Promise<TurnEnd> {
+  const kept = turn.continues ? tools.conversation.id : null;
+  const start =
+    kept === null ? await keepNew(tools) : { id: kept, isResumed: await hasConversation(kept, tools) };
+  const { facts, exit } = await run(turn, start, tools, signal);
+  // It would not take the conversation, be it damaged or in use; the story itself can still be done.
+  const isUnknown = !facts.hasBegun && exit.manner === "by-itself" && exit.code === 1;
+  if (kept === null || !isUnknown) return judgeClaude(facts, exit);
+  const again = await run(turn, await keepNew(tools), tools, signal);
+  return judgeClaude(again.facts, again.exit);
+}
+
+/** The name is chosen and kept before the start: a container that dies in its midst can be gone on with. */
+async function keepNew(tools: AgentTools): Promise<Start> {
+  const id = randomUUID();
+  await tools.conversation.keep(id);
+  return { id, isResumed: false };
+}
+
+/** Asking to go on with an unknown conversation is an error, and so is beginning one that is there. */
+async function hasConversation(id: string, tools: AgentTools): Promise<boolean> {
+  const look = 'ls "${CLAUDE_CONFIG_DIR:-$HOME/.claude}"/projects/*/"$1".jsonl';
+  const { code } = await tools.ask(["sh", "-c", look, "sh", id]);
+  return code === 0;
+}
+
+interface Run {
+  readonly facts: ClaudeFacts;
+  readonly exit: ClaudeExit;
+}
+
+async function run(turn: Turn, start: Start, tools: AgentTools, signal: AbortSignal): Promise<Run> {
+  let facts = claudeFacts(start);
+  let manner: ClaudeExit["manner"] = "by-itself";
+  if (signal.aborted) return { facts, exit: { code: 0, complaint: "", manner: "stopped" } };
+  const program = tools.start(commandOf(turn, start), quietly(tools.env));
+  let ending: Promise<number> = program.exit;
+  let patience: NodeJS.Timeout | undefined;
+  await using lastWords = new AsyncDisposableStack();
+  const stop = (why: ClaudeExit["manner"]): void => {
+    if (manner !== "by-itself") return;
+    manner = why;
+    program.interrupt();
+    ending = endWithin(program, stopMs);
+    // Waited for as soon as the program has ended.
+    ending.catch(() => {});
+  };
+  const cancel = (): void => stop("stopped");
+  signal.addEventListener("abort", cancel, { once: true });
+
+  const read = async (): Promise<void> => {
+    for await (const line of program.lines) {
+      const event = parseLine(line);
+      if (!event) continue;
+      const step = readClaudeEvent(facts, event);
+      facts = step.facts;
+      for (const activity of step.activities) tools.report(activity);
+      if (step.usage) tools.spend(step.usage);
+      if (isKeyRefused(facts)) stop("stopped");
+      clearTimeout(patience);
+      if (facts.result) patience = setTimeout(() => stop("left-waiting"), backgroundMs);
+    }
+  };
+  const end = async (): Promise<number> => {
+    await program.exit;
+    if (!lastWords.disposed) lastWords.use(killAfter(program, lastWordsMs));
+    return await ending;
+  };
+  try {
+    const prompt = start.isResumed ? turn.prompt : (turn.promptAfresh ?? turn.prompt);
+    const [code] = await Promise.all([end(), read(), give(program, prompt)]);
+    return { facts, exit: { code, complaint: program.complaint, manner } };
+  } finally {
+    clearTimeout(patience);
+    signal.removeEventListener("abort", cancel);
+  }
+}
+
+function commandOf({ agent }: Turn, { id, isResumed }: Start): string[] {
+  return [
+    ...["claude", "-p", "--output-format", "stream-json", "--verbose"],
+    // Nobody is there to be asked, and the sandbox is the limit.
+    ...["--permission-mode", "bypassPermissions"],
+    ...(agent.model === undefined ? [] : ["--model", agent.model]),
+    ...(agent.maxTurns === undefined ? [] : ["--max-turns", String(agent.maxTurns)]),
+    ...(isResumed ? ["--resume", id] : ["--session-id", id]),
+  ];
+}
+
+/** A sealed sandbox reaches nothing but the model's API; what would call elsewhere only waits. */
+function quietly(env: AgentTools["env"]): Record<string, string> {
+  return {
+    CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
+    DISABLE_TELEMETRY: "1",
+    DISABLE_AUTOUPDATER: "1",
+    DISABLE_ERROR_REPORTING: "1",
+    IS_SANDBOX: "1",
+    // About two minutes of an overloaded API; a story is not worth less than that.
+    CLAUDE_CODE_MAX_RETRIES: env["CLAUDE_CODE_MAX_RETRIES"] ?? "8",
+  };
+}
+
+async function give(program: AgentProgram, prompt: string): Promise<void> {
+  try {
+    await program.write(prompt);
+  } catch {
+    // It ended before it had read everything; its exit code says why.
+  }
+  program.endInput();
+}

@@ -1,0 +1,7 @@
+import { cleanText } from "../../src/domain/clean-text.ts";
+
+/** The first line of a text that says anything, as it may be shown. */
+export function firstLine(text: string): string {
+  const line = text.split("\n").find((part) => part.trim() !== "") ?? "";
+  return cleanText(line.trim());
+}

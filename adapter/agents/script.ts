@@ -1,0 +1,39 @@
+import type { RequestedAgent } from "../../src/domain/generated/acp.ts";
+import type { AgentScript, ScriptSteps } from "../../src/domain/generated/script-agent.ts";
+import type { Agent } from "./agent.ts";
+
+const program = "/opt/aimi/adapter";
+
+/** The scripted agent: does what a file says, for demonstrations and tests. It is a program like any other, under the agent's user. */
+export const script: Agent = {
+  kind: "script",
+  needsOneOf: [],
+  versionFlags: [],
+  program: () => program,
+  async turn(turn, tools, signal) {
+    const player = tools.start([program, "play"]);
+    const interrupt = () => player.interrupt();
+    signal.addEventListener("abort", interrupt, { once: true });
+    try {
+      await player.write(JSON.stringify(stepsFor(turn.agent, turn.storyId, turn.continues)));
+      player.endInput();
+      for await (const line of player.lines) tools.report({ kind: "text", summary: line });
+      const code = await player.exit;
+      if (code === 0) return { kind: "ended" };
+      return {
+        ...{ kind: "failed", code: "AGENT_CRASH", scope: "story" },
+        message: `the script ended with exit ${code}${player.complaint ? `: ${player.complaint.trim()}` : ""}`,
+      };
+    } finally {
+      signal.removeEventListener("abort", interrupt);
+    }
+  },
+};
+
+/** What comes first, or what `onRepair` says when there was a turn before; the last `onRepair` serves every later turn. */
+function stepsFor({ script: content }: RequestedAgent, storyId: string, continues: boolean): ScriptSteps {
+  const steps = ((content ?? {}) as AgentScript)[storyId] ?? [];
+  const repair = steps.findLast(({ onRepair }) => onRepair !== undefined)?.onRepair;
+  if (continues && repair) return repair;
+  return steps.filter(({ onRepair }) => onRepair === undefined);
+}

@@ -1,0 +1,112 @@
+import type { Completion } from "../src/domain/generated/acp.ts";
+import type { StoryStatus } from "../src/domain/generated/swarm-state.ts";
+import { readyStories, storiesToSkip } from "../src/domain/story-graph.ts";
+import type { EarlierStory } from "../src/domain/story-prompt.ts";
+import { CannotWork } from "./cannot-work.ts";
+import { carryOutStory, type StoryDeps } from "./carry-out-story.ts";
+import { storeBundle } from "./exports.ts";
+import type { History } from "./history.ts";
+import { TaskLimit } from "./task-limit.ts";
+
+export interface TaskDeps extends StoryDeps {
+  readonly history: History;
+  /** Which story is being carried out now, for heartbeats. */
+  readonly working: (storyId: string | null) => void;
+}
+
+type CompletionPayload = Completion["payload"];
+
+/** Carries out what is left of the stories, one after another. Ends with the signal by throwing its reason. */
+export async function carryOutTask(deps: TaskDeps, signal: AbortSignal): Promise<CompletionPayload> {
+  const { taskFile, history, workspace, say, request, working } = deps;
+  const { userStories: stories } = taskFile;
+  const statusById = new Map<string, StoryStatus>(stories.map(({ id }) => [id, "pending"]));
+  const commitById = new Map(history.commitById);
+  for (const { storyId, commit } of request.done ?? []) {
+    statusById.set(storyId, "completed");
+    commitById.set(storyId, commit);
+  }
+  for (const [storyId, status] of history.statusById)
+    if (status !== "in_progress") statusById.set(storyId, status);
+  let good = history.lastCheckpoint?.commit ?? workspace.base;
+  let goodBundle = history.lastBundle;
+  const errors: string[] = [];
+
+  for (;;) {
+    for (const [storyId, blamed] of storiesToSkip(stories, statusById)) {
+      statusById.set(storyId, "skipped");
+      const message = `it depends on ${blamed}, which was not completed`;
+      await say({
+        type: "progress-update",
+        payload: {
+          storyId,
+          status: "skipped",
+          output: message,
+          reason: { code: "DEPENDENCY_FAILED", message },
+        },
+      });
+    }
+    // What was begun comes before what was not: its changes lie in the files.
+    const ready = readyStories(stories, statusById);
+    const story = ready.find(({ id }) => history.statusById.get(id) === "in_progress") ?? ready[0];
+    if (!story) break;
+    const { reason } = signal;
+    if (reason instanceof TaskLimit && reason.leaves === "nothing")
+      throw new CannotWork(reason.code, reason.message);
+    if (reason instanceof TaskLimit) {
+      errors.push(`${reason.code}: ${reason.message}`);
+      break;
+    }
+    signal.throwIfAborted();
+
+    const isResumed = history.statusById.get(story.id) === "in_progress";
+    const from = history.fromById.get(story.id) ?? good;
+    const earlier: EarlierStory[] = stories
+      .filter(({ id }) => statusById.get(id) === "completed")
+      .map(({ id, title }) => ({ id, title, commit: commitById.get(id) ?? null }));
+    statusById.set(story.id, "in_progress");
+    working(story.id);
+    await say({
+      type: "progress-update",
+      payload: { storyId: story.id, status: "in_progress", output: isResumed ? "going on" : "begun", from },
+    });
+    const end = await carryOutStory(deps, { story, from, good, goodBundle, isResumed, earlier }, signal);
+    working(null);
+    statusById.set(story.id, end.kind);
+    if (end.kind === "completed") {
+      good = end.good;
+      goodBundle = end.goodBundle;
+      commitById.set(story.id, end.commit);
+      continue;
+    }
+    errors.push(`${story.id}: ${end.code}: ${end.message}`);
+    if (signal.reason instanceof TaskLimit && signal.reason.leaves === "result") break;
+    if (end.scope === "worker") throw new CannotWork(end.code, `${story.id}: ${end.message}`);
+  }
+
+  const isComplete = stories.every(({ id }) => statusById.get(id) === "completed");
+  return {
+    ...(await describeWork(deps)),
+    status: isComplete ? "completed" : "failed",
+    errors: shorten(errors),
+  };
+}
+
+/** What there is of the work, stored once more as a whole. */
+export async function describeWork({
+  places,
+  workspace,
+  env,
+}: Pick<StoryDeps, "places" | "workspace" | "env">): Promise<
+  Pick<CompletionPayload, "prUrl" | "head" | "bundle" | "sha256">
+> {
+  const head = await workspace.tip();
+  if (head === workspace.base) return { prUrl: null, head, bundle: null, sha256: null };
+  const ref = `refs/heads/${workspace.branch}`;
+  const { bundle, sha256 } = await storeBundle(places, workspace, { name: "work.bundle", ref, env });
+  return { prUrl: null, head, bundle, sha256 };
+}
+
+function shorten(errors: readonly string[]): string[] {
+  return errors.slice(0, 50).map((error) => (error.length > 500 ? `${error.slice(0, 499)}…` : error));
+}

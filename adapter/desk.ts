@@ -1,0 +1,142 @@
+import type { AcpMessage, Cancel, TaskRequest, TaskRequestPayload } from "../src/domain/generated/acp.ts";
+import { findMessageProblem } from "../src/schema/find-message-problem.ts";
+import { CannotWork } from "./cannot-work.ts";
+import type { Journal } from "./journal.ts";
+import type { Listener } from "./listeners.ts";
+import { canonicalRequest, findRequestProblem } from "./request.ts";
+import type { Status } from "./status.ts";
+import type { WorkClock } from "./work-clock.ts";
+
+export interface DeskDeps {
+  readonly status: Status;
+  readonly journal: Journal;
+  /** The request that this volume has accepted already, in canonical form. */
+  readonly known: string | null;
+  readonly clock: WorkClock;
+  readonly onCancel: (cancel: Cancel["payload"]) => void;
+  readonly complain: (line: string) => void;
+}
+
+/** Where messages from the host arrive. Requests and cancels may come any number of times from any number of listeners. */
+export interface Desk {
+  readonly hear: (message: unknown, listener: Listener) => void;
+  /** The request, once it came; null when the signal came first. A request that cannot be one is thrown. */
+  request(signal: AbortSignal): Promise<TaskRequestPayload | null>;
+  /** Resolves once the host has everything up to `seq`, or at the signal. */
+  acknowledged(seq: number, signal: AbortSignal): Promise<void>;
+  /** The newest that were handed over; only in memory. */
+  readonly credentials: () => Readonly<Record<string, string>>;
+}
+
+/** Deeper than any task file or script; whoever compares or writes it goes down as deep. */
+const deepest = 64;
+
+const fromHost: readonly string[] = ["task-request", "credentials", "ack", "cancel", "resumed"];
+
+export function openDesk({ status, journal, known, clock, onCancel, complain }: DeskDeps): Desk {
+  const arrived = Promise.withResolvers<TaskRequestPayload>();
+  arrived.promise.catch(() => {});
+  let accepted = known;
+  let credentials: Readonly<Record<string, string>> = {};
+  let acked = 0;
+  let heardAck = () => {};
+
+  function takeRequest({ payload, containerId }: TaskRequest, listener: Listener): void {
+    const problem = findRequestProblem(payload);
+    if (problem !== null) {
+      refuse(problem);
+      return;
+    }
+    const canonical = canonicalRequest(payload);
+    if (accepted !== null && canonical !== accepted) {
+      // Whoever asks for something else must not end what was asked for first.
+      listener.send(
+        errorLine(
+          "REQUEST_CONFLICT",
+          "another request was accepted before; edited files or flags need a new attempt",
+        ),
+      );
+      return;
+    }
+    accepted = canonical;
+    status.containerId = containerId;
+    if (status.phase === "waiting") {
+      status.phase = "preparing";
+      status.agent = { kind: payload.agent?.kind ?? "claude", version: null };
+      arrived.resolve(payload);
+    }
+    listener.send(status.hello(journal.lastSeq));
+  }
+
+  function refuse(problem: string): void {
+    if (accepted === null) arrived.reject(new CannotWork("REQUEST_INVALID", problem));
+    else complain(`a request was left alone: ${problem}`);
+  }
+
+  function errorLine(code: string, message: string): string {
+    return JSON.stringify({ type: "error", ...status.envelope(), payload: { code, message } });
+  }
+
+  return {
+    hear(message, listener) {
+      const type = typeOf(message);
+      if (type === null || !fromHost.includes(type))
+        return complain("a line from the host that says nothing was left alone");
+      const problem =
+        (isDeeperThan(message, deepest)
+          ? `it is nested deeper than ${deepest}`
+          : findMessageProblem(message)) ?? findForeign(message as AcpMessage, status.swarmId);
+      if (problem !== null) {
+        if (type === "task-request") refuse(problem);
+        else complain(`a ${type} was left alone: ${problem}`);
+        return;
+      }
+      const heard = message as AcpMessage;
+      switch (heard.type) {
+        case "task-request":
+          return takeRequest(heard, listener);
+        case "credentials":
+          credentials = heard.payload.env;
+          return;
+        case "ack":
+          acked = Math.max(acked, Math.min(heard.payload.seq, journal.lastSeq));
+          return heardAck();
+        case "cancel":
+          status.graceMs = heard.payload.graceMs;
+          return onCancel(heard.payload);
+        case "resumed":
+          return clock.addPause(heard.payload.pausedMs);
+        default:
+          return;
+      }
+    },
+    request: (signal) => Promise.race([arrived.promise, aborted(signal)]),
+    async acknowledged(seq, signal) {
+      while (acked < seq && !signal.aborted) {
+        await Promise.race([new Promise<void>((resolve) => (heardAck = resolve)), aborted(signal)]);
+      }
+    },
+    credentials: () => credentials,
+  };
+}
+
+function typeOf(message: unknown): string | null {
+  const type = typeof message === "object" && message !== null && "type" in message ? message.type : null;
+  return typeof type === "string" ? type : null;
+}
+
+function isDeeperThan(value: unknown, depth: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return depth === 0 || Object.values(value).some((item) => isDeeperThan(item, depth - 1));
+}
+
+function findForeign(message: AcpMessage, swarmId: string): string | null {
+  return message.swarmId === swarmId ? null : "it is for another swarm";
+}
+
+function aborted(signal: AbortSignal): Promise<null> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve(null);
+    else signal.addEventListener("abort", () => resolve(null), { once: true });
+  });
+}

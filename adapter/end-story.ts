@@ -1,0 +1,118 @@
+import { cutText } from "../src/domain/fit-message.ts";
+import type { StoryProgress } from "../src/domain/generated/acp.ts";
+import type { UserStory } from "../src/domain/generated/tasks.ts";
+import { endAgentProcesses } from "./agent-user.ts";
+import { CannotWork } from "./cannot-work.ts";
+import type { Failure, StoryDeps, StoryEnd, StoryStart, Success } from "./carry-out-story.ts";
+import { storeBundle } from "./exports.ts";
+import { GitFailure } from "./git.ts";
+
+/** What was checked is what is committed: droppings of the checks do not get in. */
+export async function completeStory(
+  { places, workspace, say, author, env, swarmId, taskFile }: StoryDeps,
+  { story, from }: { readonly story: UserStory; readonly from: string },
+  { tree, checks }: Success,
+): Promise<StoryEnd> {
+  const parent = await workspace.tip();
+  if (tree !== (await workspace.treeOf(parent))) {
+    const message = commitMessage(story, { swarmId, task: taskFile.metadata.title });
+    const commit = await workspace.makeCommit({ tree, parent, message, author });
+    await workspace.moveTo(commit);
+  } else await workspace.moveTo(parent);
+  const good = await workspace.tip();
+  const stored =
+    good === workspace.base
+      ? null
+      : await storeBundle(places, workspace, {
+          name: `${story.id}.bundle`,
+          ref: `refs/heads/${workspace.branch}`,
+          env,
+        });
+  await say({
+    type: "checkpoint",
+    payload: {
+      ...{ storyId: story.id, commit: good },
+      ...(stored
+        ? { bundle: stored.bundle, bytes: stored.bytes, sha256: stored.sha256 }
+        : { bundle: null, bytes: 0, sha256: null }),
+    },
+  });
+  const commit = good === from ? null : good;
+  const output = commit === null ? "already true: nothing had to change" : "done and checked";
+  const progress: StoryProgress = { storyId: story.id, status: "completed", output, commit, checks };
+  await say({ type: "progress-update", payload: progress });
+  return { kind: "completed", commit, good, goodBundle: stored?.bundle ?? null };
+}
+
+/** Keeps what there is where it is in nobody's way, and goes back to the last good commit. */
+export async function failStory(
+  deps: StoryDeps,
+  { story, good }: StoryStart,
+  failure: Failure,
+): Promise<StoryEnd> {
+  const { places, workspace, say, author, env } = deps;
+  const { code, scope, checks } = failure;
+  const message = cutText(failure.message, 1_900);
+  await endAgentProcesses();
+  await workspace.settle();
+  const parent = await workspace.tip();
+  const tree = await workspace.writeTree();
+  let failedWork: StoryProgress["failedWork"];
+  if (parent !== good || tree !== (await workspace.treeOf(parent))) {
+    const commit = await workspace.makeCommit({
+      tree,
+      parent,
+      message: `Unfinished: ${story.id} ${story.title}\n\n${code}\n`,
+      author,
+    });
+    const ref = `refs/aimi/failed/${story.id}`;
+    await workspace.point(ref, commit);
+    failedWork = await storeBundle(places, workspace, { name: `failed-${story.id}.bundle`, ref, env });
+  }
+  await workspace.git.run(["update-ref", `refs/heads/${workspace.branch}`, good]);
+  await workspace.moveTo(good);
+  await say({
+    type: "progress-update",
+    payload: {
+      ...{ storyId: story.id, status: "failed", output: message, reason: { code, message } },
+      ...(checks ? { checks } : {}),
+      ...(failedWork ? { failedWork } : {}),
+    },
+  });
+  return { kind: "failed", code, message, scope };
+}
+
+/**
+ * git failed. If it can work again, what there is is kept as of any story that fails; if not, there is nothing to keep, and the
+ * next story gets a repository that is whole.
+ */
+export async function failBrokenStory(
+  deps: StoryDeps,
+  start: StoryStart,
+  failure: GitFailure,
+): Promise<StoryEnd> {
+  const message = cutText(`git cannot work with what the story left: ${failure.message}`, 1_900);
+  // No other story would fare better, and what there is may need the room that is left.
+  if (/No space left on device/.test(failure.message)) throw new CannotWork("DISK_FULL", message);
+  const code = "GIT_CHECKOUT_FAILED";
+  try {
+    return await failStory(deps, start, { code, message, scope: "story" });
+  } catch (error) {
+    if (!(error instanceof GitFailure)) throw error;
+  }
+  await endAgentProcesses();
+  await deps.rebuild({ commit: start.good, bundle: start.goodBundle });
+  await deps.say({
+    type: "progress-update",
+    payload: { storyId: start.story.id, status: "failed", output: message, reason: { code, message } },
+  });
+  return { kind: "failed", code, message, scope: "story" };
+}
+
+function commitMessage(
+  { id, title }: UserStory,
+  { swarmId, task }: { swarmId: string; task: string },
+): string {
+  const oneLine = (text: string): string => text.replace(/\s+/g, " ").trim();
+  return `${oneLine(title)}\n\nSwarm-Id: ${swarmId}\nSwarm-Task: ${oneLine(task)}\nSwarm-Story: ${id}\n`;
+}

@@ -1,0 +1,70 @@
+import { createHash } from "node:crypto";
+import { mkdir, open, rename, rm } from "node:fs/promises";
+import type { StoredBundle } from "../src/domain/generated/acp.ts";
+import { endGroup, exitOf, startAsAgent } from "./agent-user.ts";
+import { GitFailure } from "./git.ts";
+import { outOf, type Places } from "./places.ts";
+import type { Workspace } from "./workspace.ts";
+
+/** What one bundle may hold: whoever fills a disk by it must not fill ours. */
+const mostBytes = 4 * 1024 ** 3;
+
+/** Stores what `refs` have and `base` has not as `out/<name>`, whole and on the disk or not at all. */
+export async function storeBundle(
+  places: Places,
+  workspace: Workspace,
+  {
+    name,
+    ref,
+    env,
+  }: { readonly name: string; readonly ref: string; readonly env: Readonly<Record<string, string>> },
+): Promise<StoredBundle> {
+  const commit = await workspace.git.run(["rev-parse", "--verify", "--end-of-options", `${ref}^{commit}`]);
+  const folder = outOf(places);
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const path = `${folder}/${name}`;
+  // Only one of a name is made at a time: the supervisor does one thing after another.
+  const draft = `${path}.draft`;
+  await using undo = new AsyncDisposableStack();
+  undo.defer(() => rm(draft, { force: true }));
+
+  const { command, env: gitEnv } = workspace.git.command([
+    ...["bundle", "create", "--quiet", "--version=2", "-", "--end-of-options", ref, `^${workspace.base}`],
+  ]);
+  using limited = workspace.limit();
+  const hash = createHash("sha256");
+  let bytes = 0;
+  let complaint = "";
+  let exited: Promise<number>;
+  {
+    await using file = await open(draft, "w", 0o600);
+    const child = startAsAgent({ command, env: { ...env, ...gitEnv }, folder: places.workspace });
+    exited = exitOf(child);
+    limited.signal.addEventListener("abort", () => endGroup(child.pid), { once: true });
+    child.stdin.end();
+    child.stderr.on("data", (piece: Buffer) => {
+      complaint = (complaint + piece.toString()).slice(-500);
+    });
+    // With nothing to wait for since its start: what nobody reads when a program ends is thrown away.
+    for await (const chunk of child.stdout as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      if (bytes > mostBytes) break;
+      hash.update(chunk);
+      await file.writeFile(chunk);
+    }
+    await file.sync();
+  }
+  const code = await exited;
+  if (bytes > mostBytes) complaint = "the commits are larger than 4 GiB";
+  if (code !== 0 || bytes === 0 || bytes > mostBytes)
+    throw new GitFailure(["bundle"], { code, stderr: complaint, isTimedOut: limited.signal.aborted });
+  await rename(draft, path);
+  undo.move();
+  await syncFolder(folder);
+  return { commit, bundle: path, bytes, sha256: hash.digest("hex") };
+}
+
+export async function syncFolder(folder: string): Promise<void> {
+  await using handle = await open(folder, "r");
+  await handle.sync();
+}

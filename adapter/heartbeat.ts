@@ -1,0 +1,22 @@
+import type { Heartbeat } from "../src/domain/generated/acp.ts";
+import { findAgentProcesses } from "./agent-user.ts";
+
+/** What the supervisor is doing now. */
+export interface Vitals {
+  readonly phase: Heartbeat["payload"]["phase"];
+  readonly storyId: string | null;
+  readonly idleMs: number;
+  readonly diskBytes: number;
+}
+
+/** The payload of a heartbeat, with what the agent's processes hold of memory. */
+export async function heartbeatOf({
+  phase,
+  storyId,
+  idleMs,
+  diskBytes,
+}: Vitals): Promise<Heartbeat["payload"]> {
+  const processes = await findAgentProcesses();
+  const rssBytes = processes.reduce((sum, each) => sum + each.rssBytes, 0);
+  return { phase, ...(storyId === null ? {} : { storyId }), idleMs, rssBytes, diskBytes };
+}

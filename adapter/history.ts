@@ -1,0 +1,62 @@
+import type { AcpMessage } from "../src/domain/generated/acp.ts";
+import type { StoryStatus } from "../src/domain/generated/swarm-state.ts";
+import type { TurnUsage } from "./agents/agent.ts";
+
+/** What earlier runs on this volume came to. */
+export interface History {
+  readonly statusById: ReadonlyMap<string, StoryStatus>;
+  readonly commitById: ReadonlyMap<string, string | null>;
+  /** The tip when a story first started. */
+  readonly fromById: ReadonlyMap<string, string>;
+  readonly lastCheckpoint: { readonly commit: string; readonly bundle: string | null } | null;
+  /** The newest bundle that a checkpoint named. */
+  readonly lastBundle: string | null;
+  /** The exit code of an attempt that came to its end; null while there is something left to do. */
+  readonly exitCode: 0 | 1 | 2 | null;
+  readonly usage: TurnUsage;
+}
+
+const exitCodes = { completed: 0, failed: 1, stopped: null } as const;
+const noUsage = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
+
+/** Reads our own journal: only the supervisor writes there, so its messages are what they seem. */
+export async function readHistory(messages: AsyncIterable<unknown>): Promise<History> {
+  const statusById = new Map<string, StoryStatus>();
+  const commitById = new Map<string, string | null>();
+  const fromById = new Map<string, string>();
+  let lastCheckpoint: History["lastCheckpoint"] = null;
+  let lastBundle: string | null = null;
+  let exitCode: History["exitCode"] = null;
+  let usage: History["usage"] = noUsage;
+  for await (const message of messages as AsyncIterable<AcpMessage>) {
+    switch (message.type) {
+      case "progress-update": {
+        const { storyId, status, commit, from } = message.payload;
+        statusById.set(storyId, status);
+        if (commit !== undefined) commitById.set(storyId, commit);
+        if (from !== undefined && !fromById.has(storyId)) fromById.set(storyId, from);
+        break;
+      }
+      case "checkpoint": {
+        const { commit, bundle } = message.payload;
+        lastCheckpoint = { commit, bundle };
+        lastBundle = bundle ?? lastBundle;
+        break;
+      }
+      case "usage": {
+        const { storyId: _story, ...soFar } = message.payload;
+        usage = soFar;
+        break;
+      }
+      case "completion":
+        exitCode = exitCodes[message.payload.status];
+        break;
+      case "error":
+        exitCode = 2;
+        break;
+      default:
+        break;
+    }
+  }
+  return { statusById, commitById, fromById, lastCheckpoint, lastBundle, exitCode, usage };
+}

@@ -1,0 +1,58 @@
+import { keepNewest } from "../src/domain/keep-newest.ts";
+import type { UserProcess } from "./agent-user.ts";
+import type { AgentActivity } from "./agents/agent.ts";
+import type { WorkClock } from "./work-clock.ts";
+
+/** So much computing counts as a sign of life. */
+const enoughCpuMs = 1_000;
+
+export interface IdleLimits {
+  readonly idleMs: number;
+  readonly toolMs: number;
+}
+
+/** Tells an agent that works in silence from one that hangs: by what it writes, what it computes, and the tools that it waits for. */
+export class Idleness {
+  readonly #clock: Pick<WorkClock, "now">;
+  readonly #openTools = new Map<string, number>();
+  /** Of those that were there at the last look. */
+  #cpuMsByPid: ReadonlyMap<number, number> = new Map();
+  #lastSign: number;
+  #cpuMs = 0;
+
+  constructor(clock: Pick<WorkClock, "now">) {
+    this.#clock = clock;
+    this.#lastSign = clock.now();
+  }
+
+  get idleMs(): number {
+    return Math.max(0, Math.round(this.#clock.now() - this.#lastSign));
+  }
+
+  noteOutput(): void {
+    this.#lastSign = this.#clock.now();
+    this.#cpuMs = 0;
+  }
+
+  noteTool({ id, state }: NonNullable<AgentActivity["tool"]>): void {
+    if (state === "ended") this.#openTools.delete(id);
+    else if (!this.#openTools.has(id)) this.#openTools.set(id, this.#clock.now());
+    keepNewest(this.#openTools);
+  }
+
+  noteProcesses(processes: readonly UserProcess[]): void {
+    for (const { pid, cpuMs } of processes)
+      this.#cpuMs += Math.max(0, cpuMs - (this.#cpuMsByPid.get(pid) ?? 0));
+    this.#cpuMsByPid = new Map(processes.map(({ pid, cpuMs }) => [pid, cpuMs]));
+    if (this.#cpuMs >= enoughCpuMs) this.noteOutput();
+  }
+
+  /** Why it is taken to hang; null while it may be at work. */
+  verdict({ idleMs, toolMs }: IdleLimits): string | null {
+    if (this.idleMs < idleMs) return null;
+    const now = this.#clock.now();
+    if ([...this.#openTools.values()].some((at) => now - at < toolMs)) return null;
+    const silence = `it wrote nothing and computed next to nothing for ${Math.round(this.idleMs / 1_000)} s`;
+    return this.#openTools.size > 0 ? `${silence}, and its tool call lasts longer than allowed` : silence;
+  }
+}

@@ -1,0 +1,127 @@
+import { chmod, mkdir, rm } from "node:fs/promises";
+import { createServer, type Socket } from "node:net";
+import { dirname } from "node:path";
+import type { Journal } from "./journal.ts";
+import { jsonLines } from "./text-lines.ts";
+
+/** A message from the host is a task file and little more. */
+const longestRequest = 8 << 20;
+
+export interface Listener {
+  /** Sends a line that is in no journal; one that nobody takes off the line is dropped. */
+  send(line: string): void;
+}
+
+export interface ListenersDeps {
+  readonly journal: Journal;
+  /** The first line for who attaches. */
+  readonly hello: () => string;
+  readonly hear: (message: unknown, listener: Listener) => void;
+}
+
+/** Everybody who is attached: they get all that is in the journal behind the message that they have, and what comes. */
+export interface Listeners extends AsyncDisposable {
+  readonly count: number;
+  broadcast(line: string): void;
+}
+
+export async function openListeners(path: string, deps: ListenersDeps): Promise<Listeners> {
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  await rm(path, { force: true });
+  const attached = new Set<Listener>();
+  const sockets = new Set<Socket>();
+  const closing = new AbortController();
+
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    const gone = new AbortController();
+    socket.on("error", () => {});
+    socket.on("close", () => {
+      sockets.delete(socket);
+      gone.abort();
+    });
+    const listener: Listener = {
+      send: (line) => {
+        if (!socket.destroyed && !socket.writableNeedDrain) socket.write(`${line}\n`);
+      },
+    };
+    serve(socket, listener, gone.signal)
+      .catch(() => {})
+      .finally(() => {
+        attached.delete(listener);
+        socket.destroy();
+      });
+  });
+
+  async function serve(socket: Socket, listener: Listener, gone: AbortSignal): Promise<void> {
+    let isGreeted = false;
+    for await (const message of jsonLines(socket, { longest: longestRequest })) {
+      if (isGreeted) {
+        deps.hear(message, listener);
+        continue;
+      }
+      const from = fromOf(message);
+      if (from === null) return;
+      isGreeted = true;
+      socket.write(`${deps.hello()}\n`);
+      // The hello says how far the journal reaches; who wants more has another journal in mind.
+      if (from > deps.journal.lastSeq) {
+        socket.end();
+        return;
+      }
+      attached.add(listener);
+      void send(socket, from, AbortSignal.any([gone, closing.signal])).catch(() => socket.destroy());
+    }
+  }
+
+  async function send(socket: Socket, from: number, signal: AbortSignal): Promise<void> {
+    for await (const lines of deps.journal.read(from, signal)) {
+      if (!socket.write(lines)) await drained(socket, signal);
+    }
+  }
+
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(path, resolve);
+  });
+  await chmod(path, 0o600);
+  return {
+    get count() {
+      return attached.size;
+    },
+    broadcast(line) {
+      for (const listener of attached) listener.send(line);
+    },
+    async [Symbol.asyncDispose]() {
+      closing.abort();
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      // What was written is still on its way; who does not take it is left behind.
+      for (const socket of sockets) socket.destroySoon();
+      const patience = setTimeout(() => {
+        for (const socket of sockets) socket.destroy();
+      }, 1_000);
+      await closed;
+      clearTimeout(patience);
+    },
+  };
+}
+
+function fromOf(message: unknown): number | null {
+  const from = typeof message === "object" && message !== null && "from" in message ? message.from : null;
+  return typeof from === "number" && Number.isSafeInteger(from) && from >= 0 ? from : null;
+}
+
+function drained(socket: Socket, signal: AbortSignal): Promise<void> {
+  if (signal.aborted || socket.destroyed) return Promise.resolve();
+  return new Promise((resolve) => {
+    const done = () => {
+      socket.off("drain", done);
+      socket.off("close", done);
+      signal.removeEventListener("abort", done);
+      resolve();
+    };
+    socket.once("drain", done);
+    socket.once("close", done);
+    signal.addEventListener("abort", done, { once: true });
+  });
+}

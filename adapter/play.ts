@@ -1,0 +1,54 @@
+import { spawn } from "node:child_process";
+import { mkdir, writeFile } from "node:fs/promises";
+import { dirname, isAbsolute, resolve } from "node:path";
+import { text } from "node:stream/consumers";
+import { setTimeout as delay } from "node:timers/promises";
+import { cleanText } from "../src/domain/clean-text.ts";
+import type { ScriptStep, ScriptSteps } from "../src/domain/generated/script-agent.ts";
+
+/** Carries out the steps that come on the input, in the folder that it was started in, and gives an exit code. */
+export async function play(input: NodeJS.ReadableStream, say: (line: string) => void): Promise<number> {
+  const steps = JSON.parse(await text(input)) as ScriptSteps;
+  for (const step of steps) {
+    const code = await carryOut(step, say);
+    if (code !== null) return code;
+  }
+  return 0;
+}
+
+/** An exit code ends the script. */
+async function carryOut(step: ScriptStep, say: (line: string) => void): Promise<number | null> {
+  const { write, run, say: words, sleepMs, exit } = step;
+  if (write) {
+    if (isAbsolute(write.path) || write.path.split("/").includes("..")) {
+      process.stderr.write(`${cleanText(write.path)} was not written: it is not below the current folder\n`);
+      return 2;
+    }
+    const file = resolve(write.path);
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(file, write.content);
+    say(`wrote ${write.path}`);
+  }
+  if (run) {
+    say(`ran ${run.join(" ")}`);
+    const code = await runProgram(run);
+    if (code !== 0) {
+      process.stderr.write(`${run.join(" ")} ended with exit ${code}\n`);
+      return code;
+    }
+  }
+  if (words !== undefined) say(words);
+  if (sleepMs !== undefined) await delay(sleepMs);
+  return exit ?? null;
+}
+
+function runProgram([program = "", ...args]: readonly string[]): Promise<number> {
+  return new Promise((done) => {
+    const child = spawn(program, args, { stdio: ["ignore", "inherit", "inherit"] });
+    child.once("error", (error) => {
+      process.stderr.write(`${error.message}\n`);
+      done(127);
+    });
+    child.once("exit", (code) => done(code ?? 1));
+  });
+}

@@ -1,0 +1,129 @@
+import type { AcpErrorCode } from "../src/domain/acp-codes.ts";
+import { runAsAgent } from "./agent-user.ts";
+import { CannotWork } from "./cannot-work.ts";
+import { type CommandLimit, gitIn } from "./git.ts";
+import type { History } from "./history.ts";
+import type { Places } from "./places.ts";
+import { restoreSnapshot } from "./snapshots.ts";
+import { fetchBundle, removeLocks, type Workspace, workspaceIn } from "./workspace.ts";
+
+export interface WorkspaceRequest {
+  readonly places: Places;
+  readonly env: Readonly<Record<string, string>>;
+  readonly branch: string;
+  readonly repoUrl: string;
+  readonly baseCommit: string | null;
+  /** Where it started when this volume was first used. */
+  readonly knownBase: string | null;
+  readonly history: Pick<History, "statusById" | "lastCheckpoint" | "lastBundle">;
+  readonly limit: CommandLimit;
+  /** What git was told to overlook when this volume was first used; null before. */
+  readonly knownExclude: string | null;
+}
+
+/**
+ * The repository on its branch, at the last good commit or behind it. In a container that ran before it is as it was left;
+ * in a new one on an old volume it is made again from what was exported.
+ */
+export async function prepareWorkspace(request: WorkspaceRequest): Promise<Workspace> {
+  const { places, env, branch, repoUrl, history, limit } = request;
+  const folder = places.workspace;
+  const git = gitIn(folder, env, limit);
+  // A branch name is told from anything else by git itself.
+  if ((await git.ask(["check-ref-format", "--branch", branch])) !== 0)
+    throw new CannotWork("GIT_CHECKOUT_FAILED", `git does not accept ${JSON.stringify(branch)} as a branch`);
+  await removeLocks({ folder, env, limit });
+  if (repoUrl.startsWith("bundle:")) await fetchRepository(request);
+  else if ((await git.ask(["rev-parse", "--git-dir"])) !== 0)
+    throw new CannotWork("GIT_CLONE_FAILED", `there is no repository in ${folder}`);
+
+  const base = request.knownBase ?? request.baseCommit ?? (await headOf(request));
+  if ((await git.ask(["cat-file", "-e", `${base}^{commit}`])) !== 0)
+    throw new CannotWork("GIT_CHECKOUT_FAILED", `the commit ${base} to start from is not in the repository`);
+  const exclude = request.knownExclude ?? (await readExclude(request));
+  const workspace = workspaceIn({ folder, env, branch, base, limit, exclude });
+  const good = history.lastCheckpoint?.commit ?? base;
+
+  await attempt("GIT_CHECKOUT_FAILED", async () => {
+    if (request.knownBase !== null && (await isAtWork(workspace, good))) return workspace.settle();
+    if (history.lastBundle !== null && (await git.ask(["cat-file", "-e", `${good}^{commit}`])) !== 0)
+      await fetchBundle(
+        { folder, env, limit },
+        { bundle: history.lastBundle, refspec: `+refs/heads/${branch}:refs/aimi/restored` },
+      );
+    await git.run(["update-ref", `refs/heads/${branch}`, good]);
+    await workspace.moveTo(good);
+    await restoreSnapshot(request, workspace, good);
+  });
+  return workspace;
+}
+
+/** Makes everything again, from what was exported: git cannot work any more with what is there. */
+export async function rebuildWorkspace(
+  request: WorkspaceRequest,
+  { commit, bundle }: { readonly commit: string; readonly bundle: string | null },
+): Promise<void> {
+  const { workspace: folder } = request.places;
+  // Only what came as a bundle can be had again.
+  if (request.repoUrl.startsWith("bundle:")) {
+    using limited = request.limit();
+    const command = ["sh", "-c", emptyFolder, "sh", folder];
+    await runAsAgent({ command, env: request.env, folder: "/", deadline: limited.signal });
+  }
+  const history = { statusById: new Map(), lastCheckpoint: { commit, bundle }, lastBundle: bundle };
+  await prepareWorkspace({ ...request, history });
+}
+
+const emptyFolder =
+  'chmod u+rwx "$1"; find "$1" -type d ! -perm -700 -exec chmod u+rwx {} \\;; find "$1" -mindepth 1 -maxdepth 1 -exec rm -rf {} +';
+
+/** Whether the branch is there with all that was called good: then what lies in the files is worth keeping, too. */
+async function isAtWork({ git, branch, isAncestor, tip }: Workspace, good: string): Promise<boolean> {
+  if ((await git.ask(["rev-parse", "--verify", "--quiet", `refs/heads/${branch}`])) !== 0) return false;
+  if ((await git.ask(["cat-file", "-e", `${good}^{commit}`])) !== 0) return false;
+  return isAncestor(good, await tip());
+}
+
+/** The tree's own commit, where nobody said from which to start. */
+async function headOf({ places, env, limit }: WorkspaceRequest): Promise<string> {
+  const git = gitIn(places.workspace, env, limit);
+  const head = await git.run(["rev-parse", "--verify", "HEAD^{commit}"]).catch(() => null);
+  if (head === null)
+    throw new CannotWork("GIT_CHECKOUT_FAILED", "the repository has no commit to start from");
+  return head;
+}
+
+/** Images say there what they have of their own in the folder; a later agent could hide its files by it. */
+async function readExclude({ places, env, limit }: WorkspaceRequest): Promise<string> {
+  using limited = limit();
+  const command = ["cat", ".git/info/exclude"];
+  return (await runAsAgent({ command, env, folder: places.workspace, deadline: limited.signal })).stdout;
+}
+
+async function fetchRepository({ places, env, repoUrl, baseCommit, limit }: WorkspaceRequest): Promise<void> {
+  const folder = places.workspace;
+  const bundle = repoUrl.slice("bundle:".length).replace(/^\/aimi\//, `${places.aimi}/`);
+  await attempt("GIT_CLONE_FAILED", async () => {
+    const git = gitIn(folder, env, limit);
+    const base = baseCommit;
+    if ((await git.ask(["rev-parse", "--git-dir"])) !== 0) {
+      await git.run(["init", "--quiet"]);
+    } else if (base !== null && (await git.ask(["cat-file", "-e", `${base}^{commit}`])) === 0) return;
+    await fetchBundle({ folder, env, limit }, { bundle, refspec: "+refs/*:refs/aimi/in/*" });
+    if ((await git.ask(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"])) === 0) return;
+    // A base that is not in there is told of by whoever checks it.
+    if (base !== null && (await git.ask(["cat-file", "-e", `${base}^{commit}`])) !== 0) return;
+    const [first] = (await git.run(["for-each-ref", "--format=%(objectname)", "refs/aimi/in"])).split("\n");
+    const start = base ?? first;
+    if (!start) throw new Error("the bundle has no branch");
+    await git.run(["checkout", "--quiet", "--detach", start]);
+  });
+}
+
+async function attempt<Result>(code: AcpErrorCode, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    throw new CannotWork(code, error instanceof Error ? error.message : String(error));
+  }
+}

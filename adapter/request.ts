@@ -1,0 +1,66 @@
+import type { RequestLimits, TaskRequestPayload } from "../src/domain/generated/acp.ts";
+import type { TaskFile } from "../src/domain/generated/tasks.ts";
+import { findTaskFileProblems } from "../src/domain/task-file-problems.ts";
+import validateScript from "../src/schema/generated/script-agent.js";
+import validateTasks from "../src/schema/generated/tasks.js";
+import { agentKinds } from "./agents/agents.ts";
+import { CannotWork } from "./cannot-work.ts";
+
+interface Validator {
+  (value: unknown): boolean;
+  errors?: readonly { readonly instancePath: string; readonly message?: string }[] | null;
+}
+
+function firstProblem(validate: Validator, value: unknown): string | null {
+  if (validate(value)) return null;
+  const [first] = validate.errors ?? [];
+  return first
+    ? `${first.instancePath || "/"} ${first.message ?? "is not as it should be"}`
+    : "unknown problem";
+}
+
+/** Beyond its form, a request must make sense here. */
+export function findRequestProblem({ agent, branchName }: TaskRequestPayload): string | null {
+  if (branchName.startsWith("-")) return "/payload/branchName starts with -";
+  const kind = agent?.kind ?? "claude";
+  if (!agentKinds.includes(kind)) return `/payload/agent/kind ${kind} is not one of ${agentKinds.join(", ")}`;
+  if ((kind === "acp" || kind === "command") && !agent?.command)
+    return `/payload/agent/command is missing: ${kind} needs a program`;
+  if (kind !== "script") return null;
+  const problem = firstProblem(validateScript as Validator, agent?.script ?? null);
+  return problem && `/payload/agent/script${problem}`;
+}
+
+/** A task file's content, or why the work cannot begin. */
+export function checkTaskFile(value: unknown): TaskFile {
+  const problem = firstProblem(validateTasks as Validator, value);
+  if (problem) throw new CannotWork("TASK_FILE_INVALID", problem);
+  const taskFile = value as TaskFile;
+  const [first] = findTaskFileProblems(taskFile);
+  if (first) throw new CannotWork("TASK_FILE_INVALID", `${first.pointer} ${first.problem}`);
+  return taskFile;
+}
+
+/** One text for equal requests, whatever the order of their fields. */
+export function canonicalRequest(payload: TaskRequestPayload): string {
+  return JSON.stringify(sorted(payload));
+}
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== "object" || value === null) return value;
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(entries.map(([key, item]) => [key, sorted(item)]));
+}
+
+type Limits = Required<Omit<RequestLimits, "diskBytes">> & { readonly diskBytes: number | null };
+
+const minute = 60_000;
+const defaults: Limits = {
+  ...{ idleMs: 15 * minute, toolMs: 30 * minute, storyMs: 60 * minute, wallClockMs: 360 * minute },
+  ...{ checkMs: 10 * minute, snapshotMs: minute, maxRepairs: 2, attempts: 2 },
+  ...{ homeBytes: 1024 ** 3, diskBytes: null },
+};
+
+/** Limits with defaults for what was not said. */
+export const limitsOf = ({ limits }: TaskRequestPayload): Limits => ({ ...defaults, ...limits });

@@ -1,0 +1,86 @@
+import { mkdir, open } from "node:fs/promises";
+import { cleanLines, cleanText } from "../src/domain/clean-text.ts";
+import { endOf } from "../src/domain/fit-message.ts";
+import type { CheckResult } from "../src/domain/generated/acp.ts";
+import { endAgentProcesses, runAsAgent } from "./agent-user.ts";
+import { countMemoryKills } from "./out-of-memory.ts";
+import { outOf, type Places } from "./places.ts";
+import type { WorkClock } from "./work-clock.ts";
+
+export interface CheckRun {
+  readonly storyId: string;
+  readonly commands: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly limitMs: number;
+}
+
+export interface FailedCheck {
+  readonly command: string;
+  readonly result: string;
+  /** The end of its output, for the agent. */
+  readonly output: string;
+  readonly isOutOfMemory: boolean;
+}
+
+const forAgent = 8_000;
+const forHost = 500;
+const keptLog = 1_000_000;
+
+/** Runs checks one after another, each alone in the sandbox, until one fails. */
+export async function runChecks(
+  { places, clock }: { readonly places: Places; readonly clock: WorkClock },
+  { storyId, commands, env, limitMs }: CheckRun,
+  signal: AbortSignal,
+): Promise<{ readonly results: CheckResult[]; readonly failed: FailedCheck | null }> {
+  const results: CheckResult[] = [];
+  // Nothing is to be there; if git was led into starting something, it is no longer.
+  await endAgentProcesses();
+  for (const command of commands) {
+    signal.throwIfAborted();
+    const memoryKills = await countMemoryKills();
+    const startedAt = clock.now();
+    using limit = clock.after(limitMs);
+    const { code, stdout, stderr, isTimedOut } = await runAsAgent(
+      {
+        ...{ command: ["sh", "-c", command], env, folder: places.workspace, keep: keptLog },
+        ...{ deadline: limit.signal, leavesOthers: true },
+      },
+      signal,
+    );
+    // What a check leaves running would be beside the next one.
+    await endAgentProcesses();
+    signal.throwIfAborted();
+    const output = cleanLines([stdout, stderr].filter(Boolean).join("\n"));
+    const durationMs = Math.max(0, Math.round(clock.now() - startedAt));
+    const exitCode = isTimedOut ? null : code;
+    await keepLog(places, storyId, `$ ${command}\n${output}\n${resultOf(exitCode, limitMs)}\n\n`);
+    results.push({
+      command: cleanText(command),
+      exitCode,
+      durationMs,
+      output: endOf(output.trim(), forHost),
+    });
+    if (exitCode !== 0) {
+      const isOutOfMemory = (await countMemoryKills()) > memoryKills;
+      const result = resultOf(exitCode, limitMs) + (isOutOfMemory ? ", out of memory" : "");
+      return { results, failed: { command, result, output: endOf(output, forAgent), isOutOfMemory } };
+    }
+  }
+  return { results, failed: null };
+}
+
+function resultOf(exitCode: number | null, limitMs: number): string {
+  return exitCode === null ? `ended after its limit of ${Math.round(limitMs / 1_000)} s` : `exit ${exitCode}`;
+}
+
+/** Evidence beside the journal; a full disk is told of elsewhere. */
+async function keepLog(places: Places, storyId: string, text: string): Promise<void> {
+  const folder = `${outOf(places)}/checks`;
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await using file = await open(`${folder}/${storyId}.log`, "a", 0o600);
+    await file.writeFile(text);
+  } catch {
+    // The result itself is in the journal.
+  }
+}

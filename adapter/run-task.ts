@@ -1,0 +1,266 @@
+import { statfs } from "node:fs/promises";
+import { showBytes, showDuration } from "../src/domain/duration.ts";
+import type { CommitAuthor, Completion, TaskRequestPayload } from "../src/domain/generated/acp.ts";
+import { activityFeed } from "./activity-feed.ts";
+import { findVersion, takeTurn } from "./agent-turn.ts";
+import { endAgentProcesses, runAsAgent } from "./agent-user.ts";
+import type { Agent } from "./agents/agent.ts";
+import { findAgent } from "./agents/agents.ts";
+import { CannotWork } from "./cannot-work.ts";
+import { carryOutTask, describeWork } from "./carry-out-task.ts";
+import { measureDisk } from "./disk-watch.ts";
+import type { History } from "./history.ts";
+import type { Journal } from "./journal.ts";
+import { type Notes, writeNotes } from "./notes.ts";
+import type { Places } from "./places.ts";
+import { prepareWorkspace, rebuildWorkspace } from "./prepare-workspace.ts";
+import { checkTaskFile, limitsOf } from "./request.ts";
+import { Snapshots } from "./snapshots.ts";
+import { Spending } from "./spending.ts";
+import type { Status } from "./status.ts";
+import { TaskLimit } from "./task-limit.ts";
+import type { WorkClock } from "./work-clock.ts";
+import type { Workspace } from "./workspace.ts";
+
+export interface RunDeps {
+  readonly places: Places;
+  readonly clock: WorkClock;
+  readonly status: Status;
+  readonly journal: Journal;
+  readonly history: History;
+  readonly notes: Notes;
+  readonly env: Readonly<Record<string, string>>;
+  readonly author: CommitAuthor;
+  readonly credentials: () => Readonly<Record<string, string>>;
+  readonly swarmId: string;
+}
+
+export interface RunEnd {
+  readonly code: number;
+  readonly completion: Completion["payload"];
+}
+
+/** What one command of ours may take, git's included. */
+const commandMs = 120_000;
+/** So long an agent may take to tell its version. */
+const versionMs = 30_000;
+const diskWatchMs = 20_000;
+/** Below this, nothing can be exported any more. */
+const leastFreeBytes = 16 << 20;
+
+/** Carries out an accepted request: from the workspace to the completion that is to be journalled. */
+export async function runTask(
+  deps: RunDeps,
+  { request, halt }: { readonly request: TaskRequestPayload; readonly halt: AbortController },
+): Promise<RunEnd> {
+  const { places, clock, status, journal, history, author, swarmId } = deps;
+  const agent = findAgent(request.agent?.kind ?? "claude");
+  if (!agent) throw new CannotWork("REQUEST_INVALID", "the agent's kind is not known");
+  const env = environmentOf(deps.env, places, request);
+  const agentEnv = () => ({ ...env, ...request.agent?.env, ...deps.credentials() });
+  const limits = limitsOf(request);
+  using watches = new DisposableStack();
+  const wallClock = watches.use(clock.after(limits.wallClockMs));
+  wallClock.signal.addEventListener("abort", () =>
+    halt.abort(
+      new TaskLimit(
+        "AGENT_LIMIT_REACHED",
+        `the task's limit of ${showDuration(limits.wallClockMs)} is over`,
+        "result",
+      ),
+    ),
+  );
+  // Whatever a run before left behind is no part of this one.
+  await endAgentProcesses();
+
+  const wanted = {
+    ...{ places, env, history, branch: request.branchName, repoUrl: request.repoUrl },
+    ...{ baseCommit: request.baseCommit ?? null, knownBase: deps.notes.base },
+    knownExclude: deps.notes.exclude,
+    limit: () => clock.after(commandMs),
+  };
+  const workspace = await prepareWorkspace(wanted);
+  let notes: Notes = { ...deps.notes, base: workspace.base, exclude: workspace.exclude };
+  await writeNotes(places, notes);
+  const taskFile = checkTaskFile(request.taskFile ?? (await readTaskFile(request, env, places)));
+  using version = clock.after(versionMs);
+  await checkAgent(deps, agent, {
+    request,
+    env: agentEnv(),
+    deadline: AbortSignal.any([version.signal, halt.signal]),
+  });
+  status.phase = "running";
+
+  const feed = activityFeed((payload) => void journal.append({ type: "activity", payload }).catch(() => {}));
+  const spending = new Spending(
+    history.usage,
+    (payload) => void journal.append({ type: "usage", payload }).catch(() => {}),
+  );
+  const snapshots = new Snapshots({ places, workspace, env, author });
+  watches.defer(
+    every(limits.snapshotMs, () => {
+      if (status.idleness !== null && status.storyId !== null) void snapshots.takeSoon(status.storyId);
+    }),
+  );
+  // What cannot be measured now is measured the next time.
+  watches.defer(every(diskWatchMs, () => void watchDisk(deps, { env, limits, halt }).catch(() => {})));
+  const work = { places, workspace, env };
+  try {
+    const completion = await carryOutTask(
+      {
+        ...work,
+        ...{ clock, request, taskFile, swarmId, author, limits, history },
+        working: (storyId) => {
+          status.storyId = storyId;
+        },
+        say: (news) => {
+          // In the order of events: what the agent said last comes before what came of it.
+          feed.flush();
+          return journal.append(news);
+        },
+        snapshot: (storyId) => snapshots.take(storyId),
+        rebuild: (good) =>
+          rebuildWorkspace({ ...wanted, knownBase: workspace.base, knownExclude: workspace.exclude }, good),
+        takeTurn: async (turn, signal) => {
+          const { storyId } = turn;
+          const end = await takeTurn(
+            {
+              ...{ places, clock, agent, limits, env: agentEnv },
+              graceMs: () => status.graceMs,
+              conversation: {
+                get id() {
+                  return notes.conversations[storyId] ?? null;
+                },
+                async keep(id) {
+                  notes = { ...notes, conversations: { ...notes.conversations, [storyId]: id } };
+                  await writeNotes(places, notes);
+                },
+              },
+              report: ({ kind, summary }) => feed.tell({ storyId, kind, summary }),
+              spend: (usage) => spending.note(storyId, usage),
+              watch: (idleness) => {
+                status.idleness = idleness;
+              },
+            },
+            turn,
+            signal,
+          );
+          feed.flush();
+          spending.endTurn(storyId);
+          return end;
+        },
+      },
+      halt.signal,
+    );
+    return { code: completion.status === "completed" ? 0 : 1, completion };
+  } catch (error) {
+    if (!halt.signal.aborted || error !== halt.signal.reason || error instanceof Error) throw error;
+    return { code: 143, completion: await stop(work, snapshots, status) };
+  }
+}
+
+/** What is not finished is kept as it is: a later run goes on with it. */
+async function stop(
+  work: {
+    readonly places: Places;
+    readonly workspace: Workspace;
+    readonly env: Readonly<Record<string, string>>;
+  },
+  snapshots: Snapshots,
+  { storyId }: Status,
+): Promise<Completion["payload"]> {
+  await endAgentProcesses();
+  const end = { status: "stopped", errors: [] } as const;
+  try {
+    await work.workspace.settle();
+    if (storyId !== null) await snapshots.take(storyId);
+    return { ...(await describeWork(work)), ...end };
+  } catch {
+    // An agent can break the repository at any moment; a later run makes it again from what was exported before.
+    return { prUrl: null, head: null, bundle: null, sha256: null, ...end };
+  }
+}
+
+/** The container's own variables and the task's: nothing else is known here, and no credential is among them. */
+function environmentOf(
+  base: Readonly<Record<string, string>>,
+  { home }: Places,
+  { envVars }: TaskRequestPayload,
+): Record<string, string> {
+  return { ...base, ...envVars, HOME: home, USER: "agent", LOGNAME: "agent", IS_SANDBOX: "1" };
+}
+
+async function readTaskFile(
+  { taskFilePath }: TaskRequestPayload,
+  env: Readonly<Record<string, string>>,
+  { workspace }: Places,
+): Promise<unknown> {
+  const command = ["sh", "-c", '[ -f "$1" ] || exit 3; cat -- "$1"', "sh", taskFilePath];
+  const { code, stdout } = await runAsAgent({ command, env, folder: workspace, keep: 16 << 20 });
+  if (code !== 0)
+    throw new CannotWork("TASK_FILE_NOT_FOUND", `there is no file ${taskFilePath} in the repository`);
+  try {
+    return JSON.parse(stdout);
+  } catch (error) {
+    throw new CannotWork(
+      "TASK_FILE_INVALID",
+      `${taskFilePath}: ${error instanceof Error ? error.message : ""}`,
+    );
+  }
+}
+
+/** Before any story is begun: a missing program or key is nothing that a story could help. */
+async function checkAgent(
+  { places, status }: RunDeps,
+  agent: Agent,
+  {
+    request,
+    env,
+    deadline,
+  }: {
+    readonly request: TaskRequestPayload;
+    readonly env: Readonly<Record<string, string>>;
+    readonly deadline: AbortSignal;
+  },
+): Promise<void> {
+  const requested = request.agent ?? { kind: "claude" };
+  if (agent.needsOneOf.length > 0 && !agent.needsOneOf.some((name) => env[name]))
+    throw new CannotWork("MISSING_ENV_VAR", `${agent.kind} needs one of ${agent.needsOneOf.join(", ")}`);
+  const { isThere, version } = await findVersion(agent, requested, { places, env, deadline });
+  if (!isThere)
+    throw new CannotWork("AGENT_NOT_FOUND", `${agent.program(requested)} is not in the sandbox's image`);
+  status.agent = { kind: agent.kind, version };
+}
+
+async function watchDisk(
+  { places, status }: RunDeps,
+  {
+    env,
+    limits,
+    halt,
+  }: {
+    readonly env: Readonly<Record<string, string>>;
+    readonly limits: ReturnType<typeof limitsOf>;
+    readonly halt: AbortController;
+  },
+): Promise<void> {
+  const tooFull = (message: string) => halt.abort(new TaskLimit("DISK_FULL", message, "nothing"));
+  const { bavail, bsize } = await statfs(places.aimi);
+  if (bavail * bsize < leastFreeBytes) return tooFull(`only ${showBytes(bavail * bsize)} are free`);
+  const use = await measureDisk(places, env, halt.signal);
+  if (!use) return;
+  status.diskBytes = use.totalBytes;
+  if (use.homeBytes > limits.homeBytes)
+    return tooFull(
+      `${places.home} holds ${showBytes(use.homeBytes)}, more than ${showBytes(limits.homeBytes)}`,
+    );
+  if (limits.diskBytes !== null && use.totalBytes > limits.diskBytes)
+    return tooFull(
+      `the sandbox holds ${showBytes(use.totalBytes)}, more than ${showBytes(limits.diskBytes)}`,
+    );
+}
+
+function every(ms: number, work: () => void): () => void {
+  const timer = setInterval(work, ms);
+  return () => clearInterval(timer);
+}

@@ -1,0 +1,57 @@
+import type { UsageSoFar } from "../src/domain/generated/acp.ts";
+import type { TurnUsage } from "./agents/agent.ts";
+
+const perMs = 1_000;
+
+/** Adds up what the turns of an attempt spend, and tells it at most once a second and at the end of a turn. */
+export class Spending {
+  readonly #publish: (usage: UsageSoFar) => void;
+  #before: TurnUsage;
+  #turn: TurnUsage | null = null;
+  #toldAt = Number.NEGATIVE_INFINITY;
+
+  constructor(before: TurnUsage, publish: (usage: UsageSoFar) => void) {
+    this.#before = before;
+    this.#publish = publish;
+  }
+
+  /** What the turn that is on has spent so far. */
+  note(storyId: string, usage: TurnUsage): void {
+    this.#turn = usage;
+    if (performance.now() - this.#toldAt >= perMs) this.#tell(storyId);
+  }
+
+  endTurn(storyId: string): void {
+    if (this.#turn === null) return;
+    this.#tell(storyId);
+    this.#before = sum(this.#before, this.#turn);
+    this.#turn = null;
+  }
+
+  #tell(storyId: string): void {
+    this.#toldAt = performance.now();
+    this.#publish({ storyId, ...(this.#turn ? sum(this.#before, this.#turn) : this.#before) });
+  }
+}
+
+function sum(a: TurnUsage, b: TurnUsage): TurnUsage {
+  const costs = [a.costUsd, b.costUsd].filter((cost) => cost !== undefined).filter(Number.isFinite);
+  return {
+    inputTokens: count(count(a.inputTokens) + count(b.inputTokens)),
+    outputTokens: count(count(a.outputTokens) + count(b.outputTokens)),
+    cacheReadTokens: count(count(a.cacheReadTokens) + count(b.cacheReadTokens)),
+    cacheWriteTokens: count(count(a.cacheWriteTokens) + count(b.cacheWriteTokens)),
+    ...(costs.length > 0 ? { costUsd: costs.reduce(addCost, 0) } : {}),
+  };
+}
+
+const mostUsd = 1_000_000_000;
+
+function addCost(total: number, cost: number): number {
+  return Math.min(mostUsd, total + Math.max(0, cost));
+}
+
+/** An agent's own figures are a claim: what is no count is none, and none is larger than the protocol can say. */
+function count(value: number): number {
+  return Number.isFinite(value) && value > 0 ? Math.min(Number.MAX_SAFE_INTEGER, Math.round(value)) : 0;
+}

@@ -1,0 +1,37 @@
+import type { TaskRequestPayload } from "../src/domain/generated/acp.ts";
+import type { TaskFile, UserStory } from "../src/domain/generated/tasks.ts";
+import { type EarlierStory, goOnPrompt, repairPrompt, storyPrompt } from "../src/domain/story-prompt.ts";
+import type { Turn } from "./agents/agent.ts";
+import type { FailedCheck } from "./run-checks.ts";
+
+export interface StoryTurnsOf {
+  readonly request: TaskRequestPayload;
+  readonly taskFile: TaskFile;
+  readonly story: UserStory;
+  readonly earlier: readonly EarlierStory[];
+  readonly checks: readonly string[];
+}
+
+/** What an agent is asked in the course of a story. */
+export interface StoryTurns {
+  first(): Turn;
+  /** After it broke, or was cut off. */
+  goOn(): Turn;
+  repair(failed: FailedCheck): Turn;
+}
+
+export function storyTurns({ request, taskFile, story, earlier, checks }: StoryTurnsOf): StoryTurns {
+  const taskTitle = taskFile.metadata.title;
+  const asked = storyPrompt({ taskTitle, story, earlier, checks }, request.prompt);
+  const common = { storyId: story.id, agent: request.agent ?? { kind: "claude" } };
+  // Whoever has lost the conversation, or never had one, must be told the story again.
+  const later = (prompt: string): Turn => ({
+    ...{ ...common, prompt, continues: true },
+    promptAfresh: `${asked}\n\n${prompt}`,
+  });
+  return {
+    first: () => ({ ...common, prompt: asked, continues: false }),
+    goOn: () => later(goOnPrompt(story.id)),
+    repair: (failed) => later(repairPrompt({ storyId: story.id, ...failed })),
+  };
+}

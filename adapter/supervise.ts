@@ -1,0 +1,136 @@
+import { mkdir } from "node:fs/promises";
+import type { Cancel, CommitAuthor, TaskRequestPayload } from "../src/domain/generated/acp.ts";
+import { CannotWork } from "./cannot-work.ts";
+import { openDesk } from "./desk.ts";
+import { readHistory } from "./history.ts";
+import { type Journal, openJournal, readJournal } from "./journal.ts";
+import { openListeners } from "./listeners.ts";
+import { readNotes, readRequest, writeRequest } from "./notes.ts";
+import { outOf, type Places, socketOf } from "./places.ts";
+import { canonicalRequest } from "./request.ts";
+import { runTask } from "./run-task.ts";
+import { Status } from "./status.ts";
+import { TaskLimit } from "./task-limit.ts";
+import { WorkClock } from "./work-clock.ts";
+
+export interface SuperviseDeps {
+  readonly places: Places;
+  /** The container's own environment, as it was made. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly version: string;
+  /** Aborted when the engine stops the container. */
+  readonly stopped: AbortSignal;
+  readonly complain: (line: string) => void;
+}
+
+const cancelledCode = 143;
+const tickMs = 200;
+const heartbeatMs = 5_000;
+const acknowledgeMs = 10_000;
+const engineGraceMs = 2_000;
+
+/** Carries out one task, from the request to the acknowledged end, and gives the container its exit code. */
+export async function supervise({ places, env, version, stopped, complain }: SuperviseDeps): Promise<number> {
+  await mkdir(outOf(places), { recursive: true, mode: 0o700 });
+  const known = await readRequest(places);
+  const notes = await readNotes(places);
+  const clock = new WorkClock();
+  const status = new Status(env, version);
+  const halt = new AbortController();
+
+  await using journal = await openJournal(places, {
+    envelope: () => status.envelope(),
+    onFull: () =>
+      halt.abort(new TaskLimit("DISK_FULL", "the disk of the sandbox's volume is full", "nothing")),
+  });
+  // Not before it is open: until then it may end in a message that nobody was told of.
+  const history = await readHistory(readJournal(places));
+  const desk = openDesk({
+    ...{ status, journal, known, clock, complain },
+    onCancel: (cancel) => halt.abort(cancel),
+  });
+  await using listeners = await openListeners(socketOf(places), {
+    journal,
+    hello: () => status.hello(journal.lastSeq),
+    hear: desk.hear,
+  });
+  stopped.addEventListener("abort", () => {
+    status.graceMs = Math.min(status.graceMs, engineGraceMs);
+    halt.abort({ reason: "engine", graceMs: engineGraceMs } satisfies Cancel["payload"]);
+  });
+  using timers = new DisposableStack();
+  timers.defer(clearIntervalOf(setInterval(() => clock.tick(tickMs), tickMs)));
+  timers.defer(
+    clearIntervalOf(
+      setInterval(
+        () =>
+          void status.heartbeat().then(
+            (line) => listeners.broadcast(line),
+            (error: unknown) => complain(`a heartbeat was left out: ${String(error)}`),
+          ),
+        heartbeatMs,
+      ),
+    ),
+  );
+
+  const code = await work();
+  status.phase = "finished";
+  if (listeners.count > 0) await desk.acknowledged(journal.lastSeq, AbortSignal.timeout(acknowledgeMs));
+  return code;
+
+  async function work(): Promise<number> {
+    try {
+      const request = await desk.request(halt.signal);
+      if (request === null) return cancelledCode;
+      if (known === null) await writeRequest(places, canonicalRequest(request));
+      // An attempt that came to its end is only told again.
+      if (history.exitCode !== null) return history.exitCode;
+      const author = authorOf(request);
+      const { code: result, completion } = await runTask(
+        {
+          places,
+          clock,
+          status,
+          journal,
+          history,
+          notes,
+          env,
+          author,
+          credentials: desk.credentials,
+          swarmId: status.swarmId,
+        },
+        { request, halt },
+      );
+      await journal.append({ type: "completion", payload: completion });
+      return result;
+    } catch (error) {
+      return await giveUp(journal, error, complain);
+    }
+  }
+}
+
+/** In whose name work is committed that nobody else was named for. */
+function authorOf({ author }: TaskRequestPayload): CommitAuthor {
+  return author ?? { name: "swarm", email: "swarm@localhost" };
+}
+
+async function giveUp(journal: Journal, error: unknown, complain: (line: string) => void): Promise<number> {
+  const { code, message } =
+    error instanceof CannotWork || error instanceof TaskLimit
+      ? error
+      : { code: isFull(error) ? "DISK_FULL" : "UNKNOWN_ERROR", message: String(error) };
+  if (!(error instanceof CannotWork || error instanceof TaskLimit))
+    complain(error instanceof Error ? (error.stack ?? error.message) : String(error));
+  await journal
+    .append({ type: "error", payload: { code, message: message.slice(0, 2_000) } })
+    .catch((failure: unknown) => complain(`the last message could not be written: ${String(failure)}`));
+  return 2;
+}
+
+function isFull(error: unknown): boolean {
+  return error instanceof Error && "code" in error && (error.code === "ENOSPC" || error.code === "EDQUOT");
+}
+
+function clearIntervalOf(timer: NodeJS.Timeout): () => void {
+  return () => clearInterval(timer);
+}

@@ -1,0 +1,31 @@
+import { closeSync, mkdirSync, openSync, writeSync } from "node:fs";
+import { outOf, type Places } from "./places.ts";
+
+/** The most that is kept of one turn; a story may have several. */
+const mostBytes = 64 * 1024 * 1024;
+
+/** An agent's raw stream beside the journal, for whoever wants to know exactly. It is evidence, not the record: a full disk ends it, not the work. */
+export interface Transcript extends Disposable {
+  add(bytes: Uint8Array): void;
+}
+
+export function openTranscript(places: Places, storyId: string): Transcript {
+  const folder = `${outOf(places)}/transcript`;
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const file = openSync(`${folder}/${storyId}.ndjson`, "a", 0o600);
+  let left = mostBytes;
+  return {
+    add(bytes) {
+      if (left <= 0) return;
+      left -= bytes.length;
+      try {
+        writeSync(file, bytes);
+        if (left <= 0)
+          writeSync(file, `\n{"type":"aimi","note":"the rest is left out: ${mostBytes} bytes are enough"}\n`);
+      } catch {
+        left = 0;
+      }
+    },
+    [Symbol.dispose]: () => closeSync(file),
+  };
+}

@@ -1,0 +1,99 @@
+import type { CheckResult } from "../src/domain/generated/acp.ts";
+import type { UserStory } from "../src/domain/generated/tasks.ts";
+import { endAgentProcesses } from "./agent-user.ts";
+import type { Turn } from "./agents/agent.ts";
+import type { Failure, StoryDeps, StoryStart, Success } from "./carry-out-story.ts";
+import { type FailedCheck, runChecks } from "./run-checks.ts";
+import { storyTurns } from "./story-turns.ts";
+
+/** Agents that broke may be tried again; those that were refused or came to a limit would be again. */
+const worthAnotherTry: readonly string[] = ["AGENT_CRASH", "AGENT_STALLED", "CONTAINER_OOM"];
+
+/** Agent, checks and repairs, until the checks pass or nothing more can be tried. Commits nothing. */
+export async function tryStory(
+  deps: StoryDeps,
+  start: StoryStart,
+  signal: AbortSignal,
+): Promise<Success | Failure> {
+  const { workspace, limits, clock } = deps;
+  const { story, from, good, isResumed } = start;
+  const checks = checksOf(deps, story);
+  const turns = storyTurns({ ...deps, ...start, checks });
+  let turn: Turn | null = isResumed ? turns.goOn() : turns.first();
+  // A crash after the commit: the work is done, what is missing is its proof.
+  if (isResumed && (await isCommittedFor(deps, story, from))) turn = null;
+
+  for (let repairs = 0, attempts = 1; ; ) {
+    if (turn !== null) {
+      const pauses = clock.pauses;
+      const end = await deps.takeTurn(turn, signal);
+      signal.throwIfAborted();
+      if (end.kind === "interrupted") throw new Error("A turn was interrupted by nobody");
+      if (end.kind === "failed") {
+        const isFree = clock.pauses > pauses;
+        if (
+          !worthAnotherTry.includes(end.code) ||
+          end.scope === "worker" ||
+          (!isFree && attempts >= limits.attempts)
+        )
+          return end;
+        if (!isFree) attempts += 1;
+        turn = turns.goOn();
+        continue;
+      }
+    }
+    await endAgentProcesses();
+    await workspace.settle();
+    if (!(await workspace.isAncestor(good, await workspace.tip())))
+      return {
+        ...{ code: "HISTORY_REWRITTEN", scope: "story" },
+        message: `the branch no longer has the last good commit ${good.slice(0, 10)}`,
+      };
+    const tree = await workspace.writeTree();
+    await deps.snapshot(story.id);
+    const isChanged = tree !== (await workspace.treeOf(from)) || (await workspace.tip()) !== from;
+    if (!isChanged && checks.length === 0 && story.mayBeEmpty !== true)
+      return {
+        ...{ code: "NOTHING_CHANGED", scope: "story" },
+        message:
+          "the agent ended without changing anything, and there is no check that could show that nothing had to be",
+      };
+    const { results, failed } = await runChecks(
+      deps,
+      { storyId: story.id, commands: checks, env: deps.env, limitMs: limits.checkMs },
+      signal,
+    );
+    if (failed === null) return { tree, checks: results };
+    if (repairs >= limits.maxRepairs) return checkFailure(failed, results, repairs);
+    // What a failed check left lying about is no work of the agent's.
+    await workspace.restore(tree);
+    repairs += 1;
+    turn = turns.repair(failed);
+  }
+}
+
+function checksOf({ request, taskFile }: StoryDeps, story: UserStory): string[] {
+  return [...new Set([...(story.verify ?? []), ...(request.verify ?? taskFile.metadata.verify ?? [])])];
+}
+
+async function isCommittedFor(
+  { workspace, swarmId }: StoryDeps,
+  { id }: UserStory,
+  from: string,
+): Promise<boolean> {
+  const tip = await workspace.tip();
+  if (tip === from) return false;
+  const format = "%(trailers:key=Swarm-Id,valueonly)%(trailers:key=Swarm-Story,valueonly)";
+  const trailers = await workspace.git.run(["log", "-1", `--format=${format}`, "--end-of-options", tip]);
+  return trailers.split("\n").filter(Boolean).join(" ") === `${swarmId} ${id}`;
+}
+
+function checkFailure(failed: FailedCheck, checks: readonly CheckResult[], repairs: number): Failure {
+  const tries = repairs === 0 ? "" : ` after ${repairs} ${repairs === 1 ? "repair" : "repairs"}`;
+  return {
+    code: failed.isOutOfMemory ? "CONTAINER_OOM" : "VERIFY_FAILED",
+    message: `\`${failed.command}\` failed${tries}: ${failed.result}`,
+    scope: "story",
+    checks,
+  };
+}

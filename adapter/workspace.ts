@@ -1,0 +1,196 @@
+import { createReadStream } from "node:fs";
+import type { CommitAuthor } from "../src/domain/generated/acp.ts";
+import { runAsAgent } from "./agent-user.ts";
+import { type CommandLimit, type Git, type GitRun, gitIn } from "./git.ts";
+
+/** The repository's copy that the agent works in, seen through git as the agent's user. */
+export interface Workspace {
+  readonly git: Git;
+  readonly branch: string;
+  /** Where the branch started. */
+  readonly base: string;
+  readonly exclude: string;
+  readonly limit: CommandLimit;
+  tip(): Promise<string>;
+  /** Brings HEAD back to our branch and takes away what killed programs left locked. What is in the files stays. */
+  settle(): Promise<void>;
+  /** A tree of everything in the work folder that is not ignored. */
+  writeTree(index?: string): Promise<string>;
+  treeOf(commit: string): Promise<string>;
+  isAncestor(older: string, newer: string): Promise<boolean>;
+  /** A commit of a tree that no branch names yet. */
+  makeCommit(commit: NewCommit): Promise<string>;
+  /** Gives the files that are not ignored the content of a tree that was written before; branch and commits stay. */
+  restore(tree: string): Promise<void>;
+  /** Moves the branch, and the files with it; what is not ignored and not in the commit goes. */
+  moveTo(commit: string): Promise<void>;
+  point(ref: string, commit: string): Promise<void>;
+}
+
+export interface NewCommit {
+  readonly tree: string;
+  readonly parent: string;
+  readonly message: string;
+  readonly author: CommitAuthor;
+}
+
+export interface WorkspaceSpec {
+  readonly folder: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly branch: string;
+  readonly base: string;
+  readonly limit: CommandLimit;
+  /** What git was told to overlook before any agent was here. */
+  readonly exclude: string;
+}
+
+/** Gives the owner back what he needs of rights, and takes away pipes and sockets: no commit has them, and whoever reads one waits. */
+const loosen = `chmod u+rwx . && find . \\( -type d ! -perm -700 -exec chmod u+rwx {} \\; \\) \
+  -o \\( -type f ! -perm -400 -exec chmod u+r {} + \\) -o \\( \\( -type p -o -type s \\) -exec rm -f {} + \\)`;
+/** What killed programs left half done, and words to git that are in no commit: they change what it takes from the files, and run filters. */
+const clear = `find .git/ -name '*.lock' -type f -delete; rm -rf .git/rebase-merge .git/rebase-apply .git/info
+  mkdir .git/info && echo '* -filter' > .git/info/attributes && printf %s "$1" > .git/info/exclude`;
+const mostNested = 1_000;
+
+const committer = { name: "swarm", email: "swarm@localhost" };
+/** An index of our own, made anew each time: the agent's may be locked, hold a half-done merge, or be told to overlook files. */
+const ownIndex = "aimi-index";
+
+export function workspaceIn({ folder, env, branch, base, limit, exclude }: WorkspaceSpec): Workspace {
+  const git = gitIn(folder, env, limit);
+  const ref = `refs/heads/${branch}`;
+  const runIn = async (place: string, command: readonly string[]) => {
+    using limited = limit();
+    return await runAsAgent({ command, env, folder: place, deadline: limited.signal });
+  };
+  const run = (script: string, ...args: string[]) => runIn(folder, ["sh", "-c", script, "sh", ...args]);
+  /** The folder itself may be shut. */
+  const open = () => runIn("/", ["sh", "-c", `chmod u+rwx "$1"; cd "$1" && ${loosen}`, "sh", folder]);
+
+  const tip = (): Promise<string> =>
+    git.run(["rev-parse", "--verify", "--end-of-options", `${ref}^{commit}`]);
+  const isAncestor = async (older: string, newer: string): Promise<boolean> =>
+    (await git.ask(["merge-base", "--is-ancestor", older, newer])) === 0;
+
+  /** Takes away what is neither ignored nor in the index. */
+  async function clean(env: GitRun["env"] = {}): Promise<void> {
+    try {
+      await git.run(["clean", "-ffd", "--quiet"], { env });
+    } catch {
+      // Paths longer than the kernel takes at once: rm goes down step by step.
+      const others = ["ls-files", "--others", "--exclude-standard", "--directory", "-z"];
+      const left = (await git.run(others, { env })).split("\0").filter(Boolean);
+      await runIn(folder, ["rm", "-rf", "--", ...left.slice(0, mostNested)]);
+    }
+  }
+
+  /** A repository within ours would be committed as a mere reference: what lies in it is work like any other. */
+  async function dissolveNested(): Promise<void> {
+    const { stdout } = await run("find . -mindepth 2 -name .git -not -path './.git/*' -print0");
+    for (const path of stdout.split("\0").filter(Boolean).slice(0, mostNested)) {
+      const nested = path.replace(/^\.\//, "").replace(/\/\.git$/, "");
+      if ((await git.ask(["check-ignore", "--quiet", "--", nested])) === 0) continue;
+      if ((await git.run(["ls-tree", "HEAD", "--", nested])).startsWith("160000")) continue;
+      await run('rm -rf -- "$1"', path);
+    }
+  }
+
+  return {
+    git,
+    branch,
+    base,
+    exclude,
+    limit,
+    tip,
+    isAncestor,
+
+    async settle() {
+      await open();
+      await run(clear, exclude);
+      if ((await git.ask(["rev-parse", "--verify", "--quiet", ref])) !== 0)
+        await git.run(["update-ref", ref, base]);
+      const head = await git.run(["rev-parse", "--verify", "HEAD^{commit}"]).catch(() => null);
+      const current = await git.run(["symbolic-ref", "--quiet", "HEAD"]).catch(() => "");
+      if (current !== ref) {
+        // Commits made beside our branch are work like any other, if they stand on it.
+        const before = await tip();
+        if (head !== null && (await isAncestor(before, head)))
+          await git.run(["update-ref", ref, head, before]);
+        await git.run(["symbolic-ref", "HEAD", ref]);
+      }
+      await dissolveNested();
+    },
+
+    async writeTree(index = ownIndex) {
+      const path = `.git/${index}`;
+      // Never the agent's own index; that of snapshots is kept from one to the next, for there may be many.
+      await run(
+        index === ownIndex ? 'rm -rf "$1" "$1.lock"' : '[ -f "$1" ] || rm -rf "$1"; rm -rf "$1.lock"',
+        path,
+      );
+      const withIndex = { env: { GIT_INDEX_FILE: path } };
+      await git.run(["read-tree", "--reset", "HEAD"], withIndex);
+      await git.run(["add", "--all", "--", "."], withIndex);
+      return git.run(["write-tree"], withIndex);
+    },
+
+    treeOf: (commit) => git.run(["rev-parse", "--verify", `${commit}^{tree}`]),
+
+    makeCommit: ({ tree, parent, message, author }) =>
+      git.run(["commit-tree", tree, "-p", parent], {
+        input: message,
+        env: {
+          ...{ GIT_AUTHOR_NAME: author.name, GIT_AUTHOR_EMAIL: author.email },
+          ...{ GIT_COMMITTER_NAME: committer.name, GIT_COMMITTER_EMAIL: committer.email },
+        },
+      }),
+
+    async restore(tree) {
+      const withIndex = { env: { GIT_INDEX_FILE: `.git/${ownIndex}` } };
+      await open();
+      await git.run(["read-tree", "--reset", "-u", tree], withIndex);
+      await clean(withIndex.env);
+    },
+
+    async moveTo(commit) {
+      await open();
+      // Ours knows how the files are, and overlooks none.
+      await run('[ ! -e "$1" ] || { rm -rf .git/index && cp "$1" .git/index; }', `.git/${ownIndex}`);
+      await git.run(["symbolic-ref", "HEAD", ref]);
+      await git.run(["reset", "--quiet", "--hard", commit]);
+      await clean();
+    },
+
+    point: async (name, commit) => {
+      await git.run(["update-ref", name, commit]);
+    },
+  };
+}
+
+/** Programs that were killed leave the repository locked; nobody else is at work in it when this is called. */
+export async function removeLocks({ folder, env, limit }: BundlePlace): Promise<void> {
+  using limited = limit();
+  const command = ["find", ".git", "-name", "*.lock", "-type", "f", "-delete"];
+  await runAsAgent({ command, env, folder, deadline: limited.signal });
+}
+
+type BundlePlace = Pick<WorkspaceSpec, "folder" | "env" | "limit">;
+
+/** Gives a file that only root may read to git: a copy that is the agent's, for the time of the fetch. */
+export async function fetchBundle(
+  { folder, env, limit }: BundlePlace,
+  { bundle, refspec }: { readonly bundle: string; readonly refspec: string },
+): Promise<void> {
+  const copy = ".git/aimi-bundle";
+  using limited = limit();
+  const { code, stderr } = await runAsAgent({
+    ...{ command: ["sh", "-c", 'rm -rf "$1" && cat > "$1"', "sh", copy], env, folder },
+    ...{ input: createReadStream(bundle), deadline: limited.signal },
+  });
+  if (code !== 0) throw new Error(`the bundle could not be copied: ${stderr.trim()}`);
+  try {
+    await gitIn(folder, env, limit).run(["fetch", "--quiet", "--no-tags", copy, refspec]);
+  } finally {
+    await runAsAgent({ command: ["rm", "-f", copy], env, folder, deadline: limited.signal });
+  }
+}

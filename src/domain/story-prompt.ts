@@ -1,0 +1,105 @@
+import type { UserStory } from "./generated/tasks.ts";
+
+/** What an earlier story of the same task left behind. */
+export interface EarlierStory {
+  readonly id: string;
+  readonly title: string;
+  /** Null when nothing had to change. */
+  readonly commit: string | null;
+}
+
+export interface StoryPrompt {
+  readonly taskTitle: string;
+  readonly story: Pick<UserStory, "id" | "title" | "description" | "acceptanceCriteria" | "notes">;
+  readonly earlier: readonly EarlierStory[];
+  /** Commands that will be run afterwards. */
+  readonly checks: readonly string[];
+}
+
+/** The built-in template. A project's own may use the same names in double braces. */
+const storyTemplate = `You are working in a git repository, alone and unattended: nobody can answer questions. Carry out exactly this story of the task "{{task}}" and then stop.
+
+# {{id}}: {{title}}
+
+{{description}}
+
+## It is done when
+{{criteria}}
+
+{{notes}}
+{{earlier}}
+{{checks}}
+Leave your changes in the working tree, or commit them on the current branch. Do not push, do not switch branches and do not rewrite commits that are there already.
+`;
+
+/** The prompt of a story, by the built-in template or a project's own. */
+export function storyPrompt(
+  { taskTitle, story, earlier, checks }: StoryPrompt,
+  template: string = storyTemplate,
+): string {
+  const parts: Readonly<Record<string, string>> = {
+    task: taskTitle,
+    id: story.id,
+    title: story.title,
+    description: story.description,
+    criteria: list(story.acceptanceCriteria) || "- what the description says is true",
+    notes: section("Notes", story.notes ?? ""),
+    earlier: section(
+      "Done before",
+      list(
+        earlier.map(
+          ({ id, title, commit }) => `${id} ${title}${commit ? ` (commit ${commit.slice(0, 10)})` : ""}`,
+        ),
+      ),
+    ),
+    checks: section(
+      "These commands will be run afterwards and must succeed",
+      list(checks.map((command) => `\`${command}\``)),
+    ),
+  };
+  return template
+    .replace(/\{\{(\w+)\}\}/g, (whole, name: string) =>
+      Object.hasOwn(parts, name) ? (parts[name] ?? whole) : whole,
+    )
+    .replace(/\n{3,}/g, "\n\n");
+}
+
+/** What an agent is told in the same conversation when a check failed. */
+export function repairPrompt({
+  storyId,
+  command,
+  result,
+  output,
+}: {
+  readonly storyId: string;
+  readonly command: string;
+  /** How it ended, like `exit 1`. */
+  readonly result: string;
+  readonly output: string;
+}): string {
+  return `${storyId} is not done yet: a check failed (${result}).
+
+Command: \`${command}\`
+
+The end of its output:
+\`\`\`
+${output.trim() || "(nothing)"}
+\`\`\`
+
+Correct the work so that this command succeeds, without weakening the check. Then stop.
+`;
+}
+
+/** What an agent is told when it broke in the middle of a story. */
+export function goOnPrompt(storyId: string): string {
+  return `Your work on ${storyId} was interrupted. What you had changed is still there. Look at the state of the repository, finish the story, and then stop.
+`;
+}
+
+function list(items: readonly string[]): string {
+  return items.map((item) => `- ${item}`).join("\n");
+}
+
+function section(title: string, text: string): string {
+  return text.trim() === "" ? "" : `## ${title}\n${text.trim()}\n`;
+}

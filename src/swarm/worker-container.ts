@@ -1,0 +1,47 @@
+import type { ContainerLimits, ContainerNetwork, ContainerSpec } from "../ports/containers.ts";
+
+export interface WorkerContainer {
+  /** `aimi-<project>-<swarm>-<slug>`, with `-a<n>` from the second attempt on. */
+  readonly name: string;
+  /** The same for every attempt of the worker: the agent's conversations live there. */
+  readonly homeVolume: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly image: string;
+  readonly runtime: string;
+  readonly network: ContainerNetwork;
+  readonly limits: ContainerLimits;
+  readonly tmpBytes: number;
+  readonly swarmId: string;
+  /** Our key for the worker. */
+  readonly worker: string;
+  readonly attempt: number;
+  readonly branch: string;
+}
+
+/**
+ * The container of a worker: the supervisor is root in it with three capabilities and keeps the journal in a volume of its
+ * own; everything else runs as the agent's user with none.
+ */
+export function workerContainer(worker: WorkerContainer): ContainerSpec {
+  const { name, homeVolume, labels, image, runtime, network, limits, tmpBytes } = worker;
+  return {
+    ...{ name, labels, image, runtime, network, limits, tmpBytes },
+    command: ["/opt/aimi/adapter", "supervise"],
+    env: {
+      AIMI_SWARM_ID: worker.swarmId,
+      AIMI_WORKER: worker.worker,
+      AIMI_ATTEMPT: String(worker.attempt),
+      AIMI_BRANCH: worker.branch,
+      IS_SANDBOX: "1",
+    },
+    user: "0:0",
+    workdir: "/",
+    capabilities: ["SETUID", "SETGID", "KILL"],
+    readOnlyRoot: false,
+    privileged: false,
+    volumes: [
+      { name, path: "/aimi" },
+      { name: homeVolume, path: "/home/agent" },
+    ],
+  };
+}

@@ -1,0 +1,36 @@
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { imageSources } from "../../src/host/image-sources.ts";
+import { type EnsuredImage, ensureBaseImage } from "../../src/image/ensure-base-image.ts";
+import { kernelLock } from "../../src/state/kernel-lock.ts";
+import { adapterFile, openEngine } from "../fakes/engine-at.ts";
+
+const imagesFolder = fileURLToPath(new URL("../../images", import.meta.url));
+
+/** Those that these tests run: one with a way of its own, and one that speaks the Agent Client Protocol. */
+const agents = ["claude", "gemini"];
+
+/**
+ * The base image with agents in it, on the tests' engine. Its layers stay there from run to run, so that it is made once and
+ * afterwards only put together.
+ */
+export function ensureAgentImage({
+  endpoint,
+  stateFolder,
+}: {
+  readonly endpoint: string;
+  readonly stateFolder: string;
+}): Promise<EnsuredImage> {
+  return ensureBaseImage(
+    {
+      engine: openEngine(endpoint),
+      sources: imageSources({
+        ...{ env: process.env, imagesFolder, adapterFile },
+        cacheFolder: join(stateFolder, "downloads"),
+      }),
+      lock: kernelLock(join(stateFolder, "image.lock"), "swarm's tests"),
+    },
+    { agents, fresh: false },
+    { onStep: (step) => console.error(`agents' image: ${step}`), onEvent: () => {} },
+  );
+}

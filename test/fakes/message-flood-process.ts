@@ -1,0 +1,70 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { openJournal } from "../../adapter/journal.ts";
+import { openListeners } from "../../adapter/listeners.ts";
+import { socketOf } from "../../adapter/places.ts";
+
+/**
+ * node --expose-gc message-flood-process.ts <folder> <count> <swarmId> <per second>: journals so many messages at that pace, 0 for as
+ * fast as they become durable, as a supervisor does, and prints its growth in memory. It ends when it is told to on its input.
+ */
+const [folder = "", count = "0", swarmId = "", perSecond = "0"] = process.argv.slice(2);
+const places = { workspace: "/", home: "/", aimi: folder };
+const envelope = () => ({ timestamp: new Date().toISOString(), swarmId, attempt: 1, containerId: "" });
+/** As many as a busy supervisor could have on their way. */
+const together = 500;
+
+await using journal = await openJournal(places, { envelope, onFull: () => {} });
+await using listeners = await openListeners(socketOf(places), {
+  journal,
+  hear: () => {},
+  hello: () => {
+    const payload = {
+      protocol: "acp/1",
+      adapterVersion: "0",
+      phase: "running",
+      lastSeq: journal.lastSeq,
+      agent: null,
+    };
+    return JSON.stringify({ type: "hello", ...envelope(), payload });
+  },
+});
+process.stdout.write("ready\n");
+while (listeners.count === 0) await new Promise((resolve) => setImmediate(resolve));
+
+/** What a program needs to be warm is no growth. */
+const warmUp = 20_000;
+let before = 0;
+let most = 0;
+const startedAt = performance.now();
+for (let sent = 0; sent < Number(count); sent += together) {
+  await Promise.all(
+    Array.from({ length: Math.min(together, Number(count) - sent) }, (_each, index) =>
+      journal.append({
+        type: "progress-update",
+        payload: {
+          storyId: "US-001",
+          status: "in_progress",
+          output: `Step ${sent + index} of a long story that goes on`,
+        },
+      }),
+    ),
+  );
+  const due = Number(perSecond) > 0 ? ((sent + together) / Number(perSecond)) * 1_000 : 0;
+  await delay(Math.max(0, due - (performance.now() - startedAt)));
+  if (sent === warmUp) before = rss();
+  if (sent % warmUp === 0) most = Math.max(most, rss());
+}
+await journal.append({
+  type: "completion",
+  payload: { status: "failed", prUrl: null, errors: [], head: null, bundle: null, sha256: null },
+});
+const journalledMs = performance.now() - startedAt;
+most = Math.max(most, rss());
+process.stdout.write(`${JSON.stringify({ grownBytes: most - before, journalledMs })}\n`);
+for await (const _word of process.stdin) break;
+process.stdin.destroy();
+
+function rss(): number {
+  globalThis.gc?.();
+  return process.memoryUsage.rss();
+}

@@ -1,0 +1,67 @@
+import { describe, expect, test } from "vitest";
+import { CannotWork } from "../../adapter/cannot-work.ts";
+import { carryOutTask, type TaskDeps } from "../../adapter/carry-out-task.ts";
+import { TaskLimit } from "../../adapter/task-limit.ts";
+import type { StoryStatus } from "../../src/domain/generated/swarm-state.ts";
+import { storyWith, taskFileWith } from "../fakes/task-files.ts";
+
+const base = "a".repeat(40);
+
+/** A task between two stories: nothing of it may be begun in these tests. */
+function between(statusById: Readonly<Record<string, StoryStatus>>): { deps: TaskDeps; said: unknown[] } {
+  const said: unknown[] = [];
+  const stories = Object.keys(statusById).map((id) => storyWith({ id }));
+  const known = new Map(Object.entries(statusById).filter(([, status]) => status !== "pending"));
+  const deps = {
+    ...{ taskFile: taskFileWith({ stories }), request: {}, env: {}, places: {} },
+    history: {
+      statusById: known,
+      commitById: new Map(),
+      fromById: new Map(),
+      lastCheckpoint: null,
+      lastBundle: null,
+    },
+    workspace: { base, tip: async () => base },
+    say: async (news: unknown) => void said.push(news),
+    working: () => {},
+  } as unknown as TaskDeps;
+  return { deps, said };
+}
+
+const over = (leaves: "result" | "nothing") =>
+  AbortSignal.abort(new TaskLimit("AGENT_LIMIT_REACHED", "the time is over", leaves));
+
+describe("a limit of the task that comes between two stories", () => {
+  test("changes nothing of a task whose stories are all completed", async () => {
+    const { deps } = between({ "US-001": "completed", "US-002": "completed" });
+
+    expect(await carryOutTask(deps, over("result"))).toMatchObject({ status: "completed", errors: [] });
+    expect(await carryOutTask(deps, over("nothing"))).toMatchObject({ status: "completed", errors: [] });
+  });
+
+  test("leaves what was done and begins nothing more", async () => {
+    const { deps, said } = between({ "US-001": "completed", "US-002": "pending" });
+
+    expect(await carryOutTask(deps, over("result"))).toMatchObject({
+      status: "failed",
+      errors: ["AGENT_LIMIT_REACHED: the time is over"],
+    });
+    expect(said).toEqual([]);
+  });
+
+  test("is the worker's end where nothing could go on", async () => {
+    const { deps } = between({ "US-001": "pending" });
+
+    const end = carryOutTask(deps, over("nothing"));
+
+    await expect(end).rejects.toThrow(CannotWork);
+    await expect(end).rejects.toMatchObject({ code: "AGENT_LIMIT_REACHED" });
+  });
+
+  test("a cancel is thrown on, for a later run", async () => {
+    const { deps } = between({ "US-001": "pending" });
+    const cancel = { reason: "engine", graceMs: 1 };
+
+    await expect(carryOutTask(deps, AbortSignal.abort(cancel))).rejects.toBe(cancel);
+  });
+});
