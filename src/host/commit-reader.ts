@@ -1,52 +1,21 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { execa } from "execa";
 import { SwarmError } from "../domain/errors.ts";
 import type { CommitReader, TrackedFile } from "../ports/commit-reader.ts";
-
-const longestAnswer = 256 * 1024 * 1024;
-
-/** By these, a hook of git that calls us would send git to another repository than the folder's. */
-const elsewhere = {
-  ...{ GIT_DIR: undefined, GIT_WORK_TREE: undefined, GIT_COMMON_DIR: undefined, GIT_INDEX_FILE: undefined },
-  ...{ GIT_OBJECT_DIRECTORY: undefined, GIT_ALTERNATE_OBJECT_DIRECTORIES: undefined },
-  ...{ GIT_NAMESPACE: undefined, GIT_SHALLOW_FILE: undefined, GIT_GRAFT_FILE: undefined },
-};
+import { type GitRun, runGit } from "./run-git.ts";
 
 /** Nobody's settings, for the repository that is made in passing. */
 const plain = { GIT_CONFIG_GLOBAL: "/dev/null", GIT_CONFIG_NOSYSTEM: "1" };
 
-interface GitOptions {
-  readonly input?: Uint8Array;
+interface GitOptions extends Pick<GitRun, "input" | "env" | "signal"> {
   readonly cwd?: string;
-  readonly env?: Readonly<Record<string, string>>;
-  readonly signal?: AbortSignal;
 }
 
 /** Reads commits of the repository around a folder, with argument arrays and nothing that asks. */
 export function commitReader(folder: string): CommitReader {
-  const run = async (args: readonly string[], { input, cwd = folder, env, signal }: GitOptions = {}) => {
-    const { stdout, stderr, exitCode, isMaxBuffer, code } = await execa("git", [...args], {
-      cwd,
-      ...{ reject: false, encoding: "buffer", stripFinalNewline: false, maxBuffer: longestAnswer },
-      ...(input ? { input } : { stdin: "ignore" as const }),
-      ...(signal && { cancelSignal: signal }),
-      env: {
-        ...{ GIT_TERMINAL_PROMPT: "0", GIT_OPTIONAL_LOCKS: "0", GIT_NO_REPLACE_OBJECTS: "1", LC_ALL: "C" },
-        ...elsewhere,
-        ...env,
-      },
-    });
-    signal?.throwIfAborted();
-    const own = Buffer.from(stderr).toString().trim().slice(0, 400);
-    const reason = isMaxBuffer
-      ? `its answer is longer than ${longestAnswer / 1024 ** 2} MiB`
-      : code === "ENOENT"
-        ? "git is not installed"
-        : own || `exit ${exitCode ?? "by a signal"}`;
-    return { exitCode, reason, output: Buffer.from(stdout) };
-  };
+  const run = (args: readonly string[], { cwd = folder, ...options }: GitOptions = {}) =>
+    runGit(args, { folder: cwd, ...options });
   const git = async (args: readonly string[], options?: GitOptions): Promise<Buffer> => {
     const { exitCode, reason, output } = await run(args, options);
     if (exitCode !== 0) throw new SwarmError("GIT_FAILED", { command: args[0] ?? "", reason });

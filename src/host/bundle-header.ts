@@ -1,0 +1,53 @@
+import { open } from "node:fs/promises";
+
+export interface BundleHeader {
+  /** Commits that whoever reads the bundle must have. */
+  readonly prerequisites: readonly string[];
+  readonly refs: readonly { readonly name: string; readonly id: string }[];
+  /** Where the pack begins. */
+  readonly packAt: number;
+}
+
+/** What people have is far below: a line for each parent outside of the range, with the first line of its message. */
+const mostHeaderBytes = 256 * 1024;
+const signature = "# v2 git bundle\n";
+
+/**
+ * The header of a bundle, or why it is none of ours. git's own reader believes more than this (capabilities, version 3,
+ * any number of refs), and git before 2.46 checks nothing of what it then fetches.
+ */
+export async function readBundleHeader(file: string): Promise<BundleHeader | { readonly problem: string }> {
+  await using handle = await open(file, "r");
+  const bytes = Buffer.alloc(mostHeaderBytes);
+  let length = 0;
+  for (;;) {
+    const { bytesRead } = await handle.read(bytes, length, bytes.length - length, length);
+    if (bytesRead === 0) break;
+    length += bytesRead;
+  }
+  return parseBundleHeader(bytes.subarray(0, length));
+}
+
+function parseBundleHeader(bytes: Buffer): BundleHeader | { readonly problem: string } {
+  if (bytes.toString("latin1", 0, signature.length) !== signature)
+    return { problem: "it does not begin as a bundle of version 2" };
+  const prerequisites: string[] = [];
+  const refs: { name: string; id: string }[] = [];
+  for (let at = signature.length; ; ) {
+    const end = bytes.indexOf(10, at);
+    if (end < 0) return { problem: `its header does not end within ${mostHeaderBytes / 1024} KiB` };
+    const line = bytes.toString("latin1", at, end);
+    at = end + 1;
+    if (line === "") return { prerequisites, refs, packAt: at };
+    const [, prerequisite] = /^-([0-9a-f]{40})(?: .*)?$/s.exec(line) ?? [];
+    const [, id, name] = /^([0-9a-f]{40}) ([\x21-\x7e\x80-\xff]+)$/.exec(line) ?? [];
+    // git writes what it needs first and what it has then.
+    if (prerequisite !== undefined && refs.length === 0) prerequisites.push(prerequisite);
+    else if (id !== undefined && name !== undefined) refs.push({ id, name: fromBytes(name) });
+    else return { problem: "a line of its header is neither a prerequisite nor a ref" };
+  }
+}
+
+function fromBytes(latin: string): string {
+  return Buffer.from(latin, "latin1").toString();
+}

@@ -1,0 +1,68 @@
+import { randomBytes } from "node:crypto";
+import { copyFile, open, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+
+const ownMark = "taken in by aimi-swarm\n";
+
+/**
+ * Moves a checked pack into a repository. A rename and not a fetch: nothing is read or judged a second time by something
+ * that believes more, and git starts nothing. The index comes last, since by it git sees a pack.
+ * Until the disposal nothing that tidies up may take the objects, which no ref has yet.
+ */
+export async function installPack(
+  hash: string,
+  { from, to }: { readonly from: string; readonly to: string },
+): Promise<AsyncDisposable> {
+  const name = (ending: string): string => `pack-${hash}.${ending}`;
+  const keep = join(to, name("keep"));
+  await writeFile(keep, ownMark, { flag: "wx", mode: 0o444 }).catch(forgive("EEXIST"));
+  for (const ending of ["pack", "rev", "idx"]) await moveIn(join(from, name(ending)), join(to, name(ending)));
+  // It may have been there for long, as somebody's garbage.
+  const now = new Date();
+  await utimes(join(to, name("pack")), now, now);
+  await syncFolder(to);
+  return {
+    async [Symbol.asyncDispose]() {
+      const mark = await readFile(keep, "utf8").catch(() => "");
+      if (mark === ownMark) await rm(keep, { force: true });
+    },
+  };
+}
+
+/** A pack is called by its content: what has the name already is the same, and is not touched. */
+async function moveIn(from: string, to: string): Promise<void> {
+  if ((await exists(to)) || !(await exists(from))) return;
+  try {
+    await rename(from, to);
+  } catch (error) {
+    forgive("EXDEV")(error as NodeJS.ErrnoException);
+    await copyIn(from, to);
+  }
+}
+
+/** The objects lie on another disk. git itself removes such a file in time if we cannot. */
+async function copyIn(from: string, to: string): Promise<void> {
+  const temporary = join(to, "..", `tmp_pack_${randomBytes(9).toString("hex")}`);
+  await copyFile(from, temporary);
+  {
+    await using handle = await open(temporary, "r");
+    await handle.sync();
+  }
+  await rename(temporary, to);
+}
+
+async function syncFolder(folder: string): Promise<void> {
+  await using handle = await open(folder, "r");
+  await handle.sync();
+}
+
+async function exists(path: string): Promise<boolean> {
+  return stat(path).then(() => true, forgive("ENOENT", false));
+}
+
+function forgive(code: string, value?: boolean): (error: NodeJS.ErrnoException) => boolean {
+  return (error) => {
+    if (error.code !== code) throw error;
+    return value ?? true;
+  };
+}

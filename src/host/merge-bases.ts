@@ -1,0 +1,53 @@
+import { cleanText } from "../domain/clean-text.ts";
+import { SwarmError } from "../domain/errors.ts";
+import type { MergedBase } from "../ports/work-repository.ts";
+import { type CleanRoom, isAncestor } from "./clean-room.ts";
+
+/** Merges are ours and nobody's work; by whom and when must not depend on who makes them again. */
+const merger = { name: "swarm", email: "swarm@localhost" };
+
+/**
+ * One commit that has all of them. Merged among objects: no working tree, no index, and no merge driver of anybody's, since
+ * the content of files must not choose what runs.
+ */
+export async function mergeBases(room: CleanRoom, commits: readonly string[]): Promise<MergedBase> {
+  let merged: string | null = null;
+  for (const commit of new Set(commits)) {
+    if (merged === null || (await isAncestor(room, merged, commit))) {
+      merged = commit;
+      continue;
+    }
+    if (await isAncestor(room, commit, merged)) continue;
+    const outcome = await mergeTwo(room, merged, commit);
+    if (outcome.kind === "conflict") return outcome;
+    merged = outcome.commit;
+  }
+  if (merged === null) throw new Error("There is nothing to merge");
+  return { kind: "commit", commit: merged };
+}
+
+async function mergeTwo(room: CleanRoom, ours: string, theirs: string): Promise<MergedBase> {
+  const { exitCode, output } = await room.git(
+    ["merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", "--end-of-options", ours, theirs],
+    { answers: [0, 1] },
+  );
+  const [tree = "", ...files] = output.toString().split("\0").filter(Boolean);
+  if (exitCode === 1)
+    return { kind: "conflict", files: files.slice(0, 1_000).map((path) => cleanText(path)) };
+  if (!/^[0-9a-f]{40}$/.test(tree))
+    throw new SwarmError("GIT_FAILED", { command: "merge-tree", reason: "it named no tree" });
+
+  const times = await room.text(["show", "--no-patch", "--format=%ct", "--end-of-options", ours, theirs]);
+  const date = `${Math.max(...times.trim().split("\n").map(Number))} +0000`;
+  const message = `Merge ${theirs.slice(0, 10)} into ${ours.slice(0, 10)}\n\nThe base of work that depends on both.\n`;
+  const commit = await room.text(
+    ["commit-tree", "--no-gpg-sign", "-p", ours, "-p", theirs, "-m", message, tree],
+    {
+      env: {
+        ...{ GIT_AUTHOR_NAME: merger.name, GIT_AUTHOR_EMAIL: merger.email, GIT_AUTHOR_DATE: date },
+        ...{ GIT_COMMITTER_NAME: merger.name, GIT_COMMITTER_EMAIL: merger.email, GIT_COMMITTER_DATE: date },
+      },
+    },
+  );
+  return { kind: "commit", commit: commit.trim() };
+}

@@ -1,0 +1,69 @@
+import { SwarmError } from "../domain/errors.ts";
+import type { RefMove } from "../ports/work-repository.ts";
+import { safeArguments, safeEnvironment } from "./clean-room.ts";
+import { runGit } from "./run-git.ts";
+
+export interface FoundRef {
+  readonly name: string;
+  readonly commit: string;
+  /** Another ref that it stands for. */
+  readonly standsFor: string | null;
+}
+
+/** Refs of a repository: looked up and moved without its hooks, whoever's worktree we are in. */
+export interface Refs {
+  /** The ref itself, and all that lies below it as if it were a folder. */
+  at(name: string): Promise<FoundRef[]>;
+  /** Only from where it is said to be; never by force. */
+  move(move: RefMove, why: string): Promise<RefMoved>;
+  /** `git worktree list`, which changes nothing. */
+  worktrees(): Promise<string>;
+}
+
+export type RefMoved =
+  | { readonly kind: "moved" }
+  | { readonly kind: "elsewhere"; readonly found: string | null }
+  | { readonly kind: "failed"; readonly reason: string };
+
+const nobody = "0".repeat(40);
+
+/** A log of a branch says who moved it. */
+const mover = { GIT_COMMITTER_NAME: "swarm", GIT_COMMITTER_EMAIL: "swarm@localhost" };
+
+export function refsIn(commonFolder: string): Refs {
+  const run = (args: readonly string[]) =>
+    runGit([...safeArguments, ...args], {
+      ...{ folder: commonFolder, limitMs: 60_000 },
+      env: { ...safeEnvironment, ...mover, GIT_DIR: commonFolder },
+    });
+  const text = async (args: readonly string[]): Promise<string> => {
+    const { exitCode, output, reason } = await run(args);
+    if (exitCode !== 0) throw new SwarmError("GIT_FAILED", { command: args[0] ?? "", reason });
+    return output.toString();
+  };
+
+  const at: Refs["at"] = async (name) => {
+    const format = "%(refname) %(objectname) %(symref)";
+    const rows = (await text(["for-each-ref", `--format=${format}`, "--end-of-options", name])).split("\n");
+    return rows.filter(Boolean).map((row) => {
+      const [found = "", commit = "", standsFor = ""] = row.split(" ");
+      return { name: found, commit, standsFor: standsFor || null };
+    });
+  };
+
+  return {
+    at,
+    worktrees: () => text(["worktree", "list", "--porcelain", "-z"]),
+
+    async move({ ref, old, new: commit }, why) {
+      const { exitCode, reason } = await run([
+        ...["update-ref", "--no-deref", "-m", `swarm: ${why}`],
+        ...["--end-of-options", ref, commit, old ?? nobody],
+      ]);
+      if (exitCode === 0) return { kind: "moved" };
+      const found = (await at(ref)).find(({ name }) => name === ref)?.commit ?? null;
+      if (found === commit) return { kind: "moved" };
+      return found === old ? { kind: "failed", reason } : { kind: "elsewhere", found };
+    },
+  };
+}

@@ -1,0 +1,75 @@
+import { createHash, randomBytes } from "node:crypto";
+import { mkdir, open, readdir, rm, stat } from "node:fs/promises";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import { SwarmError } from "../domain/errors.ts";
+import { type CleanRoom, makeCleanRoom } from "./clean-room.ts";
+
+/** A fresh folder that only we can enter, gone in the end. */
+export interface Quarantine extends AsyncDisposable {
+  readonly folder: string;
+  /** Where to look at objects. `own`: what is made in there stays in there. */
+  room(newObjects: "own" | "theirs"): Promise<CleanRoom>;
+}
+
+/** It lies on the disk of the repository's objects, so that what was checked can be moved there. */
+export async function openQuarantine(commonFolder: string, signal?: AbortSignal): Promise<Quarantine> {
+  const parent = join(commonFolder, "aimi", "quarantine");
+  await mkdir(parent, { recursive: true, mode: 0o700 });
+  await removeLeftovers(parent);
+  const folder = join(parent, `${thisHost()}.${process.pid}.${randomBytes(9).toString("hex")}`);
+  await mkdir(folder, { mode: 0o700 });
+  return {
+    folder,
+    room: (newObjects) => makeCleanRoom(join(folder, newObjects), { commonFolder, newObjects }, signal),
+    [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true, maxRetries: 3 }),
+  };
+}
+
+/** Longer than anything in there is allowed to take. */
+const longestMs = 24 * 3_600_000;
+
+/** Those of processes that are gone. A number that is used again, or another machine's, keeps a folder for a day. */
+async function removeLeftovers(parent: string): Promise<void> {
+  for (const name of await readdir(parent)) {
+    const [, host, pid] = /^(.*)\.(\d+)\.[0-9a-f]+$/.exec(name) ?? [];
+    const isOurs = host === thisHost() && pid !== undefined;
+    const stats = await stat(join(parent, name)).catch(() => null);
+    const isOld = stats !== null && Date.now() - stats.mtimeMs > longestMs;
+    if (isOld || (isOurs && !isThere(Number(pid))))
+      await rm(join(parent, name), { recursive: true, force: true, maxRetries: 3 });
+  }
+}
+
+function thisHost(): string {
+  return hostname().replace(/[^A-Za-z0-9-]/g, "-");
+}
+
+function isThere(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+}
+
+/** Writes a stream to a new file, no further than it may go. What is wrong with its bytes is an answer. */
+export async function storeStream(
+  file: string,
+  bytes: AsyncIterable<Uint8Array>,
+  { mostBytes, sha256 }: { readonly mostBytes: number; readonly sha256: string },
+): Promise<"stored" | "too-large" | "checksum"> {
+  const hash = createHash("sha256");
+  await using handle = await open(file, "wx", 0o600);
+  let length = 0;
+  for await (const chunk of bytes) {
+    length += chunk.length;
+    if (length > mostBytes) return "too-large";
+    hash.update(chunk);
+    await handle.writeFile(chunk).catch((error: NodeJS.ErrnoException) => {
+      throw new SwarmError("FILE_FAILED", { file, reason: error.message }, error);
+    });
+  }
+  return hash.digest("hex") === sha256.toLowerCase() ? "stored" : "checksum";
+}

@@ -1,0 +1,64 @@
+import type { Readable } from "node:stream";
+import { execa } from "execa";
+import { cleanText } from "../domain/clean-text.ts";
+import { showBytes, showDuration } from "../domain/duration.ts";
+
+/** By these, a hook of git that calls us would send git to another repository than the folder's. */
+const elsewhere = {
+  ...{ GIT_DIR: undefined, GIT_WORK_TREE: undefined, GIT_COMMON_DIR: undefined, GIT_INDEX_FILE: undefined },
+  ...{ GIT_OBJECT_DIRECTORY: undefined, GIT_ALTERNATE_OBJECT_DIRECTORIES: undefined },
+  ...{ GIT_NAMESPACE: undefined, GIT_SHALLOW_FILE: undefined, GIT_GRAFT_FILE: undefined },
+  ...{ GIT_QUARANTINE_PATH: undefined, GIT_PREFIX: undefined },
+};
+
+const always = {
+  ...{ GIT_TERMINAL_PROMPT: "0", GIT_OPTIONAL_LOCKS: "0", GIT_NO_REPLACE_OBJECTS: "1", LC_ALL: "C" },
+};
+
+export interface GitRun {
+  readonly folder: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly input?: Uint8Array | Readable;
+  readonly mostBytes?: number;
+  readonly limitMs?: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface GitEnd {
+  /** Undefined when it did not end by itself. */
+  readonly exitCode: number | undefined;
+  readonly output: Buffer;
+  /** Why it failed, where it did: git's own words, clean to be shown. */
+  readonly reason: string;
+  /** It had more to say than `mostBytes`, and was ended. */
+  readonly isCut: boolean;
+  readonly isTimedOut: boolean;
+}
+
+const longestAnswer = 256 * 1024 * 1024;
+
+/** Runs git with an argument array and nothing that asks. Ends with the signal by throwing its reason. */
+export async function runGit(
+  args: readonly string[],
+  { folder, env, input, mostBytes = longestAnswer, limitMs, signal }: GitRun,
+): Promise<GitEnd> {
+  signal?.throwIfAborted();
+  const { stdout, stderr, exitCode, isMaxBuffer, timedOut, code } = await execa("git", [...args], {
+    cwd: folder,
+    ...{ reject: false, encoding: "buffer", stripFinalNewline: false, maxBuffer: mostBytes },
+    ...(input ? { input } : { stdin: "ignore" as const }),
+    ...(limitMs !== undefined && { timeout: limitMs }),
+    ...(signal && { cancelSignal: signal }),
+    env: { ...always, ...elsewhere, ...env },
+  });
+  signal?.throwIfAborted();
+  const own = cleanText(Buffer.from(stderr).toString().trim(), 400);
+  const reason = isMaxBuffer
+    ? `its answer is longer than ${showBytes(mostBytes)}`
+    : timedOut
+      ? `it took longer than ${showDuration(limitMs ?? 0)}`
+      : code === "ENOENT"
+        ? "git is not installed"
+        : own || `exit ${exitCode ?? "by a signal"}`;
+  return { exitCode, reason, output: Buffer.from(stdout), isCut: isMaxBuffer, isTimedOut: timedOut };
+}

@@ -1,0 +1,143 @@
+import { createReadStream } from "node:fs";
+import { join } from "node:path";
+import { isBranchName } from "../domain/branch-name.ts";
+import { cleanText } from "../domain/clean-text.ts";
+import { isCommitId } from "../domain/commit-id.ts";
+import { SwarmError } from "../domain/errors.ts";
+import type { Refusal, TakenIn, WorkToTakeIn } from "../ports/work-repository.ts";
+import { type BundleHeader, readBundleHeader } from "./bundle-header.ts";
+import { type CleanRoom, isAncestor, typesOf } from "./clean-room.ts";
+import { installPack } from "./install-pack.ts";
+import { type Refs, refsIn } from "./move-ref.ts";
+import { openQuarantine, storeStream } from "./quarantine.ts";
+import { changedEntries } from "./read-entries.ts";
+
+/** Where a kill must be survivable. */
+export type TakeInPoint = "stored" | "checked" | "objects-moved" | "ref-moved";
+
+export interface TakeInDeps {
+  /** The git folder that all worktrees share. */
+  readonly commonFolder: string;
+  /** Called at each of the points: a test kills the process there. */
+  readonly reached?: (point: TakeInPoint) => void;
+}
+
+type No = Extract<TakenIn, { kind: "refused" | "rewritten" }>;
+
+/** See `WorkRepository`. Each step trusts nothing but what the ones before it have shown. */
+export async function takeIn(
+  { commonFolder, reached = () => {} }: TakeInDeps,
+  work: WorkToTakeIn,
+  signal?: AbortSignal,
+): Promise<TakenIn> {
+  const { keep, tip, base, old } = work;
+  for (const id of [base, ...(old === null ? [] : [old])])
+    if (!isCommitId(id)) throw new Error(`${JSON.stringify(id)} is no commit of ours`);
+  if (!isBranchName(keep) || !keep.startsWith("refs/aimi/")) throw new Error(`${keep} is no ref of ours`);
+  if (!isCommitId(tip)) return refused("tip", "its commit has no proper name");
+
+  const refs = refsIn(commonFolder);
+  const found = await refAt(refs, keep);
+  if (found === tip) return { kind: "already", commit: tip };
+  // A ref that somebody deleted may be made again: nothing is lost by it.
+  if (found !== null && found !== old) return refused("ref-moved", `${keep} is at ${found}`);
+
+  await using quarantine = await openQuarantine(commonFolder, signal);
+  const file = join(quarantine.folder, "bundle");
+  const stored = await storeStream(file, work.bundle, work);
+  if (stored === "too-large") return refused("too-large", `it is larger than ${work.mostBytes} bytes`);
+  if (stored === "checksum") return refused("checksum", "its bytes are not those that were stored for it");
+  signal?.throwIfAborted();
+  reached("stored");
+
+  const room = await quarantine.room("own");
+  const header = await readBundleHeader(file);
+  if ("problem" in header) return refused("header", header.problem);
+  const wrong = await wrongWithHeader(room, header, work);
+  if (wrong) return wrong;
+  const pack = await indexPack(room, { file, packAt: header.packAt });
+  if (typeof pack !== "string") return pack;
+  const no = (await wrongWithHistory(room, work)) ?? (await wrongWithTree(room, work));
+  if (no) return no;
+  reached("checked");
+
+  await using _kept = await installPack(pack, {
+    from: join(room.folder, "objects", "pack"),
+    to: join(commonFolder, "objects", "pack"),
+  });
+  reached("objects-moved");
+  const moved = await refs.move({ ref: keep, old: found, new: tip }, "work taken in");
+  reached("ref-moved");
+  if (moved.kind === "failed")
+    throw new SwarmError("GIT_FAILED", { command: "update-ref", reason: moved.reason });
+  if (moved.kind === "elsewhere") return refused("ref-moved", `${keep} is at ${moved.found ?? "nothing"}`);
+  return { kind: "taken", commit: tip };
+}
+
+async function refAt(refs: Refs, ref: string): Promise<string | null> {
+  return (await refs.at(ref)).find(({ name }) => name === ref)?.commit ?? null;
+}
+
+/** Before anything of the pack is read: one ref, at the tip, upon nothing but what the work began with. */
+async function wrongWithHeader(
+  room: CleanRoom,
+  { refs, prerequisites }: BundleHeader,
+  { expectedRef, tip, base }: WorkToTakeIn,
+): Promise<No | null> {
+  const [ref, ...more] = refs;
+  if (!ref || more.length > 0) return refused("header", `it holds ${refs.length} refs and not one`);
+  if (ref.name !== expectedRef) return refused("header", `it holds ${cleanText(ref.name, 100)}`);
+  if (ref.id !== tip) return refused("header", `its ref is at ${ref.id} and not at ${tip}`);
+  const types = await typesOf(room, prerequisites);
+  const missing = prerequisites.find((_, at) => types[at] !== "commit");
+  if (missing !== undefined) return refused("header", `it builds upon ${missing}, which is no commit here`);
+  if (prerequisites.length === 0) return null;
+  const input = Buffer.from(`${prerequisites.join("\n")}\n^${base}\n`);
+  const outside = (await room.text(["rev-list", "--max-count=1", "--stdin"], { input })).trim();
+  return outside === "" ? null : refused("header", `it builds upon ${outside}, which its base does not have`);
+}
+
+/** The name of the checked pack. Whatever git says against it is the pack's fault, unless it is clearly ours. */
+async function indexPack(
+  room: CleanRoom,
+  { file, packAt }: { readonly file: string; readonly packAt: number },
+): Promise<string | No> {
+  const { exitCode, output, reason, isTimedOut } = await room.run(
+    // Modes that git does not write are let pass by --strict.
+    ["index-pack", "--stdin", "--fix-thin", "--strict=badFilemode=error", "--fsck-objects"],
+    { input: createReadStream(file, { start: packAt }), limitMs: 30 * 60_000 },
+  );
+  const [, hash] = /^(?:pack|keep)\t([0-9a-f]{40})$/m.exec(output.toString()) ?? [];
+  if (exitCode === 0 && hash !== undefined) return hash;
+  const isOurs = (exitCode === undefined && !isTimedOut) || /No space left|Permission denied/.test(reason);
+  if (isOurs) throw new SwarmError("GIT_FAILED", { command: "index-pack", reason });
+  return refused("pack", `git refuses its objects: ${reason}`);
+}
+
+/** Nothing is missing, and the tip goes on from where the work began and from what was taken in before. */
+async function wrongWithHistory(room: CleanRoom, { tip, base, old }: WorkToTakeIn): Promise<No | null> {
+  const [tipType, oldType] = await typesOf(room, [tip, ...(old === null ? [] : [old])]);
+  if (tipType !== "commit") return refused("incomplete", `${tip} is not in it, or is no commit`);
+  const connected = await room.run(["rev-list", "--objects", "--quiet", tip, "--not", base]);
+  if (connected.exitCode !== 0) return refused("incomplete", `objects are missing: ${connected.reason}`);
+  if (!(await isAncestor(room, base, tip))) return refused("unrelated", `it does not go on from ${base}`);
+  if (old === null) return null;
+  return oldType === "commit" && (await isAncestor(room, old, tip)) ? null : { kind: "rewritten" };
+}
+
+/**
+ * git's own check only tells of these links. Compared with the base, since a repository that has one from old times must
+ * still be able to take work in.
+ */
+async function wrongWithTree(room: CleanRoom, { tip, base }: WorkToTakeIn): Promise<No | null> {
+  const { entries, isCut } = await changedEntries(room, base, tip);
+  if (isCut) return refused("too-large", "it changes more files than anybody could look at");
+  const link = entries.find(
+    ({ mode, path }) => mode === "120000" && /(?:^|\/)\.(?:gitattributes|gitmodules)$/i.test(path),
+  );
+  return link ? refused("pack", `${cleanText(link.path, 100)} is a link`) : null;
+}
+
+function refused(why: Refusal, reason: string): No {
+  return { kind: "refused", why, reason };
+}

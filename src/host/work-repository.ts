@@ -1,0 +1,42 @@
+import { isCommitId } from "../domain/commit-id.ts";
+import type { WorkRepository } from "../ports/work-repository.ts";
+import { type CleanRoom, typesOf } from "./clean-room.ts";
+import { mergeBases } from "./merge-bases.ts";
+import { publishBranch } from "./publish-branch.ts";
+import { openQuarantine } from "./quarantine.ts";
+import { readChanges, readSensitivePaths } from "./read-changes.ts";
+import { type TakeInDeps, takeIn } from "./take-in.ts";
+
+/**
+ * The repository with this common git folder, for all its worktrees. Whatever looks at commits does so in a room of its own
+ * where neither the repository's settings nor its files count; only refs are moved in the repository itself.
+ */
+export function workRepository(deps: TakeInDeps): WorkRepository {
+  const { commonFolder } = deps;
+  const inRoom = async <T>(
+    commits: readonly string[],
+    look: (room: CleanRoom) => Promise<T>,
+    signal?: AbortSignal,
+  ): Promise<T> => {
+    for (const id of commits)
+      if (!isCommitId(id)) throw new Error(`${JSON.stringify(id)} is no name of a commit`);
+    await using quarantine = await openQuarantine(commonFolder, signal);
+    return await look(await quarantine.room("theirs"));
+  };
+
+  return {
+    takeIn: (work, signal) => takeIn(deps, work, signal),
+
+    publish: (work, signal) =>
+      inRoom([work.commit, work.base], (room) => publishBranch({ commonFolder, room }, work), signal),
+
+    has: (commit) => inRoom([commit], async (room) => (await typesOf(room, [commit]))[0] === "commit"),
+
+    mergeBases: (commits, signal) => inRoom(commits, (room) => mergeBases(room, commits), signal),
+
+    sensitivePaths: (base, tip, signal) =>
+      inRoom([base, tip], (room) => readSensitivePaths(room, base, tip), signal),
+
+    changes: (base, tip, signal) => inRoom([base, tip], (room) => readChanges(room, base, tip), signal),
+  };
+}

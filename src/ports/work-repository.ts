@@ -1,0 +1,123 @@
+import type { SensitivePath } from "../domain/sensitive-paths.ts";
+
+/** Commits that a worker made, as a bundle that somebody in a container wrote. */
+export interface WorkToTakeIn {
+  readonly bundle: AsyncIterable<Uint8Array>;
+  /** What the bundle's bytes must add up to, in hexadecimal digits. */
+  readonly sha256: string;
+  readonly mostBytes: number;
+  /** The one ref that the bundle must hold, at `tip`. */
+  readonly expectedRef: string;
+  /** The commit that the work began with; it is here. */
+  readonly base: string;
+  readonly tip: string;
+  /** The ref that keeps the work here, below `refs/aimi/`. */
+  readonly keep: string;
+  /** Where `keep` is now as far as is known: what was taken in before. The work must go on from there. */
+  readonly old: string | null;
+}
+
+export type Refusal =
+  | "tip" // not the name of a commit
+  | "too-large"
+  | "checksum"
+  | "header"
+  | "pack" // broken or hostile objects
+  | "incomplete" // objects that are neither in it nor here
+  | "unrelated" // the work does not go on from its base
+  | "ref-moved"; // `keep` is at a commit that nobody told of
+
+export type TakenIn =
+  | { readonly kind: "taken"; readonly commit: string }
+  /** The ref was there already. */
+  | { readonly kind: "already"; readonly commit: string }
+  | { readonly kind: "refused"; readonly why: Refusal; readonly reason: string }
+  /** What was taken in before is no longer part of the history. */
+  | { readonly kind: "rewritten" };
+
+export interface WorkToPublish {
+  readonly commit: string;
+  /** Without `refs/heads/`. */
+  readonly branch: string;
+  /** The commit that the work began with. */
+  readonly base: string;
+  /** The branch that gets the work where `branch` cannot. */
+  readonly fallback: string;
+  /** Told right before a branch is made or moved, so that a record of it can be written first. */
+  readonly beforeMove?: (move: RefMove) => Promise<void>;
+}
+
+export interface RefMove {
+  readonly ref: string;
+  /** Null where it does not exist. */
+  readonly old: string | null;
+  readonly new: string;
+}
+
+/** Why a branch cannot have the work. */
+export interface BranchObstacle {
+  readonly branch: string;
+  readonly why:
+    | "invalid-name"
+    | "in-use" // checked out, or being rebased or bisected
+    | "elsewhere" // at commits that the work does not have
+    | "name-conflict" // `feat` and `feat/x`
+    | "alias" // a symbolic ref
+    | "failed"; // git could not move it
+  readonly reason: string;
+}
+
+export type Published =
+  | {
+      readonly kind: "published";
+      readonly ref: string;
+      /** Where it was before; null where it did not exist. */
+      readonly old: string | null;
+      /** `found`: it held the work already. */
+      readonly how: "created" | "moved" | "found";
+      /** Why it is not the wanted branch. */
+      readonly aside: BranchObstacle | null;
+    }
+  | { readonly kind: "refused"; readonly obstacles: readonly BranchObstacle[] };
+
+export type MergedBase =
+  | { readonly kind: "commit"; readonly commit: string }
+  | { readonly kind: "conflict"; readonly files: readonly string[] };
+
+export interface SensitiveChanges {
+  readonly paths: readonly SensitivePath[];
+  /** There were too many changes to look at all of them. */
+  readonly isCut: boolean;
+}
+
+export interface WorkChanges {
+  /** The newest last. */
+  readonly commits: readonly { readonly id: string; readonly author: string; readonly subject: string }[];
+  /** Lines; null for what is not text. */
+  readonly files: readonly {
+    readonly path: string;
+    readonly added: number | null;
+    readonly deleted: number | null;
+  }[];
+  readonly totals: { readonly files: number; readonly added: number; readonly deleted: number };
+  /** There are more commits or files than are told here; the totals are of the files that could be counted. */
+  readonly isCut: boolean;
+}
+
+/**
+ * The user's repository, as the place where the work of workers ends. Their working trees, index, stash, configuration and
+ * other branches are never touched, and nothing that came from a container is executed. Texts are clean to be shown.
+ */
+export interface WorkRepository {
+  /** Checks commits and keeps them at a ref; the same once more is found done. The bundle is read only if it is needed. */
+  takeIn(work: WorkToTakeIn, signal?: AbortSignal): Promise<TakenIn>;
+  /** Makes a branch, or moves one on; never by force. The same once more is found done. */
+  publish(work: WorkToPublish, signal?: AbortSignal): Promise<Published>;
+  /** Whether a commit is here. */
+  has(commit: string): Promise<boolean>;
+  /** One commit that has all of them; the same again for the same ones. No ref keeps it. */
+  mergeBases(commits: readonly string[], signal?: AbortSignal): Promise<MergedBase>;
+  /** Changed paths that deserve a look before anybody works with them. */
+  sensitivePaths(base: string, tip: string, signal?: AbortSignal): Promise<SensitiveChanges>;
+  changes(base: string, tip: string, signal?: AbortSignal): Promise<WorkChanges>;
+}
