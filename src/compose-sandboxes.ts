@@ -37,6 +37,8 @@ export interface ComposeSandboxesDeps {
 export interface ComposedSandboxes {
   readonly sandboxes: () => Promise<SandboxOperations>;
   readonly images: () => Promise<ImageOperations>;
+  /** What one sandbox may use, by the settings. */
+  readonly limits: () => Promise<ContainerLimits>;
 }
 
 /** Builds what works on single sandboxes and on images. */
@@ -79,6 +81,9 @@ export function composeSandboxes(deps: ComposeSandboxesDeps): ComposedSandboxes 
     };
   });
 
+  const limits = async (): Promise<ContainerLimits> =>
+    limitsOf(await deps.resolveSettings(), (await import("./sandbox/sandbox-defaults.ts")).defaultLimits);
+
   const bringUpDeps = async (): Promise<BringUpDeps> => {
     const [{ probeCache }, { parseProbe }, settings] = await Promise.all([
       import("./host/probe-cache.ts"),
@@ -91,7 +96,7 @@ export function composeSandboxes(deps: ComposeSandboxesDeps): ComposedSandboxes 
       probes: probeCache(join(folders.state, "probes.json"), { parseProbe, clock }),
       adapterId,
       newId: newSandboxId,
-      limits: limitsOf(settings, (await import("./sandbox/sandbox-defaults.ts")).defaultLimits),
+      limits: await limits(),
       languageImages: {
         python: settings["images.python"],
         node: settings["images.node"],
@@ -220,7 +225,7 @@ export function composeSandboxes(deps: ComposeSandboxesDeps): ComposedSandboxes 
     });
   });
 
-  return { sandboxes, images };
+  return { sandboxes, images, limits };
 }
 
 /** Eight characters that can stand in a URL, a file's name and a command. The first is no sign. */

@@ -1,9 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { basename, join } from "node:path";
-import type { Composition } from "./cli/composition.ts";
+import type { Composition, SwarmOperations } from "./cli/composition.ts";
 import { composeEngine } from "./compose-engine.ts";
 import { composeSandboxes } from "./compose-sandboxes.ts";
 import { composeSettings } from "./compose-settings.ts";
+import { composeSwarm } from "./compose-swarm.ts";
 import { SwarmError } from "./domain/errors.ts";
 import type { ProjectRef } from "./domain/generated/swarm-state.ts";
 import { once } from "./domain/once.ts";
@@ -16,6 +17,7 @@ import type { DocumentParsers } from "./ports/documents.ts";
 import type { ContainerEngine } from "./ports/engine.ts";
 import type { Lock } from "./ports/lock.ts";
 import { nullIfInvalid, type StateStore } from "./ports/state-store.ts";
+import type { StateFile } from "./state/state-file.ts";
 import type { ChangeStateDeps } from "./swarm/change-state.ts";
 import type { CheckedState, ReadJournal } from "./swarm/check-state.ts";
 import type { FindEngineDeps } from "./swarm/find-engine.ts";
@@ -56,14 +58,13 @@ export function compose({ env, folder, command, flags }: ComposeOptions): Compos
   const ownerLock = async (): Promise<Lock> =>
     lockAt(join((await repository()).gitFolder, "aimi", "owner.lock"));
 
-  const stateStore = once(async (): Promise<StateStore> => {
+  const stateFile = once(async (): Promise<StateFile> => {
     const { root, gitFolder } = await repository();
-    const [{ stateFile }, store, { parseState }] = await Promise.all([
+    const [{ stateFile: fileAt }, { parseState }, { liesInside }] = await Promise.all([
       import("./state/state-file.ts"),
-      import("./state/state-store.ts"),
       import("./schema/read-document.ts"),
+      import("./host/inside.ts"),
     ]);
-    const { liesInside } = await import("./host/inside.ts");
     if (!(await liesInside(root, join(root, ".aimi", "swarm-state.json")))) {
       throw new SwarmError("FILE_FAILED", {
         file: ".aimi/swarm-state.json",
@@ -75,13 +76,26 @@ export function compose({ env, folder, command, flags }: ComposeOptions): Compos
       copyFile: join(gitFolder, "aimi", "swarm-state.json"),
       archiveFolder: join(root, ".aimi", "swarms"),
     };
-    const file = stateFile(places, parseState);
-    const lock = lazyLock(async () => {
+    return fileAt(places, parseState);
+  });
+
+  const stateLock = once(async (): Promise<Lock> => {
+    const file = await stateFile();
+    const { gitFolder } = await repository();
+    return lazyLock(async () => {
       const bare = await lockAt(join(gitFolder, "aimi", "state.lock"));
       if (lockKind() === "kernel") return bare;
       return (await import("./state/fenced-lock.ts")).fencedLock(bare, file);
     });
-    return store.stateStore({ file, lock, clock });
+  });
+
+  const stateStore = once(async (): Promise<StateStore> => {
+    const [{ stateStore: storeOf }, file, lock] = await Promise.all([
+      import("./state/state-store.ts"),
+      stateFile(),
+      stateLock(),
+    ]);
+    return storeOf({ file, lock, clock });
   });
 
   const identityDeps = async (): Promise<{ commonFolder: string; machine: string }> => {
@@ -150,7 +164,11 @@ export function compose({ env, folder, command, flags }: ComposeOptions): Compos
     }
   };
 
-  const { sandboxes, images } = composeSandboxes({
+  const {
+    sandboxes,
+    images,
+    limits: sandboxLimits,
+  } = composeSandboxes({
     ...{ env, folder, folders, lockAt, clock, resolveSettings, openEngine },
     engine: async () => (await findAny(await engineDeps())).engine,
     knownEndpoints: async () => (await (await engineDeps()).candidates()).map(({ endpoint }) => endpoint),
@@ -193,22 +211,34 @@ export function compose({ env, folder, command, flags }: ComposeOptions): Compos
     };
   };
 
+  const swarm = (): SwarmOperations =>
+    composeSwarm({
+      ...{ folders, clock, repository, project, resolveSettings, images, ownerLock, taskDeps },
+      ...{ stateLock, stateFile, stateStore, ledger },
+      engine: async () => (await findAny(await engineDeps())).engine,
+      limits: sandboxLimits,
+      plan: (words) => plan(words),
+    });
+
+  const plan: Composition["plan"] = async ({ files, again, strict }) => {
+    const [{ makePlan }, { gitIn }, { machineFacts }] = await Promise.all([
+      import("./swarm/make-plan.ts"),
+      import("./host/git.ts"),
+      import("./host/machine.ts"),
+    ]);
+    const { root } = await repository();
+    const deps = {
+      ...(await taskDeps()),
+      ledger: await ledger(),
+      git: gitIn(root),
+      machine: await machineFacts(),
+    };
+    return makePlan(deps, { files, again, strict, settings: await resolveSettings() });
+  };
+
   return {
-    async plan({ files, again, strict }) {
-      const [{ makePlan }, { gitIn }, { machineFacts }] = await Promise.all([
-        import("./swarm/make-plan.ts"),
-        import("./host/git.ts"),
-        import("./host/machine.ts"),
-      ]);
-      const { root } = await repository();
-      const deps = {
-        ...(await taskDeps()),
-        ledger: await ledger(),
-        git: gitIn(root),
-        machine: await machineFacts(),
-      };
-      return makePlan(deps, { files, again, strict, settings: await resolveSettings() });
-    },
+    plan,
+    swarm,
 
     async explainSettings() {
       return (await explainAllSettings()).settings;

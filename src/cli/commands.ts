@@ -149,7 +149,7 @@ const sandboxCommands: readonly Command[] = [
 const imageFlags = [
   [
     "--agents <list>",
-    "agents in the base image, by commas: claude, codex, gemini, opencode; or none (without this flag: those it has)",
+    "agents in the base image, by commas: claude, codex, gemini, opencode, claude-acp, codex-acp; or none (without this flag: those it has)",
   ],
   ["--ignore-scripts", "install dependencies without running their scripts"],
   ["--no-build-network", "no network for the steps of the project's image"],
@@ -227,6 +227,28 @@ export const commands: readonly Command[] = [
     ],
     settings: flagSettings,
     load: async () => (await import("./commands/plan.ts")).plan,
+  },
+  {
+    name: "start [files...]",
+    group: "START",
+    description: "carry out task files, each in a sealed sandbox without a network, up to branches",
+    options: [
+      ["--all", "every task file"],
+      ["--again", "also what was completed or failed before with the same content"],
+      ["--strict", "refuse text that reads as if it wanted to steer the agent"],
+      ...settingFlags,
+      engineFlag,
+    ],
+    settings: flagSettings,
+    load: async () => (await import("./commands/start.ts")).start,
+  },
+  {
+    name: "resume",
+    group: "START",
+    description: "go on with the workers of this swarm that have not come to their end",
+    options: [...settingFlags, engineFlag],
+    settings: flagSettings,
+    load: async () => (await import("./commands/start.ts")).resume,
   },
   {
     name: "status",

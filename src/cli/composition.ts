@@ -1,3 +1,4 @@
+import type { AdapterMessage } from "../domain/acp-messages.ts";
 import type { DoctorReport } from "../domain/generated/doctor.ts";
 import type { SandboxRecord } from "../domain/generated/sandbox-run.ts";
 import type { SwarmPlan } from "../domain/plan.ts";
@@ -15,6 +16,7 @@ import type { RanTask } from "../sandbox/run-task.ts";
 import type { CheckedState } from "../swarm/check-state.ts";
 import type { InitializedFile } from "../swarm/init-project.ts";
 import type { Repair } from "../swarm/repair-state.ts";
+import type { SwarmEvent, Worker } from "../swarm/swarm-deps.ts";
 import type { FileToTrust } from "../swarm/trust-files.ts";
 
 export interface PlanWords {
@@ -45,6 +47,29 @@ export interface Composition {
   engine(): Promise<PrivateEngine>;
   sandboxes(): Promise<SandboxOperations>;
   images(): Promise<ImageOperations>;
+  swarm(): SwarmOperations;
+}
+
+/** Which task files are to be carried out. */
+export interface StartWords extends PlanWords {}
+
+/** How a swarm is watched and ended by whoever started it. */
+export interface SwarmReport {
+  readonly planned: (plan: SwarmPlan) => void;
+  readonly onStep: (step: string) => void;
+  readonly tell: (event: SwarmEvent) => void;
+  readonly onMessage: (worker: Worker, message: AdapterMessage) => void;
+  /** Aborted with a `Halt`: no worker is begun any more, and agents are asked to stop. */
+  readonly halt: AbortSignal;
+  /** Aborted when everything is to be left as it is. */
+  readonly signal: AbortSignal;
+}
+
+/** What commands do with a swarm. */
+export interface SwarmOperations {
+  /** Null when there is nothing to carry out. */
+  start(words: StartWords, report: SwarmReport): Promise<SwarmState | null>;
+  resume(report: SwarmReport): Promise<SwarmState>;
 }
 
 /** What commands do with single sandboxes. */

@@ -45,7 +45,7 @@ type Run = (command: Command, args: CommandArguments, options: CommandOptions) =
 function makeParser(run: Run): Parser {
   const program = new Parser("swarm")
     .description(
-      "Task files for coding agents, each to work in a sealed container of its own. This version plans, prepares, and runs single sandboxes; it does not run agents.",
+      "Task files for coding agents, each carried out in a sealed container of its own. In this version these have no network: agents that need a model's API cannot be run yet.",
     )
     .version(version, "-V, --version", "print the version")
     .helpOption("-h, --help", "show help")

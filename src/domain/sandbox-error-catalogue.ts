@@ -25,6 +25,7 @@ export interface SandboxErrorFacts {
   NAME_TAKEN: { readonly name: string };
   UNSUPPORTED_BY_ENGINE: { readonly what: string; readonly reason: string };
   ISOLATION_UNAVAILABLE: { readonly wanted: string; readonly found: readonly string[] };
+  AGENT_NEEDS_NETWORK: { readonly kind: string; readonly file: string };
   CLEANUP_FAILED: { readonly left: readonly string[]; readonly reason: string };
   // Commands and files in containers
   EXEC_FAILED: { readonly command: string; readonly reason: string };
@@ -157,6 +158,12 @@ export const sandboxCatalogue: {
     (f) => `No usable runtime isolates as demanded (${f.wanted}): ${f.found.join("; ") || "none was found"}`,
     () =>
       "Install gVisor (`runsc`) or Sysbox and register it in the engine, or demand less; `swarm doctor` shows what was measured.",
+  ),
+  AGENT_NEEDS_NETWORK: entry(
+    environment,
+    (f) =>
+      `${f.file} is for an agent of kind ${f.kind}, which needs its model's API, and sandboxes of workers have no network in this version`,
+    () => "Agents of the kinds `script` and `command` work without one.",
   ),
   CLEANUP_FAILED: entry(
     environment,

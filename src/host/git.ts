@@ -23,6 +23,14 @@ export function gitIn(folder: string): Git {
       return exitCode === 0 ? stdout.trim() : null;
     },
 
+    async user() {
+      // Asked one by one: `git var` refuses to answer where a part is missing.
+      const [name, email] = await Promise.all(
+        ["user.name", "user.email"].map(async (key) => (await git("config", "--get", key)).stdout.trim()),
+      );
+      return { name: name || "swarm", email: email || "swarm@localhost" };
+    },
+
     async changedFiles() {
       const { stdout, stderr, exitCode } = await git("status", "--porcelain=v1", "-z", "--no-renames");
       if (exitCode !== 0)

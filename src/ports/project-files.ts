@@ -41,6 +41,8 @@ export interface Git {
   version(): Promise<string | null>;
   /** The commit of HEAD; null before the first commit. */
   head(): Promise<string | null>;
+  /** In whose name commits are made here. */
+  user(): Promise<{ readonly name: string; readonly email: string }>;
   /** How many tracked or untracked files differ from HEAD. */
   changedFiles(): Promise<number>;
 }

@@ -19,7 +19,7 @@ export const plan: CommandHandler = async ({ swarm, output }, args, { again, str
   output.next(
     planned.tasks.length === 0
       ? "`swarm init` writes an example task file"
-      : "`swarm doctor`; this version plans and does not run agents",
+      : "`swarm start --all` carries them out; `swarm doctor` says whether it can",
   );
   return exitCodes.done;
 };

@@ -1,0 +1,33 @@
+import { cleanText } from "../domain/clean-text.ts";
+import { workerSlug } from "../domain/slug.ts";
+import type { ContainerRecord, SwarmState } from "../domain/swarm-state.ts";
+import { table } from "./table.ts";
+
+/** How every worker of a swarm ended, and where its work is. */
+export function resultLines({ swarmId, containers }: SwarmState): string[] {
+  const rows = containers.map((record) => [
+    ...[record.status, workerSlug(record), storiesOf(record), workOf(record), tokensOf(record)],
+    record.reason ? cleanText(`${record.reason.code}: ${record.reason.message}`, 200) : "",
+  ]);
+  return [
+    `swarm ${swarmId}`,
+    ...table([["STATUS", "WORKER", "STORIES", "WORK", "TOKENS", "REASON"], ...rows]),
+  ];
+}
+
+function storiesOf({ storyProgress: { completed, total } }: ContainerRecord): string {
+  return `${completed}/${total}`;
+}
+
+/** The branch of what is finished; where the commits of anything else are kept. */
+function workOf({ branch, collected, status, reason }: ContainerRecord): string {
+  if (branch?.done) return `${branch.ref.replace("refs/heads/", "")} ${branch.new.slice(0, 10)}`;
+  if (collected) return `${collected.ref} ${collected.commit.slice(0, 10)}`;
+  return status === "completed" && reason === null ? "nothing had to change" : "-";
+}
+
+function tokensOf({ usage }: ContainerRecord): string {
+  return usage === null
+    ? "-"
+    : `${usage.tokensIn + usage.cacheRead + usage.cacheWrite} in, ${usage.tokensOut} out`;
+}

@@ -1,0 +1,54 @@
+import type { AdapterMessage } from "./acp-messages.ts";
+import type { ContainerRecord, StoryProgress, StoryRecord } from "./generated/swarm-state.ts";
+
+/** What a message changes of the record of the worker that said it. */
+export function withMessage(record: ContainerRecord, message: AdapterMessage, now: Date): ContainerRecord {
+  const lastSeq = "seq" in message && message.seq !== undefined ? message.seq : record.lastSeq;
+  const next = { ...record, lastSeq, updatedAt: now.toISOString() };
+  switch (message.type) {
+    case "progress-update": {
+      const { storyId, status, commit, reason } = message.payload;
+      const stories = record.stories.map((story) =>
+        story.id === storyId
+          ? {
+              ...story,
+              status,
+              commit: commit ?? story.commit,
+              reason: reason ?? null,
+              attempt: record.attempt,
+            }
+          : story,
+      );
+      return { ...next, stories, storyProgress: progressOf(stories) };
+    }
+    case "usage": {
+      const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, costUsd } = message.payload;
+      const usage = {
+        ...{ tokensIn: inputTokens, tokensOut: outputTokens },
+        ...{ cacheRead: cacheReadTokens, cacheWrite: cacheWriteTokens, costUsd: costUsd ?? null },
+      };
+      return { ...next, usage };
+    }
+    default:
+      return next;
+  }
+}
+
+/** How many stories have which status. */
+export function progressOf(stories: readonly StoryRecord[]): StoryProgress {
+  const count = (...statuses: readonly StoryRecord["status"][]): number =>
+    stories.filter(({ status }) => statuses.includes(status)).length;
+  return {
+    total: stories.length,
+    completed: count("completed"),
+    failed: count("failed"),
+    inProgress: count("in_progress"),
+    pending: count("pending"),
+    skipped: count("skipped"),
+  };
+}
+
+/** Stories that have not begun. */
+export function newStories(ids: readonly string[]): StoryRecord[] {
+  return ids.map((id) => ({ id, status: "pending", commit: null, attempt: 1, reason: null }));
+}

@@ -1,0 +1,187 @@
+import type { Checkpoint, StoredBundle } from "../domain/generated/acp.ts";
+import type { ContainerRecord, Reason } from "../domain/generated/swarm-state.ts";
+import { judgeEnded } from "../domain/reconcile.ts";
+import { findContainer, movedTo } from "../domain/swarm-state.ts";
+import { withMessage } from "../domain/worker-record.ts";
+import type { Conversation, ConversationEnd } from "../ports/conversations.ts";
+import { collectWork, publishWork } from "./collect-work.ts";
+import { removeWorker, standUpWorker } from "./stand-up-worker.ts";
+import type { SwarmDeps, Worker } from "./swarm-deps.ts";
+
+/** How a worker's run is to be ended before its time. */
+export interface Halt {
+  readonly reason: string;
+  /** How long agents may take to come to an end of their own. */
+  readonly graceMs: number;
+}
+
+const quietMs = 1_000;
+
+/**
+ * Carries one worker from wherever it stands to its end: container, conversation, collection. Whatever was cut off before is
+ * gone on with. With the signal, whose reason is a `Halt`, the agent is asked to stop, and the worker can go on later.
+ */
+export async function runWorker(deps: SwarmDeps, worker: Worker, halt: AbortSignal): Promise<void> {
+  const containerId = await standUpWorker(deps, worker, halt);
+  if (containerId === null) return;
+  const late = await catchUp(deps, worker, containerId);
+  if (late !== null) return settle(deps, worker, { kind: "violation", reason: late });
+  const { slug, task, request } = worker;
+  await using conversation = await deps.places.talk(
+    {
+      ...{ containerId, slug, request, attempt: (await recordOf(deps, worker)).attempt },
+      storyIds: task.taskFile.userStories.map(({ id }) => id),
+      doneIds: [],
+    },
+    deps.signal,
+  );
+  const cancel = (): void => void conversation.cancel(halt.reason as Halt);
+  if (halt.aborted) cancel();
+  else halt.addEventListener("abort", cancel, { once: true });
+  try {
+    await settle(deps, worker, await listen(deps, worker, conversation, containerId));
+  } finally {
+    halt.removeEventListener("abort", cancel);
+  }
+}
+
+/** Whoever was here before may have been cut off between hearing something and acting on it. */
+async function catchUp(deps: SwarmDeps, worker: Worker, containerId: string): Promise<Reason | null> {
+  const record = await recordOf(deps, worker);
+  let known = record;
+  let newest: Stored | null = null;
+  for await (const message of deps.places.told({ slug: worker.slug, attempt: record.attempt })) {
+    known = withMessage(known, message, deps.clock());
+    const stored = storedBy(message);
+    if (stored?.failedStory === null) newest = stored;
+  }
+  const { stories, storyProgress, usage, lastSeq } = known;
+  if (lastSeq !== record.lastSeq)
+    await deps.change(worker.name, (now) => ({ ...now, stories, storyProgress, usage, lastSeq }));
+  return newest === null || newest.commit === record.collected?.commit
+    ? null
+    : collectWork(deps, worker, { ...newest, containerId });
+}
+
+/** Takes in what is said until the end. What was stored is collected while its container runs. */
+async function listen(
+  deps: SwarmDeps,
+  worker: Worker,
+  conversation: Conversation,
+  containerId: string,
+): Promise<ConversationEnd> {
+  let writtenAt = 0;
+  let failure: Reason | null = null;
+  let unwritten: ((record: ContainerRecord) => ContainerRecord)[] = [];
+  const write = async (): Promise<void> => {
+    const changes = unwritten;
+    unwritten = [];
+    writtenAt = performance.now();
+    await deps.change(worker.name, (record) => changes.reduce((changed, change) => change(changed), record));
+  };
+  for await (const event of conversation.events) {
+    if (event.kind === "end") {
+      await write();
+      return failure === null ? event.end : { kind: "violation", reason: failure };
+    }
+    if (event.kind === "line")
+      deps.tell({ event: "line", worker: worker.slug, status: event.status, why: event.why });
+    if (event.kind !== "message") continue;
+    const { message } = event;
+    deps.onMessage(worker, message);
+    unwritten.push((record) => withMessage(record, message, deps.clock()));
+    if (message.type === "progress-update" || performance.now() - writtenAt > quietMs) await write();
+    const stored = storedBy(message);
+    if (stored === null || failure !== null) continue;
+    failure = await collectWork(deps, worker, { ...stored, containerId });
+    // What cannot be brought in is no work: the agent need not go on with it.
+    if (failure !== null) await conversation.cancel({ reason: failure.code, graceMs: 0 });
+  }
+  throw new Error("A conversation ended without saying so");
+}
+
+type Stored = Pick<StoredBundle, "commit" | "bundle" | "bytes" | "sha256"> & {
+  readonly failedStory: string | null;
+};
+
+function storedBy(message: { readonly type: string; readonly payload: unknown }): Stored | null {
+  if (message.type === "checkpoint") {
+    const { commit, bundle, bytes, sha256 } = message.payload as Checkpoint["payload"];
+    return bundle === null || sha256 === null ? null : { commit, bundle, bytes, sha256, failedStory: null };
+  }
+  if (message.type !== "progress-update") return null;
+  const { storyId, failedWork } = message.payload as { storyId: string; failedWork?: StoredBundle };
+  return failedWork ? { ...failedWork, failedStory: storyId } : null;
+}
+
+/** Writes down how it ended, once everything that counts is here. */
+async function settle(deps: SwarmDeps, worker: Worker, end: ConversationEnd): Promise<void> {
+  const record = await recordOf(deps, worker);
+  const verdict = judge(record, end);
+  deps.tell({ event: "ended", worker: worker.slug, ...verdict });
+  if (verdict.status === "completed") await publishWork(deps, worker);
+  await deps.change(worker.name, (now) => ({
+    ...movedTo(now, verdict.status, verdict.reason, deps.clock()),
+    ...{
+      reason: verdict.reason,
+      acpPid: null,
+      exitCode: end.kind === "exited" ? end.exitCode : now.exitCode,
+    },
+  }));
+  if (verdict.status === "stopped") return;
+  await deps.remember(worker, verdict.status);
+  await removeWorker(deps, worker, { withHome: verdict.status === "completed" });
+}
+
+interface Verdict {
+  readonly status: "completed" | "failed" | "stopped";
+  readonly reason: Reason | null;
+}
+
+/** A worker's word is a claim: completed is what has every story completed and its work here. */
+function judge(record: ContainerRecord, end: ConversationEnd): Verdict {
+  switch (end.kind) {
+    case "completion": {
+      const { status, head } = end.message.payload;
+      if (status === "stopped")
+        return { status, reason: { code: "INTERRUPTED", message: "it was asked to stop" } };
+      if (status === "failed") return { status, reason: failureOf(record) };
+      const isWhole = record.stories.every((story) => story.status === "completed");
+      const isHere = head === record.baseCommit || head === record.collected?.commit;
+      if (isWhole && isHere) return { status, reason: null };
+      const message = isWhole
+        ? "its last commit is not the one that was brought in"
+        : "it says completed, and not every story is";
+      return { status: "failed", reason: { code: "ACP_PROTOCOL_VIOLATION", message } };
+    }
+    case "error":
+      // It answers our question, and whatever it was asked before goes on.
+      if (end.message.seq === undefined) return { status: "stopped", reason: end.message.payload };
+      return { status: "failed", reason: end.message.payload };
+    case "violation":
+    case "lost":
+      return { status: "failed", reason: end.reason };
+    case "exited": {
+      const container = { exitCode: end.exitCode, oomKilled: end.memoryExhausted };
+      const judged = judgeEnded(container, { completion: null, error: null });
+      return { status: judged.status === "failed" ? "failed" : "stopped", reason: judged.reason };
+    }
+    case "gone":
+      return {
+        status: "stopped",
+        reason: { code: "INTERRUPTED", message: "its container was removed by somebody else" },
+      };
+  }
+}
+
+function failureOf({ stories }: ContainerRecord): Reason {
+  const failed = stories.filter(({ status }) => status === "failed");
+  const [first] = failed;
+  if (!first?.reason) return { code: "UNKNOWN_ERROR", message: "it failed without a failed story" };
+  const more = failed.length > 1 ? ` (and ${failed.length - 1} more)` : "";
+  return { code: first.reason.code, message: `${first.id}: ${first.reason.message}${more}` };
+}
+
+async function recordOf(deps: SwarmDeps, { name }: Worker): Promise<ContainerRecord> {
+  return findContainer(await deps.read(), name);
+}
