@@ -9,10 +9,10 @@ const program = join(root, "bin", "swarm");
 
 process.exitCode = await demo();
 
-/** The longest real path that there is: an engine, images, a sandbox with two tasks, a repository planned, a state kept. */
+/** The longest real path that there is: an engine, images, a sandbox with two tasks, and a repository whose task files are carried out. */
 async function demo(): Promise<number> {
   console.log(
-    "This builds swarm, finds or starts a container engine (on Debian and Ubuntu as root it installs Docker Engine's packages if they are missing), builds the image of sandboxes, runs two small tasks in a sandbox of its own, and plans the work of a sample repository.\n",
+    "This builds swarm, finds or starts a container engine (on Debian and Ubuntu as root it installs Docker Engine's packages if they are missing), builds the image of sandboxes, runs two small tasks in a sandbox of its own, and carries out the task files of a sample repository with a scripted agent.\n",
   );
   await buildProduct({ types: false });
 
@@ -59,28 +59,17 @@ async function showSample(sample: string): Promise<number> {
   ]);
   if (inSandbox !== 0) return inSandbox;
 
-  say("The state of a swarm, one locked step at a time, compared with the engine");
-  const steps = [
-    ["state", "init"],
-    [
-      "state",
-      "add",
-      "-",
-      "aimi-sample-greeting",
-      ".aimi/tasks/2026-01-02-greeting-tasks.json",
-      "feat/greeting",
-    ],
-    ["state", "update", "aimi-sample-greeting", "--status", "completed"],
-    ["status"],
-    ["state", "check"],
-    ["plan"],
-  ];
-  const withState = runAll(sample, steps);
-  if (withState !== 0) return withState;
+  say(
+    "The task files are carried out: each in a sandbox of its own, one repaired, one upon another's result",
+  );
+  const carriedOut = runAll(sample, [["start", "--all"], ["status"], ["state", "check"]]);
+  if (carriedOut !== 0) return carriedOut;
+  console.log("$ git log --all --graph --oneline");
+  spawnSync("git", ["--no-pager", "log", "--all", "--graph", "--oneline"], { cwd: sample, stdio: "inherit" });
 
   say("Done. The sample is gone again; the engine goes on running.");
   console.log(
-    `Try it in a repository of your own:\n  cd your/repository\n  ${program} init\n  ${program} plan\nTo stop the private engine: ${program} engine stop`,
+    `Try it in a repository of your own:\n  cd your/repository\n  ${program} init\n  ${program} plan\n  ${program} start --all\nTo stop the private engine: ${program} engine stop`,
   );
   return 0;
 }
