@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import type { StartWords, SwarmOperations, SwarmReport } from "./cli/composition.ts";
 import { adapterId } from "./compose-engine.ts";
 import { SwarmError } from "./domain/errors.ts";
@@ -36,6 +36,8 @@ export interface ComposeSwarmDeps {
   readonly stateFile: () => Promise<StateFile>;
   readonly stateStore: () => Promise<StateStore>;
   readonly ledger: () => Promise<LedgerFile>;
+  /** The state of this very project; PROJECT_MOVED where it is another's. */
+  readonly findState: () => Promise<SwarmState | null>;
   readonly plan: (words: StartWords) => Promise<SwarmPlan>;
   readonly taskDeps: () => Promise<LoadTasksDeps & { readonly parsers: DocumentParsers }>;
 }
@@ -56,11 +58,13 @@ export function composeSwarm(deps: ComposeSwarmDeps): SwarmOperations {
       report.planned(plan);
       for (const { task } of works) refuseWithoutNetwork(task, await deps.resolveSettings());
       if (works.length === 0) return null;
+      // A state of another project's must not be taken for ours.
+      refuseWithoutBase(works, await deps.findState());
       return own(works, plan.parallel.workers, report);
     },
 
     async resume(report) {
-      const state = await (await deps.stateStore()).read();
+      const state = (await deps.findState()) ?? (await (await deps.stateStore()).read());
       const isLeft = state.containers.some(({ status }) => status !== "completed" && status !== "failed");
       if (!isLeft) return state;
       const settings = await deps.resolveSettings();
@@ -115,7 +119,7 @@ export function composeSwarm(deps: ComposeSwarmDeps): SwarmOperations {
     const tasks = new Map<string, LoadedTask | null>();
     for (const { taskFilePath } of state.containers) tasks.set(taskFilePath, await loadTask(taskFilePath));
     const workers = waitingWorkers(state, ({ taskFilePath }) => tasks.get(taskFilePath) ?? null);
-    return await ownSwarm(equipped, { workers, parallel }, AbortSignal.any([report.halt, ownership.lost]));
+    return await ownSwarm(equipped, { workers, parallel }, { halt: report.halt, lost: ownership.lost });
   }
 
   /** Null when its file is gone or broken by now. */
@@ -227,6 +231,21 @@ export function composeSwarm(deps: ComposeSwarmDeps): SwarmOperations {
 function refuseWithoutNetwork({ path, taskFile }: LoadedTask, settings: Settings): void {
   const kind = taskFile.metadata.agent?.kind ?? settings.agent;
   if (kind === "claude" || kind === "acp") throw new SwarmError("AGENT_NEEDS_NETWORK", { kind, file: path });
+}
+
+/** What was carried out in an earlier swarm is a branch by now that anybody may have moved: it is no base to rely on. */
+function refuseWithoutBase(works: readonly PlannedWork[], state: SwarmState | null): void {
+  const isOpen =
+    state?.containers.some(({ status }) => status !== "completed" && status !== "failed") ?? false;
+  const open = isOpen ? (state?.containers ?? []).map(({ taskFilePath }) => basename(taskFilePath)) : [];
+  const present = new Set([...open, ...works.map(({ task }) => task.fileName)]);
+  for (const { task } of works) {
+    const missing = task.taskFile.metadata.dependsOn?.find((file) => !present.has(file));
+    if (missing !== undefined)
+      throw new SwarmError("USAGE", {
+        message: `${task.path} starts from the result of ${missing}, which an earlier swarm carried out or nobody asked for: name both, with --again`,
+      });
+  }
 }
 
 /** A script file that really lies in the folder; what it says is checked in the sandbox. */

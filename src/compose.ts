@@ -214,7 +214,7 @@ export function compose({ env, folder, command, flags }: ComposeOptions): Compos
   const swarm = (): SwarmOperations =>
     composeSwarm({
       ...{ folders, clock, repository, project, resolveSettings, images, ownerLock, taskDeps },
-      ...{ stateLock, stateFile, stateStore, ledger },
+      ...{ stateLock, stateFile, stateStore, ledger, findState },
       engine: async () => (await findAny(await engineDeps())).engine,
       limits: sandboxLimits,
       plan: (words) => plan(words),

@@ -12,15 +12,19 @@ export interface OwnedSwarm {
 
 /**
  * Carries out the workers, so many at a time, each when what it depends on is completed, until none is left that could go on.
- * With the signal no worker is begun any more, and those that run are asked to stop.
+ * With `halt` no worker is begun any more, and those that run are asked to stop; with `lost`, the ownership, none is begun.
  */
-export async function ownSwarm(deps: EquipDeps, swarm: OwnedSwarm, halt: AbortSignal): Promise<SwarmState> {
+export async function ownSwarm(
+  deps: EquipDeps,
+  swarm: OwnedSwarm,
+  { halt, lost }: { readonly halt: AbortSignal; readonly lost: AbortSignal },
+): Promise<SwarmState> {
   const running = new Map<string, Promise<void>>();
   const failures: unknown[] = [];
   const begun = new Set<string>();
   for (;;) {
     const state = await skipBlocked(deps, swarm);
-    const ready = halt.aborted ? [] : readyWorkers(swarm, state, begun);
+    const ready = halt.aborted || lost.aborted ? [] : readyWorkers(swarm, state, begun);
     for (const worker of ready.slice(0, Math.max(0, swarm.parallel - running.size))) {
       begun.add(worker.name);
       deps.tell({ event: "started", worker: worker.slug });
