@@ -63,8 +63,7 @@ export async function collectWork(
   async function refused(reason: Reason): Promise<Reason | null> {
     tell({ event: "refused", worker: worker.slug, ref, reason });
     if (!isFailed) await change(worker.name, (now) => ({ ...now, collecting: null }));
-    // Unfinished work that cannot be brought in is a loss, and no reason against what is finished.
-    return isFailed ? null : reason;
+    return reason;
   }
 }
 

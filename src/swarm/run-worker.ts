@@ -5,7 +5,7 @@ import { findContainer, movedTo } from "../domain/swarm-state.ts";
 import { withMessage } from "../domain/worker-record.ts";
 import type { Conversation, ConversationEnd } from "../ports/conversations.ts";
 import { collectWork, publishWork } from "./collect-work.ts";
-import { removeWorker, standUpWorker } from "./stand-up-worker.ts";
+import { removeWorker, standUpWorker, stopWorker } from "./stand-up-worker.ts";
 import type { SwarmDeps, Worker } from "./swarm-deps.ts";
 
 /** How a worker's run is to be ended before its time. */
@@ -25,7 +25,8 @@ export async function runWorker(deps: SwarmDeps, worker: Worker, halt: AbortSign
   const containerId = await standUpWorker(deps, worker, halt);
   if (containerId === null) return;
   const late = await catchUp(deps, worker, containerId);
-  if (late !== null) return settle(deps, worker, { kind: "violation", reason: late });
+  if (late !== null)
+    return settle(deps, worker, { end: { kind: "violation", reason: late }, isAllHere: false });
   const { slug, task, request } = worker;
   await using conversation = await deps.places.talk(
     {
@@ -50,17 +51,30 @@ async function catchUp(deps: SwarmDeps, worker: Worker, containerId: string): Pr
   const record = await recordOf(deps, worker);
   let known = record;
   let newest: Stored | null = null;
+  const unfinished: Stored[] = [];
   for await (const message of deps.places.told({ slug: worker.slug, attempt: record.attempt })) {
     known = withMessage(known, message, deps.clock());
     const stored = storedBy(message);
-    if (stored?.failedStory === null) newest = stored;
+    if (stored === null) continue;
+    if (stored.failedStory === null) newest = stored;
+    else unfinished.push(stored);
   }
   const { stories, storyProgress, usage, lastSeq } = known;
   if (lastSeq !== record.lastSeq)
     await deps.change(worker.name, (now) => ({ ...now, stories, storyProgress, usage, lastSeq }));
+  for (const stored of unfinished) {
+    const failure = await collectWork(deps, worker, { ...stored, containerId });
+    if (failure !== null) return failure;
+  }
   return newest === null || newest.commit === record.collected?.commit
     ? null
     : collectWork(deps, worker, { ...newest, containerId });
+}
+
+interface Heard {
+  readonly end: ConversationEnd;
+  /** Whether everything that was stored was brought in. */
+  readonly isAllHere: boolean;
 }
 
 /** Takes in what is said until the end. What was stored is collected while its container runs. */
@@ -69,7 +83,7 @@ async function listen(
   worker: Worker,
   conversation: Conversation,
   containerId: string,
-): Promise<ConversationEnd> {
+): Promise<Heard> {
   let writtenAt = 0;
   let failure: Reason | null = null;
   let unwritten: ((record: ContainerRecord) => ContainerRecord)[] = [];
@@ -82,7 +96,8 @@ async function listen(
   for await (const event of conversation.events) {
     if (event.kind === "end") {
       await write();
-      return failure === null ? event.end : { kind: "violation", reason: failure };
+      const end = failure === null ? event.end : ({ kind: "violation", reason: failure } as const);
+      return { end, isAllHere: failure === null };
     }
     if (event.kind === "line")
       deps.tell({ event: "line", worker: worker.slug, status: event.status, why: event.why });
@@ -115,7 +130,7 @@ function storedBy(message: { readonly type: string; readonly payload: unknown })
 }
 
 /** Writes down how it ended, once everything that counts is here. */
-async function settle(deps: SwarmDeps, worker: Worker, end: ConversationEnd): Promise<void> {
+async function settle(deps: SwarmDeps, worker: Worker, { end, isAllHere }: Heard): Promise<void> {
   const record = await recordOf(deps, worker);
   const verdict = judge(record, end);
   deps.tell({ event: "ended", worker: worker.slug, ...verdict });
@@ -130,6 +145,10 @@ async function settle(deps: SwarmDeps, worker: Worker, end: ConversationEnd): Pr
   }));
   if (verdict.status === "stopped") return;
   await deps.remember(worker, verdict.status);
+  // Where its own last word is missing or doubted, the volume may have what is nowhere else.
+  const isTold =
+    end.kind === "error" || (end.kind === "completion" && end.message.payload.status === verdict.status);
+  if (!isAllHere || !isTold) return stopWorker(deps, worker);
   await removeWorker(deps, worker, { withHome: verdict.status === "completed" });
 }
 

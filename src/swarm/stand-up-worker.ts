@@ -1,3 +1,4 @@
+import { SwarmError } from "../domain/errors.ts";
 import { findContainer, movedTo } from "../domain/swarm-state.ts";
 import { homeVolumeName } from "../domain/worker-names.ts";
 import { labels } from "../ports/engine.ts";
@@ -5,6 +6,7 @@ import type { SwarmDeps, Worker } from "./swarm-deps.ts";
 import { workerContainer } from "./worker-container.ts";
 
 const tmpBytes = 1024 ** 3;
+const stopMs = 5_000;
 
 /**
  * A running container for the worker: the one that is there, started again if it has ended, or a new one on what volumes there are.
@@ -79,6 +81,17 @@ async function isLost(deps: SwarmDeps, worker: Worker): Promise<boolean> {
     acpPid: null,
   }));
   return true;
+}
+
+/** Ends a worker that is given up, and keeps all that it has: somebody may want to look. An engine that is gone is left alone. */
+export async function stopWorker(
+  { containers, signal, tell }: SwarmDeps,
+  { name, slug }: Worker,
+): Promise<void> {
+  tell({ event: "kept", worker: slug });
+  await containers.stop(name, { graceMs: stopMs }, signal).catch((error: unknown) => {
+    if (!(error instanceof SwarmError)) throw error;
+  });
 }
 
 /** Takes away what is left of a worker whose work is here. */

@@ -224,6 +224,36 @@ describe("swarm start", () => {
     expect(git(repository, "show", "feat/work:a.txt")).toBe("a\n");
   });
 
+  test("work that cannot be brought in stays where it is, and a dependency of an earlier swarm is no base", async ({
+    repository,
+    folder,
+  }) => {
+    writeScript(repository, "script.json", {
+      "US-001": [{ run: ["ln", "-s", "elsewhere", ".gitattributes"] }],
+    });
+    writeTask(
+      repository,
+      "2026-01-02-work-tasks.json",
+      taskFileWith({ metadata: { branchName: "feat/work", ...script } }),
+    );
+
+    const { exit, stdout } = await command(repository, folder, "start", "--all");
+
+    expect(exit, stdout).toBe(5);
+    expect(stdout).toContain("COLLECT_FAILED");
+    expect(await workersLeft()).toHaveLength(2);
+
+    const dependsOn = ["2026-01-02-work-tasks.json"];
+    writeTask(
+      repository,
+      "2026-01-03-on-tasks.json",
+      taskFileWith({ metadata: { branchName: "feat/on", dependsOn, ...script } }),
+    );
+    const later = await command(repository, folder, "start", "--all");
+    expect(later.exit).toBe(2);
+    expect(later.stderr).toContain("--again");
+  });
+
   test("an agent that needs its model is refused before anything starts", async ({ repository, folder }) => {
     writeTask(repository, "2026-01-02-work-tasks.json", taskFileWith());
 
