@@ -124,7 +124,7 @@ const drain = async (stream: AsyncIterable<unknown>, onEach: () => unknown = () 
   for await (const _ of stream) await onEach();
 };
 /** None of this may take as long as a daemon that is waited for in vain. */
-const soon = { timeout: 10_000 } as const;
+const soon = { timeout: 30_000 } as const;
 
 /** One operation, and the moment of it in which the daemon is gone. */
 interface Operation {
@@ -358,23 +358,31 @@ describe("a daemon that is gone in the middle of", () => {
   });
 });
 
-describe("an archive that cannot be read to its end", () => {
+describe("an archive that cannot be read to its end is the reason that is told", () => {
   const broken = new Error("a file has changed while it was read");
+  const archive = (): AsyncIterable<Uint8Array> => endless({ failing: broken });
 
-  test("is the reason that is told, and the container is not held by the half of it", soon, async () => {
-    const { containers, images } = direct;
+  afterEach(async () => {
+    expect(await whatIsThere()).toEqual([]);
+  });
+
+  test("while copying in, and the container is not held by the half of it", soon, async () => {
+    const { containers } = direct;
     const { id } = await containers.create(specFor(goOn));
 
-    await expect(containers.copyIn(id, "/opt", endless({ failing: broken }))).rejects.toBe(broken);
-    await containers.remove(id);
-    const tag = newName();
-    await expect(images.import(endless({ failing: broken }), { tag, labels: mark })).rejects.toBe(broken);
-    for (const builder of ["classic", "buildkit"] as const) {
-      const spec = { ...buildOf(builder, tag), context: endless({ failing: broken }) };
-      await expect(images.build(spec, () => {})).rejects.toBe(broken);
-    }
+    await expect(containers.copyIn(id, "/opt", archive())).rejects.toBe(broken);
 
-    expect(await whatIsThere()).toEqual([]);
+    await containers.remove(id);
+  });
+
+  test("by an import", soon, async () => {
+    await expect(direct.images.import(archive(), { tag: newName(), labels: mark })).rejects.toBe(broken);
+  });
+
+  test.for(["classic", "buildkit"] as const)("by a build, %s", soon, async (builder) => {
+    const spec = { ...buildOf(builder, newName()), context: archive() };
+
+    await expect(direct.images.build(spec, () => {})).rejects.toBe(broken);
   });
 });
 
