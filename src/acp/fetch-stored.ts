@@ -4,11 +4,17 @@ import { showBytes } from "../domain/duration.ts";
 import { isError, SwarmError } from "../domain/errors.ts";
 import type { Containers } from "../ports/containers.ts";
 import type { ReadArchive } from "./read-volume-journal.ts";
+import type { Timing } from "./timing.ts";
 
 export interface FetchDeps {
   readonly containers: Pick<Containers, "copyOut" | "exec" | "look">;
   readonly readArchive: ReadArchive;
+  readonly timing: Pick<Timing, "wait">;
 }
+
+/** An engine that is busy calls a container running that it has no programs in any more, for a while. */
+const mostTries = 6;
+const againMs = 100;
 
 export interface StoredFile {
   readonly containerId: string;
@@ -33,20 +39,25 @@ export async function* fetchStored(
       path: cleanText(path),
       reason: "it is no file directly below /aimi/out",
     });
-  let bytesLeft = mostBytes;
+  let given = 0;
   for (let tries = 1; ; tries += 1) {
+    let known = given;
     try {
       for await (const bytes of await openStored(deps, file, signal)) {
-        bytesLeft -= bytes.length;
-        if (bytesLeft < 0)
+        const more = bytes.subarray(known);
+        known -= bytes.length - more.length;
+        given += more.length;
+        if (given > mostBytes)
           throw new SwarmError("OUTPUT_TOO_LONG", { command: `cat ${path}`, limit: showBytes(mostBytes) });
-        yield bytes;
+        if (more.length > 0) yield more;
       }
       signal.throwIfAborted();
       return;
     } catch (error) {
-      // It ended between the look and the reading; now it can be read the other way.
-      if (!isError(error, "CONTAINER_NOT_RUNNING") || tries > 1 || bytesLeft < mostBytes) throw error;
+      // It ended between the look and the reading, or in its midst; now it can be read the other way, from where this came to.
+      const isCutOff = isError(error, "CONTAINER_NOT_RUNNING") || isError(error, "EXEC_FAILED");
+      if (!isCutOff || tries === mostTries) throw error;
+      await deps.timing.wait(tries * againMs, signal);
     }
   }
 }
@@ -66,6 +77,9 @@ async function openStored(
   throw new SwarmError("CONTAINER_NOT_RUNNING", { id, state: facts.state });
 }
 
+/** An engine that cannot start a program writes its own words where the program's would be; these few bytes are not the file's. */
+const longestComplaint = 4_096;
+
 async function* fromRunning(
   containers: Pick<Containers, "exec">,
   { containerId, path }: StoredFile,
@@ -74,12 +88,22 @@ async function* fromRunning(
   const command = ["cat", "--", path];
   await using execution = await containers.exec(containerId, { command, user: "0:0", input: false }, signal);
   const complaints = new BoundedText(1_000);
+  const held: Uint8Array[] = [];
+  let heldBytes = 0;
   for await (const { stream, bytes } of execution.output) {
-    if (stream === "stdout") yield bytes;
-    else complaints.add(bytes);
+    if (stream === "stderr") complaints.add(bytes);
+    else if (heldBytes > longestComplaint) yield bytes;
+    else {
+      held.push(bytes);
+      heldBytes += bytes.length;
+      if (heldBytes > longestComplaint) yield* held;
+    }
   }
   const exit = await execution.exit();
-  if (exit.kind === "exited" && exit.code === 0) return;
+  if (exit.kind === "exited" && exit.code === 0) {
+    if (heldBytes <= longestComplaint) yield* held;
+    return;
+  }
   const reason = exit.kind === "lost" ? exit.reason : complaints.finish().text;
   if (/No such file/.test(reason)) throw new SwarmError("FILE_NOT_FOUND", { path });
   throw new SwarmError("EXEC_FAILED", { command: command.join(" "), reason: cleanText(reason) });

@@ -43,9 +43,10 @@ export async function openChannel(
     received: receiveMessages(protocolOf(execution, diagnostics), onNewConnection(known), findProblem),
     send: (line) => execution.write(line),
     async isUnstarted() {
-      // The engine writes its own words to the program's output when it cannot start it, and ends it with one of these.
+      // The engine writes its own words to the program's output when it cannot start it, and ends it with one of these; if the
+      // container has ended by then, nobody can say with what.
       const exit = await execution.exit();
-      return exit.kind === "exited" && (exit.code === 126 || exit.code === 127);
+      return exit.kind === "lost" || exit.code === 126 || exit.code === 127;
     },
     diagnostics: () => cleanLines(diagnostics.finish().text).trim(),
     [Symbol.asyncDispose]: () => execution[Symbol.asyncDispose](),

@@ -4,6 +4,7 @@ import type { AdapterPhase } from "../../src/domain/generated/acp.ts";
 import type {
   ContainerFacts,
   Containers,
+  ExecExit,
   ExecSpec,
   Execution,
   OutputChunk,
@@ -52,6 +53,8 @@ export class FakeAdapter {
   diagnostics = "";
   /** What the engine writes instead, when it cannot start the program. */
   unstarted = "";
+  /** How the engine says that such a program ended. */
+  unstartedExit: ExecExit = { kind: "exited", code: 126 };
   tornTail = "";
   sent = 0;
   readonly #options: FakeAdapterOptions;
@@ -154,8 +157,7 @@ export class FakeAdapter {
       },
       endInput: async () => {},
       output: { [Symbol.asyncIterator]: () => this.#tell(connection, limit, signal) },
-      exit: async () =>
-        this.unstarted === "" ? { kind: "lost", reason: "gone" } : { kind: "exited", code: 126 },
+      exit: async () => (this.unstarted === "" ? { kind: "lost", reason: "gone" } : this.unstartedExit),
       [Symbol.asyncDispose]: async () => this.#close(connection),
     };
   }

@@ -431,8 +431,12 @@ describe("a lost connection", () => {
     expect(end.kind).toBe("completion");
   });
 
-  test("where the program cannot be started is no lie of the adapter", async () => {
+  test.each([
+    { kind: "exited", code: 126 },
+    { kind: "lost", reason: "the container is exited" },
+  ] as const)("where the program cannot be started is no lie of the adapter: $kind", async (exit) => {
     const adapter = new FakeAdapter({ news });
+    adapter.unstartedExit = exit;
     adapter.unstarted = "OCI runtime exec failed: exec failed: cannot exec in a stopped container\r\n";
 
     const { end } = await talk(adapter, {

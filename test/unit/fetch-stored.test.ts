@@ -12,6 +12,12 @@ interface World {
   state: ContainerFacts["state"] | "absent";
   /** What becomes of the container when a program is started in it. */
   dies?: boolean;
+  /** How often a program is refused before the engine says that it has ended. */
+  refusals?: number;
+  /** Or after the first half of what the program writes. */
+  diesMidway?: boolean;
+  /** Or before the program starts, of which the engine tells where the program would write. */
+  complains?: boolean;
   exitCode?: number;
   archived?: Buffer;
 }
@@ -26,6 +32,11 @@ function fetch(world: World, wanted = path, mostBytes = 1_000): Promise<Uint8Arr
             ...{ memoryExhausted: false, startedAt: null, finishedAt: null, diskBytes: null },
           },
     exec: async (id, { command }) => {
+      if (world.refusals !== undefined) {
+        world.refusals -= 1;
+        if (world.refusals === 0) world.state = "exited";
+        throw new SwarmError("CONTAINER_NOT_RUNNING", { id, state: "ended" });
+      }
       if (world.dies) {
         world.state = "exited";
         throw new SwarmError("CONTAINER_NOT_RUNNING", { id, state: "ended" });
@@ -40,11 +51,14 @@ function fetch(world: World, wanted = path, mostBytes = 1_000): Promise<Uint8Arr
         endInput: async () => {},
         output: {
           async *[Symbol.asyncIterator]() {
-            yield world.exitCode === 1 ? complaint : { stream: "stdout" as const, bytes: bundle };
+            if (world.diesMidway || world.complains) world.state = "exited";
+            const half = world.diesMidway ? bundle.subarray(0, bundle.length / 2) : bundle;
+            const bytes = world.complains ? Buffer.from("OCI runtime exec failed: exec failed\r\n") : half;
+            yield world.exitCode === 1 ? complaint : { stream: "stdout" as const, bytes };
           },
         },
         exit: async () =>
-          world.exitCode === 137
+          world.exitCode === 137 || world.diesMidway || world.complains
             ? { kind: "lost", reason: "the container is exited" }
             : { kind: "exited", code: world.exitCode ?? 0 },
         [Symbol.asyncDispose]: async () => {},
@@ -62,6 +76,7 @@ function fetch(world: World, wanted = path, mostBytes = 1_000): Promise<Uint8Arr
   };
   const deps = {
     containers,
+    timing: { wait: async () => {} },
     readArchive: (archive: AsyncIterable<Uint8Array>, limits: Parameters<typeof readArchive>[1]["limits"]) =>
       readArchive(archive, { limits }),
   };
@@ -75,6 +90,12 @@ describe("a file that an adapter stored", () => {
     ["exited", { state: "exited" }],
     ["dead", { state: "dead" }],
     ["that ends meanwhile", { state: "running", dies: true }],
+    ["that ends in its midst", { state: "running", diesMidway: true }],
+    [
+      "whose engine says in the program's place that it cannot start it",
+      { state: "running", complains: true },
+    ],
+    ["that the engine calls running for a while longer", { state: "running", refusals: 3 }],
   ])("is fetched from a container %s", async (_what, world) => {
     expect(Buffer.concat(await fetch(world))).toEqual(bundle);
   });
