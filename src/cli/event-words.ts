@@ -1,0 +1,125 @@
+import { cleanText } from "../domain/clean-text.ts";
+import { countOf } from "../domain/count-of.ts";
+import { showDuration } from "../domain/duration.ts";
+
+interface Told {
+  readonly event: string;
+  readonly [fact: string]: unknown;
+}
+
+type Facts = Readonly<Record<string, unknown>>;
+
+const longest = 1_000;
+
+/**
+ * What the owner decided or did, in words and with its reason. Events are also read from a file that anybody may have
+ * written: what has not the form of a fact is left out.
+ */
+export function eventWords({ event, ...facts }: Told): string {
+  const say = wordsByEvent.get(event);
+  const words = say ? say(facts) : [event, ...Object.entries(facts).flatMap(otherFact)].join(", ");
+  return cleanText(words, longest);
+}
+
+const wordsByEvent: ReadonlyMap<string, (facts: Facts) => string> = new Map(
+  Object.entries({
+    begun: (facts) => {
+      const parallel = numberOf(facts["parallel"]);
+      const atOnce = parallel === null ? "" : `, ${parallel} at once`;
+      return `swarm ${textOf(facts["swarmId"])} begun with ${workersIn(facts["workers"])}${atOnce}`;
+    },
+    waiting: (facts) => `waits${because(facts)}`,
+    started: () => "started",
+    created: (facts) => `created${partOf(", container ", textOf(facts["containerId"]).slice(0, 12))}`,
+    line: (facts) => `line ${textOf(facts["status"])}${because(facts)}`,
+    collected: (facts) =>
+      `collected ${textOf(facts["commit"]).slice(0, 10)}${partOf(" at ", textOf(facts["ref"]))}`,
+    refused: (facts) => `refused${partOf(" for ", textOf(facts["ref"]))}${reasonIn(facts)}`,
+    published: (facts) => publishedWords(facts),
+    sensitive: (facts) => `changed what deserves a look: ${listOf(facts["paths"], pathWords)}`,
+    ended: (facts) => `${textOf(facts["status"])}${reasonIn(facts)}`,
+    skipped: (facts) => `skipped${reasonIn(facts)}`,
+    restarted: (facts) => `starts again${waitIn(facts)}${because(facts)}`,
+    retried: (facts) =>
+      `is tried again, attempt ${numberOf(facts["attempt"]) ?? "?"}${waitIn(facts)}${because(facts)}`,
+    paused: (facts) => `paused${because(facts)}`,
+    unpaused: (facts) => `unpaused${because(facts)}`,
+    stopping: (facts) => `stopping${because(facts)}`,
+    wish: (facts) =>
+      `wish to ${textOf(facts["wish"])}${facts["reason"] ? `, refused${reasonIn(facts)}` : ""}`,
+    appended: (facts) => `appended to the swarm${because(facts)}`,
+    kept: () => "its container is stopped and kept, with all that it has",
+    removed: () => "its container is removed",
+    finished: (facts) => `swarm finished${partOf(": ", countsIn(facts))}`,
+    lost: (facts) => `${countOf(numberOf(facts["events"]) ?? 0, "event")} could not be written down`,
+  } satisfies Record<string, (facts: Facts) => string>),
+);
+
+function publishedWords(facts: Facts): string {
+  if (facts["kind"] === "refused") return `got no branch: ${listOf(facts["obstacles"], obstacleWords)}`;
+  const aside = facts["aside"] ? `, not on ${obstacleWords(facts["aside"])}` : "";
+  return `published ${textOf(facts["ref"]).replace("refs/heads/", "")}${partOf(", ", textOf(facts["how"]))}${aside}`;
+}
+
+function obstacleWords(value: unknown): string {
+  const { branch, reason } = factsOf(value);
+  return `${textOf(branch)}: ${textOf(reason)}`;
+}
+
+function pathWords(value: unknown): string {
+  const { path, why } = factsOf(value);
+  return `${textOf(path)} (${textOf(why).replaceAll("-", " ")})`;
+}
+
+function workersIn(value: unknown): string {
+  return Array.isArray(value) ? countOf(value.length, "worker") : countOf(numberOf(value) ?? 0, "worker");
+}
+
+/** `3 completed, 1 failed`, wherever among the facts the numbers stand. */
+function countsIn(facts: Facts): string {
+  return Object.entries(facts)
+    .flatMap(([name, value]): [string, unknown][] =>
+      typeof value === "object" ? Object.entries(factsOf(value)) : [[name, value]],
+    )
+    .flatMap(([name, value]) => (numberOf(value) ? [`${numberOf(value)} ${name}`] : []))
+    .join(", ");
+}
+
+function because(facts: Facts): string {
+  return partOf(": ", textOf(facts["why"])) || reasonIn(facts);
+}
+
+function reasonIn(facts: Facts): string {
+  const { code, message } = factsOf(facts["reason"]);
+  return typeof code === "string" ? `, ${code}: ${textOf(message)}` : "";
+}
+
+function waitIn(facts: Facts): string {
+  const waitMs = numberOf(facts["waitMs"]);
+  return waitMs === null ? "" : ` in ${showDuration(waitMs)}`;
+}
+
+function otherFact([name, value]: [string, unknown]): string[] {
+  if (name === "swarmId") return [];
+  return typeof value === "string" || typeof value === "number" ? [`${name} ${value}`] : [];
+}
+
+function listOf(value: unknown, words: (item: unknown) => string): string {
+  return Array.isArray(value) ? value.map(words).join("; ") : "";
+}
+
+function partOf(before: string, text: string): string {
+  return text === "" ? "" : `${before}${text}`;
+}
+
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
+function numberOf(value: unknown): number | null {
+  return typeof value === "number" && Number.isFinite(value) ? value : null;
+}
+
+function factsOf(value: unknown): Facts {
+  return typeof value === "object" && value !== null ? (value as Facts) : {};
+}

@@ -1,0 +1,147 @@
+import { constants } from "node:fs";
+import { type FileHandle, open } from "node:fs/promises";
+import { join } from "node:path";
+import type { EventReader, KeptEvent } from "../ports/event-log.ts";
+import { LineCutter } from "../wire/line-cutter.ts";
+import { watchState } from "./watch-state.ts";
+
+/** The files of the log, the newest first. A full one takes the name of the next, and the last one goes. */
+export const keptFiles: readonly string[] = [
+  "events.ndjson",
+  "events.1.ndjson",
+  "events.2.ndjson",
+  "events.3.ndjson",
+];
+
+const longestLine = 64 * 1024;
+const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
+
+/** The events in a folder, read beside whoever writes them. A line that is torn, or is no event, is passed over. */
+export function eventReader(folder: string): EventReader {
+  return {
+    async *read() {
+      await using files = new OpenFiles(folder);
+      yield* files.news();
+    },
+
+    async *follow(signal) {
+      const stop = new AbortController();
+      const until = AbortSignal.any([signal, stop.signal]);
+      let changed = Promise.withResolvers<void>();
+      const ring = (): void => changed.resolve();
+      until.addEventListener("abort", ring, { once: true });
+      watchState(join(folder, keptFiles[0] ?? ""), ring, until);
+      await using files = new OpenFiles(folder);
+      try {
+        while (!until.aborted) {
+          yield* files.news();
+          await changed.promise;
+          changed = Promise.withResolvers();
+        }
+      } finally {
+        stop.abort();
+      }
+    },
+  };
+}
+
+interface OpenFile {
+  readonly handle: FileHandle;
+  position: number;
+  cutter: LineCutter;
+}
+
+/**
+ * The files that there are, and how far each was read. They are told apart by what they are and not by their names, which
+ * wander; each is held open, so that no other can become what it was.
+ */
+class OpenFiles implements AsyncDisposable {
+  readonly #folder: string;
+  readonly #chunk = Buffer.alloc(64 * 1024);
+  #known = new Map<string, OpenFile>();
+
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  /** What came since the last look, the oldest first. */
+  async *news(): AsyncGenerator<KeptEvent> {
+    const there = await this.#look();
+    const gone = [...this.#known].filter(([identity]) => !there.has(identity));
+    this.#known = new Map([...gone, ...there]);
+    for (const file of this.#known.values()) yield* this.#rest(file);
+    for (const [identity, { handle }] of gone) {
+      this.#known.delete(identity);
+      await handle.close();
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const { handle } of this.#known.values()) await handle.close();
+  }
+
+  /** Opened from the newest on: one that moves on meanwhile is met again, and none is missed. */
+  async #look(): Promise<Map<string, OpenFile>> {
+    const found: [string, OpenFile][] = [];
+    for (const name of keptFiles) {
+      const handle = await openIfFile(join(this.#folder, name));
+      if (handle === null) continue;
+      const { dev, ino, size } = await handle.stat();
+      const identity = `${dev} ${ino}`;
+      const known = this.#known.get(identity);
+      const isMet = found.some(([other]) => other === identity);
+      if (known || isMet) await handle.close();
+      if (isMet) continue;
+      // Emptied by somebody, it begins anew.
+      if (known && size < known.position)
+        Object.assign(known, { position: 0, cutter: new LineCutter(longestLine) });
+      found.push([identity, known ?? { handle, position: 0, cutter: new LineCutter(longestLine) }]);
+    }
+    return new Map(found.reverse());
+  }
+
+  async *#rest(file: OpenFile): AsyncGenerator<KeptEvent> {
+    for (;;) {
+      const { bytesRead } = await file.handle.read(this.#chunk, 0, this.#chunk.length, file.position);
+      if (bytesRead === 0) return;
+      file.position += bytesRead;
+      for (const line of file.cutter.cut(this.#chunk.subarray(0, bytesRead))) {
+        const event = line === null ? null : parseEvent(line);
+        if (event !== null) yield event;
+      }
+    }
+  }
+}
+
+/** Null for what is not there, is a link or is no file. */
+async function openIfFile(file: string): Promise<FileHandle | null> {
+  const handle = await open(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK).catch(
+    (error: NodeJS.ErrnoException) => {
+      if (error.code === "ENOENT" || error.code === "ENOTDIR" || error.code === "ELOOP") return null;
+      throw error;
+    },
+  );
+  if (handle === null || (await handle.stat()).isFile()) return handle;
+  await handle.close();
+  return null;
+}
+
+function parseEvent(line: Uint8Array): KeptEvent | null {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(line).toString());
+    return isEvent(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+function isEvent(value: unknown): value is KeptEvent {
+  if (typeof value !== "object" || value === null) return false;
+  const { at, event, worker, swarmId } = value as Record<string, unknown>;
+  return (
+    typeof at === "string" &&
+    typeof event === "string" &&
+    (worker === undefined || typeof worker === "string") &&
+    (swarmId === null || typeof swarmId === "string")
+  );
+}
