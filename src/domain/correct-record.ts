@@ -1,0 +1,54 @@
+import { mayBecome } from "./container-status.ts";
+import type { SwarmState } from "./generated/swarm-state.ts";
+import type { Correction } from "./reconcile.ts";
+import { movedTo, withRecord } from "./swarm-state.ts";
+
+/** Applies what changes the record itself, unless the record has moved on since the decision. */
+export function withCorrection(
+  state: SwarmState,
+  { container, from, action }: Correction,
+  now: Date,
+): SwarmState {
+  const record = state.containers.find(({ containerName }) => containerName === container);
+  const movedOn =
+    !record ||
+    record.status !== from.status ||
+    record.containerId !== from.containerId ||
+    record.attempt !== from.attempt ||
+    record.creating?.since !== from.creating?.since;
+  if (movedOn) return state;
+
+  const updatedAt = now.toISOString();
+  switch (action.kind) {
+    case "set-status": {
+      if (!mayBecome(record.status, action.to)) return state;
+      const moved = movedTo(record, action.to, action.reason, now);
+      return withRecord(state, action.to === "running" ? moved : { ...moved, acpPid: null });
+    }
+    case "clear-creating":
+      return withRecord(state, { ...record, creating: null, updatedAt });
+    case "adopt":
+      return withRecord(state, { ...record, creating: null, containerId: action.containerId, updatedAt });
+    case "collect-then-judge":
+    case "collect":
+    case "publish":
+    case "report":
+      return state;
+  }
+}
+
+/** The state with everything corrected that needs no work to be collected, and which corrections those were. */
+export function withCorrections(
+  state: SwarmState,
+  corrections: readonly Correction[],
+  now: Date,
+): { readonly state: SwarmState; readonly applied: readonly Correction[] } {
+  const applied: Correction[] = [];
+  let corrected = state;
+  for (const correction of corrections) {
+    const next = withCorrection(corrected, correction, now);
+    if (next !== corrected) applied.push(correction);
+    corrected = next;
+  }
+  return { state: corrected, applied };
+}

@@ -1,0 +1,36 @@
+import type { ContainerRecord, SwarmState } from "./generated/swarm-state.ts";
+import { workerSlug } from "./slug.ts";
+
+export interface WaitingContext {
+  /** File names of the tasks whose results it starts from. */
+  readonly dependsOn: readonly string[];
+  readonly isOwned: boolean;
+  readonly now: Date;
+}
+
+/** Why a worker does not go on at the moment; null when it does, or has ended. */
+export function whyWaiting(
+  record: ContainerRecord,
+  swarm: Pick<SwarmState, "containers" | "wish">,
+  { dependsOn, isOwned, now }: WaitingContext,
+): string | null {
+  const { status, paused, wish, creating } = record;
+  if (status === "completed" || status === "failed") return wish === "retry" ? "asked to retry" : null;
+  if (paused !== null && paused.until === null) return `paused: ${paused.reason}`;
+  // A time that is over is what is left of a pause until the worker's owner has taken note of it.
+  if (paused?.until && Date.parse(paused.until) > now.getTime())
+    return `paused until ${paused.until}: ${paused.reason}`;
+  const asked = wish ?? swarm.wish;
+  if (asked !== null) return `asked to ${asked}`;
+  if (status !== "pending") return null;
+  const open = swarm.containers.filter(
+    (other) => other.status !== "completed" && dependsOn.includes(fileNameOf(other)),
+  );
+  if (open.length > 0) return `waits for ${open.map(workerSlug).join(", ")}`;
+  if (creating !== null && isOwned) return "its container is being made";
+  return isOwned ? "waits for a free slot" : null;
+}
+
+function fileNameOf({ taskFilePath }: ContainerRecord): string {
+  return taskFilePath.split("/").at(-1) ?? taskFilePath;
+}
