@@ -1,0 +1,84 @@
+import { cleanLines, cleanText } from "../domain/clean-text.ts";
+import type { StorySummary, SummaryCheck, SwarmSummary, WorkerSummary } from "../domain/generated/summary.ts";
+import {
+  changeWords,
+  checkWords,
+  effortWords,
+  storyWords,
+  totalWords,
+  workWords,
+} from "../domain/summary-words.ts";
+
+/** How many of the last lines of a check are shown: of one that failed, and of one that passed. */
+const [failedLines, passedLines] = [10, 1];
+const mostCommits = 10;
+
+/** A summary for a terminal: a line for the swarm, then each worker with its stories. */
+export function summaryLines(summary: SwarmSummary): string[] {
+  const { swarmId, createdAt, workers } = summary;
+  return [
+    cleanText(`swarm ${swarmId}, begun ${createdAt}`),
+    cleanText(totalWords(summary)),
+    ...workers.flatMap((worker) => ["", ...workerLines(worker)]),
+  ];
+}
+
+function workerLines(worker: WorkerSummary): string[] {
+  const { status, reason, title, stories, changes, sensitive, next, attempt } = worker;
+  const facts = [workWords(worker), changeWords(worker), ...effortWords(worker)];
+  return [
+    cleanText(`${status}  ${worker.worker}${attempt > 1 ? ` (attempt ${attempt})` : ""}`),
+    ...indented([
+      ...(title === null ? [] : [title]),
+      ...(reason === null ? [] : [`${reason.code}: ${reason.message}`]),
+      facts.filter((fact) => fact !== "").join(", "),
+    ]),
+    ...stories.flatMap(storyLines),
+    ...indented(
+      (changes?.commits ?? [])
+        .slice(-mostCommits)
+        .map(({ id, subject, author }) => `commit ${id.slice(0, 10)} ${subject} (${author})`),
+    ),
+    ...indented(sensitive.paths.map(({ path, why }) => `look at ${path} (${why.replaceAll("-", " ")})`)),
+    ...indented(sensitive.isCut ? ["and more paths that deserve a look: `swarm diff` has them"] : []),
+    ...indented(next.map((command) => `next: ${command}`)),
+  ];
+}
+
+function storyLines(story: StorySummary): string[] {
+  const { id, title, status, commit, checks, unfinished } = story;
+  const facts = [...(commit === null ? [] : [commit.slice(0, 10)]), ...effortWords(story)];
+  const words = storyWords(story);
+  return [
+    ...indented([
+      [
+        `${status.replace("_", " ")}  ${id}`,
+        ...(title === null ? [] : [` ${title}`]),
+        ...(facts.length === 0 ? [] : [` (${facts.join(", ")})`]),
+        ...(words === "" ? [] : [`: ${words}`]),
+      ].join(""),
+    ]),
+    ...indented(
+      [
+        ...checks.flatMap(checkLines),
+        ...(unfinished === null ? [] : [`what there was when it failed: ${unfinished}`]),
+      ],
+      4,
+    ),
+  ];
+}
+
+function checkLines(check: SummaryCheck): string[] {
+  const { command, exitCode, output } = check;
+  const lines = cleanLines(output)
+    .split("\n")
+    .filter((line) => line.trim() !== "");
+  return [
+    `check ${command}: ${checkWords(check)}`,
+    ...lines.slice(exitCode === 0 ? -passedLines : -failedLines).map((line) => `| ${line}`),
+  ];
+}
+
+function indented(lines: readonly string[], depth = 2): string[] {
+  return lines.filter((line) => line !== "").map((line) => `${" ".repeat(depth)}${cleanText(line, 2_000)}`);
+}

@@ -1,0 +1,147 @@
+import type { JournalledMessage } from "./acp-messages.ts";
+import { endOf } from "./fit-message.ts";
+import type { CheckResult, ProgressUpdate, Usage as UsageMessage } from "./generated/acp.ts";
+import type { Reason, StoryStatus, Usage } from "./generated/swarm-state.ts";
+
+/** What the journals of a worker say of one story: its last word, and all that it took. */
+export interface StoryFacts {
+  /** The newest attempt that said something of it. */
+  readonly attempt: number;
+  readonly status: StoryStatus;
+  readonly output: string;
+  readonly commit: string | null;
+  readonly checks: readonly CheckResult[];
+  readonly reason: Reason | null;
+  /** What there was when it failed. */
+  readonly failedCommit: string | null;
+  /** Over all attempts. */
+  readonly workMs: number;
+  readonly usage: Usage | null;
+}
+
+/** What the journals of a worker say, over all its attempts. */
+export interface WorkerFacts {
+  /** Null where no journal has a word. */
+  readonly workMs: number | null;
+  readonly usage: Usage | null;
+  readonly storyById: ReadonlyMap<string, StoryFacts>;
+}
+
+const mostStories = 10_000;
+/** Of checks that passed, the last words are enough. */
+const longestPassed = 200;
+/** What all outputs of a worker's checks may take in memory. */
+const mostOutput = 4 * 1024 ** 2;
+
+/** Listens to the journals of one worker, one attempt after the other, and keeps what a summary needs. */
+export class FactsOfWorker {
+  readonly #storyById = new Map<string, StoryFacts>();
+  #workMs: number | null = null;
+  #usage: Usage | null = null;
+  #outputLeft = mostOutput;
+  #attempt = 0;
+  #soFar: Usage = noUsage;
+  /** The time of the last message, if somebody was at work since. */
+  #lastMs: number | null = null;
+  #storyId: string | null = null;
+
+  /** What follows is of this attempt. */
+  begin(attempt: number): void {
+    this.#attempt = attempt;
+    this.#soFar = noUsage;
+    this.#lastMs = null;
+    this.#storyId = null;
+  }
+
+  hear(message: JournalledMessage): void {
+    this.#hearTime(Date.parse(message.timestamp));
+    if (message.type === "progress-update") this.#hearProgress(message.payload);
+    if (message.type === "usage") this.#hearUsage(message.payload);
+    // Between the end of one run and the beginning of the next nobody worked.
+    if (message.type === "completion" || message.type === "error") this.#lastMs = null;
+  }
+
+  facts(): WorkerFacts {
+    return { workMs: this.#workMs, usage: this.#usage, storyById: this.#storyById };
+  }
+
+  #hearTime(nowMs: number): void {
+    if (!Number.isFinite(nowMs)) return;
+    // A clock that was set back has not worked backwards.
+    const spentMs = this.#lastMs === null ? 0 : Math.max(0, nowMs - this.#lastMs);
+    this.#lastMs = nowMs;
+    this.#workMs = (this.#workMs ?? 0) + spentMs;
+    this.#change(this.#storyId, (story) => ({ ...story, workMs: story.workMs + spentMs }));
+  }
+
+  #hearProgress(said: ProgressUpdate["payload"]): void {
+    const { storyId, status, output, commit, checks, reason, failedWork } = said;
+    const known = this.#storyById.get(storyId);
+    if (!known && this.#storyById.size >= mostStories) return;
+    this.#storyId = status === "in_progress" ? storyId : null;
+    this.#storyById.set(storyId, {
+      ...{ attempt: this.#attempt, status, output, commit: commit ?? null, reason: reason ?? null },
+      checks: (checks ?? []).map((check) => this.#bounded(check)),
+      failedCommit: failedWork?.commit ?? null,
+      ...{ workMs: known?.workMs ?? 0, usage: known?.usage ?? null },
+    });
+  }
+
+  #hearUsage(said: UsageMessage["payload"]): void {
+    const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, costUsd } = said;
+    const now: Usage = {
+      ...{ tokensIn: inputTokens, tokensOut: outputTokens },
+      ...{ cacheRead: cacheReadTokens, cacheWrite: cacheWriteTokens, costUsd: costUsd ?? null },
+    };
+    const more = sinceThen(now, this.#soFar);
+    this.#soFar = now;
+    this.#usage = addUsage(this.#usage, more);
+    this.#change(said.storyId, (story) => ({ ...story, usage: addUsage(story.usage, more) }));
+  }
+
+  #change(storyId: string | null, change: (story: StoryFacts) => StoryFacts): void {
+    const story = storyId === null ? undefined : this.#storyById.get(storyId);
+    if (storyId !== null && story) this.#storyById.set(storyId, change(story));
+  }
+
+  #bounded(check: CheckResult): CheckResult {
+    const limit = Math.min(this.#outputLeft, check.exitCode === 0 ? longestPassed : check.output.length);
+    const output = limit <= 0 ? "" : endOf(check.output, limit);
+    this.#outputLeft -= output.length;
+    return { ...check, output };
+  }
+}
+
+const noUsage: Usage = { tokensIn: 0, tokensOut: 0, cacheRead: 0, cacheWrite: 0, costUsd: null };
+
+/** Both together; a cost that nobody told is no cost of nothing. */
+export function addUsage(one: Usage | null, other: Usage | null): Usage | null {
+  if (one === null || other === null) return one ?? other;
+  return {
+    tokensIn: one.tokensIn + other.tokensIn,
+    tokensOut: one.tokensOut + other.tokensOut,
+    cacheRead: one.cacheRead + other.cacheRead,
+    cacheWrite: one.cacheWrite + other.cacheWrite,
+    costUsd: addCost(one.costUsd, other.costUsd),
+  };
+}
+
+function addCost(one: number | null, other: number | null): number | null {
+  return one === null || other === null ? (one ?? other) : rounded(one + other);
+}
+
+/** Hundredths of a cent are enough, and binary fractions would show. */
+function rounded(costUsd: number): number {
+  return Math.round(costUsd * 1e6) / 1e6;
+}
+
+function sinceThen(now: Usage, then: Usage): Usage {
+  const more = (after: number, before: number): number => Math.max(0, after - before);
+  return {
+    tokensIn: more(now.tokensIn, then.tokensIn),
+    tokensOut: more(now.tokensOut, then.tokensOut),
+    cacheRead: more(now.cacheRead, then.cacheRead),
+    cacheWrite: more(now.cacheWrite, then.cacheWrite),
+    costUsd: now.costUsd === null ? null : rounded(more(now.costUsd, then.costUsd ?? 0)),
+  };
+}

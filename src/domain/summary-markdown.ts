@@ -1,0 +1,98 @@
+import type { StorySummary, SwarmSummary, WorkerSummary } from "./generated/summary.ts";
+import { codeSpan, fenced, inlineText } from "./markdown-text.ts";
+import { changeWords, checkWords, effortWords, storyWords, totalWords, workWords } from "./summary-words.ts";
+
+/** A summary as a page. Words of workers and task files stand in it as words, whatever they are. */
+export function summaryMarkdown(summary: SwarmSummary): string {
+  const { swarmId, project, createdAt, madeAt, workers, next } = summary;
+  const lines = [
+    `# Swarm ${inlineText(swarmId)}`,
+    "",
+    `Project ${inlineText(project)}, begun ${inlineText(createdAt)}, summed up ${madeAt}.`,
+    "",
+    `${inlineText(totalWords(summary))}.`,
+    "",
+    ...(workers.length === 0 ? ["It has no workers.", ""] : tableOf(workers)),
+    ...workers.flatMap(workerLines),
+    ...(next.length === 0 ? [] : ["## Next", "", ...fenced(next.join("\n"), "sh"), ""]),
+  ];
+  return `${lines.join("\n").trimEnd()}\n`;
+}
+
+function tableOf(workers: readonly WorkerSummary[]): string[] {
+  const rows = workers.map((worker) => {
+    const done = worker.stories.filter(({ status }) => status === "completed").length;
+    const effort = effortWords(worker).join(", ");
+    const cells = [
+      worker.worker,
+      worker.status,
+      `${done}/${worker.stories.length}`,
+      workWords(worker),
+      effort,
+    ];
+    return `| ${[...cells, worker.reason?.code ?? ""].map((cell) => inlineText(cell)).join(" | ")} |`;
+  });
+  return ["| worker | status | stories | work | effort | reason |", "|---|---|---|---|---|---|", ...rows, ""];
+}
+
+function workerLines(worker: WorkerSummary): string[] {
+  const { title, taskFile, status, attempt, reason, base, stories, next, changes, sensitive } = worker;
+  const heading = title === null ? worker.worker : `${worker.worker}: ${title}`;
+  const facts = [
+    `task file: ${codeSpan(taskFile)}`,
+    `status: ${status}${attempt > 1 ? `, attempt ${attempt}` : ""}`,
+    ...(reason ? [`reason: ${inlineText(`${reason.code}: ${reason.message}`)}`] : []),
+    ...(base === null ? [] : [`begun from: ${codeSpan(base)}`]),
+    ...(workWords(worker) === "" ? [] : [`work: ${inlineText(workWords(worker))}`]),
+    ...(changes === null ? [] : [`changes: ${inlineText(changeWords(worker))}`]),
+    ...(effortWords(worker).length === 0 ? [] : [`effort: ${inlineText(effortWords(worker).join(", "))}`]),
+  ];
+  return [
+    `## ${inlineText(heading)}`,
+    "",
+    ...facts.map((fact) => `- ${fact}`),
+    "",
+    ...stories.flatMap(storyLines),
+    ...listOf(
+      "Commits",
+      (changes?.commits ?? []).map(
+        ({ id, subject, author }) =>
+          `${codeSpan(id.slice(0, 10))} ${inlineText(subject)} (${inlineText(author)})`,
+      ),
+      changes?.isCut ?? false,
+    ),
+    ...listOf(
+      "Changed paths that deserve a look",
+      sensitive.paths.map(({ path, why }) => `${codeSpan(path)} ${inlineText(why.replaceAll("-", " "))}`),
+      sensitive.isCut,
+    ),
+    ...(next.length === 0 ? [] : ["What to do next:", "", ...fenced(next.join("\n"), "sh"), ""]),
+  ];
+}
+
+function storyLines(story: StorySummary): string[] {
+  const { id, title, status, commit, checks, unfinished, output, reason } = story;
+  const heading = [id, ...(title === null ? [] : [title])].join(" ");
+  const facts = [status.replace("_", " "), ...effortWords(story)].join(", ");
+  // Where the reason says the same as the story's own words, once is enough.
+  const words = output !== null && output !== reason?.message ? output : "";
+  return [
+    `### ${inlineText(heading)}`,
+    "",
+    `- ${inlineText(facts)}${commit === null ? "" : `, commit ${codeSpan(commit.slice(0, 10))}`}`,
+    ...(reason === null ? [] : [`- ${inlineText(storyWords(story))}`]),
+    ...(unfinished === null ? [] : [`- what there was when it failed: ${codeSpan(unfinished)}`]),
+    "",
+    ...(words === "" ? [] : [...fenced(words), ""]),
+    ...checks.flatMap((check) => [
+      `Check ${codeSpan(check.command)}: ${checkWords(check)}`,
+      "",
+      ...(check.output.trim() === "" ? [] : [...fenced(check.output), ""]),
+    ]),
+  ];
+}
+
+function listOf(title: string, items: readonly string[], isCut: boolean): string[] {
+  if (items.length === 0) return [];
+  return [`### ${title}`, "", ...items.map((item) => `- ${item}`), ...(isCut ? ["- … and more"] : []), ""];
+}

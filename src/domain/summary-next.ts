@@ -1,0 +1,66 @@
+import { isBranchName } from "./branch-name.ts";
+import type { WorkerSummary } from "./generated/summary.ts";
+import { shellWord } from "./shell-word.ts";
+
+type Ended = Omit<WorkerSummary, "next">;
+
+/** What to type to see, take or mend what a worker did. */
+export function workerNext(worker: Ended, { isOwned }: { readonly isOwned: boolean }): string[] {
+  const { status, reason, work, worker: name } = worker;
+  const looks = work === null ? [] : [lookAt(worker), `swarm diff ${name}`].flat();
+  switch (status) {
+    case "completed":
+      return [...looks, ...takeIfBranchless(worker)];
+    case "failed": {
+      const isSkipped = reason?.code === "DEPENDENCY_FAILED";
+      const mends = isSkipped ? [] : [`swarm logs ${name}`, `swarm retry ${name}`];
+      return [...mends, ...looks, ...takeIfBranchless(worker), ...unfinishedOf(worker)];
+    }
+    case "running":
+      return isOwned ? [`swarm logs ${name} -f`] : ["swarm resume"];
+    case "pending":
+    case "stopped":
+      return [...(isOwned ? [] : ["swarm resume"]), ...looks];
+  }
+}
+
+/** What to type now, for the swarm as a whole: the most urgent first. */
+export function swarmNext(
+  workers: readonly WorkerSummary[],
+  { isOwned }: { readonly isOwned: boolean },
+): string[] {
+  const failed = workers.filter(
+    ({ status, reason }) => status === "failed" && reason?.code !== "DEPENDENCY_FAILED",
+  );
+  const isLeft = workers.some(({ status }) => status !== "completed" && status !== "failed");
+  const done = workers.find(({ status, work }) => status === "completed" && work !== null);
+  return [
+    ...(isLeft ? [isOwned ? "swarm events -f" : "swarm resume"] : []),
+    ...failed.slice(0, 1).map(({ worker }) => `swarm logs ${worker}`),
+    ...(failed.length > 0
+      ? [failed.length > 1 ? "swarm retry @failed" : `swarm retry ${failed[0]?.worker}`]
+      : []),
+    ...(done ? lookAt(done) : []),
+    ...(done ? [`swarm diff ${done.worker}`] : []),
+    ...(workers.length === 0 ? ["swarm plan"] : []),
+  ];
+}
+
+function lookAt({ base, work }: Pick<Ended, "base" | "work">): string[] {
+  if (base === null || work === null) return [];
+  // A name that git would not take as a branch names nothing.
+  const tip = work.branch !== null && isBranchName(work.branch) ? work.branch : work.ref;
+  return [`git log --oneline ${shellWord(`${base.slice(0, 12)}..${tip}`)}`];
+}
+
+/** Good work that has no branch is kept by a ref that nobody would find. */
+function takeIfBranchless({ work, worker }: Ended): string[] {
+  return work === null || work.branch !== null ? [] : [`git branch swarm-${worker} ${shellWord(work.ref)}`];
+}
+
+function unfinishedOf({ base, work, stories }: Ended): string[] {
+  const from = work?.commit ?? base;
+  return stories.flatMap(({ unfinished }) =>
+    unfinished === null || from === null ? [] : [`git diff ${from.slice(0, 12)} ${shellWord(unfinished)}`],
+  );
+}

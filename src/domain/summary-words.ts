@@ -1,0 +1,54 @@
+import { countOf } from "./count-of.ts";
+import { showDuration } from "./duration.ts";
+import type { StorySummary, SummaryCheck, SwarmSummary, WorkerSummary } from "./generated/summary.ts";
+
+/** `2 of 3 workers completed, 1 failed; 5 of 7 stories; 12 min 3 s of work; …` */
+export function totalWords({ totals: { workers, stories, workMs, usage } }: SwarmSummary): string {
+  const others = (["failed", "stopped", "running", "pending"] as const).flatMap((status) =>
+    workers[status] > 0 ? [`${workers[status]} ${status}`] : [],
+  );
+  return [
+    [`${workers.completed} of ${countOf(workers.total, "worker")} completed`, ...others].join(", "),
+    `${stories.completed} of ${stories.total} stories`,
+    `${showDuration(workMs)} of work`,
+    ...spentWords(usage),
+  ].join("; ");
+}
+
+/** Tokens, and what they cost where that is known. */
+function spentWords(usage: WorkerSummary["usage"]): string[] {
+  if (usage === null) return [];
+  const { tokensIn, cacheRead, cacheWrite, tokensOut, costUsd } = usage;
+  const cost = costUsd === null ? [] : [`$${costUsd.toFixed(costUsd < 0.1 ? 4 : 2)}`];
+  return [`${tokensIn + cacheRead + cacheWrite} tokens in, ${tokensOut} out`, ...cost];
+}
+
+/** How long it took, and what it spent. */
+export function effortWords({ workMs, usage }: Pick<WorkerSummary, "workMs" | "usage">): string[] {
+  return [...(workMs === null ? [] : [showDuration(workMs)]), ...spentWords(usage)];
+}
+
+/** Where the commits of a worker are, in plain words; empty where there are none. */
+export function workWords({ work, status }: Pick<WorkerSummary, "work" | "status">): string {
+  if (work === null) return status === "completed" ? "nothing had to change" : "";
+  const place = work.branch ?? work.ref;
+  const aside = work.branch !== null && work.branch !== work.wanted ? `, not on ${work.wanted}` : "";
+  return `${place} ${work.commit.slice(0, 10)}${aside}`;
+}
+
+export function changeWords({ changes }: Pick<WorkerSummary, "changes">): string {
+  if (changes === null) return "";
+  const { commits, files, added, deleted, isCut } = changes;
+  const more = isCut ? " and more" : "";
+  return `${countOf(commits.length, "commit")}, ${countOf(files, "file")}, +${added} -${deleted}${more}`;
+}
+
+export function checkWords({ exitCode, durationMs }: SummaryCheck): string {
+  const end = exitCode === null ? "ended by its time limit" : `exit ${exitCode}`;
+  return durationMs === 0 ? end : `${end}, ${showDuration(durationMs)}`;
+}
+
+/** What became of a story beside its status: the reason where it has one, else its own words. */
+export function storyWords({ reason, output }: Pick<StorySummary, "reason" | "output">): string {
+  return reason === null ? (output ?? "") : `${reason.code}: ${reason.message}`;
+}

@@ -1,0 +1,130 @@
+import { cleanText } from "./clean-text.ts";
+import type {
+  StorySummary,
+  SummaryChanges,
+  SummarySensitive,
+  SummaryWork,
+  SwarmSummary,
+  WorkerSummary,
+} from "./generated/summary.ts";
+import type { ContainerRecord, StoryRecord, SwarmState } from "./generated/swarm-state.ts";
+import type { TaskFile } from "./generated/tasks.ts";
+import { workerSlug } from "./slug.ts";
+import { addUsage, type StoryFacts, type WorkerFacts } from "./story-facts.ts";
+import { swarmNext, workerNext } from "./summary-next.ts";
+
+export type { SwarmSummary };
+
+/** What was found of one worker beside its record. */
+export interface WorkerFindings {
+  readonly facts: WorkerFacts;
+  /** Null where its file is gone or broken by now. */
+  readonly taskFile: TaskFile | null;
+  readonly changes: SummaryChanges | null;
+  readonly sensitive: SummarySensitive;
+  /** Refs that keep what there was of a story when it failed. */
+  readonly unfinishedById: ReadonlyMap<string, string>;
+}
+
+/** What a swarm did and what to do next, from its state and what was found of each worker, in the order of the state. */
+export function summarize(
+  { swarmId, project, createdAt, containers }: SwarmState,
+  findings: readonly WorkerFindings[],
+  { now, isOwned }: { readonly now: Date; readonly isOwned: boolean },
+): SwarmSummary {
+  const workers = containers.flatMap((record, index): WorkerSummary[] => {
+    const found = findings[index];
+    return found ? [summarizeWorker(record, found, { now, isOwned })] : [];
+  });
+  const count = (...statuses: readonly WorkerSummary["status"][]): number =>
+    workers.filter(({ status }) => statuses.includes(status)).length;
+  const stories = workers.flatMap((worker) => worker.stories);
+  return {
+    ...{ swarmId, project: cleanText(project.slug), createdAt, madeAt: now.toISOString(), isOwned },
+    totals: {
+      workers: {
+        total: workers.length,
+        ...{ completed: count("completed"), failed: count("failed"), stopped: count("stopped") },
+        ...{ running: count("running"), pending: count("pending") },
+      },
+      stories: {
+        total: stories.length,
+        completed: stories.filter(({ status }) => status === "completed").length,
+        failed: stories.filter(({ status }) => status === "failed").length,
+      },
+      workMs: workers.reduce((sum, { workMs }) => sum + (workMs ?? 0), 0),
+      usage: workers.reduce<WorkerSummary["usage"]>((sum, { usage }) => addUsage(sum, usage), null),
+    },
+    workers,
+    next: swarmNext(workers, { isOwned }),
+  };
+}
+
+function summarizeWorker(
+  record: ContainerRecord,
+  { facts, taskFile, changes, sensitive, unfinishedById }: WorkerFindings,
+  { now, isOwned }: { readonly now: Date; readonly isOwned: boolean },
+): WorkerSummary {
+  const titles = new Map(taskFile?.userStories.map(({ id, title }) => [id, title]));
+  const worker: Omit<WorkerSummary, "next"> = {
+    worker: workerSlug(record),
+    taskFile: cleanText(record.taskFilePath, 1_000),
+    title: taskFile && cleanText(taskFile.metadata.title),
+    status: record.status,
+    reason: cleanReason(record.reason),
+    attempt: record.attempt,
+    // Where the journals are gone, the record still knows when it began.
+    workMs: facts.workMs ?? timeOf(record, now),
+    usage: facts.usage ?? record.usage,
+    base: record.baseCommit,
+    work: workOf(record),
+    ...{ changes, sensitive },
+    stories: record.stories.map((story) =>
+      summarizeStory(story, {
+        facts: facts.storyById.get(story.id),
+        title: titles.get(story.id) ?? null,
+        unfinished: unfinishedById.get(story.id) ?? null,
+      }),
+    ),
+  };
+  return { ...worker, next: workerNext(worker, { isOwned }) };
+}
+
+interface FoundStory {
+  readonly facts: StoryFacts | undefined;
+  readonly title: string | null;
+  readonly unfinished: string | null;
+}
+
+/** What an earlier attempt said of a story that waits again is no news of it; what it took was spent all the same. */
+function summarizeStory(
+  { id, status, attempt, commit, reason }: StoryRecord,
+  { facts, title, unfinished }: FoundStory,
+): StorySummary {
+  const told = facts?.status === status ? facts : null;
+  return {
+    ...{ id: cleanText(id), title: title === null ? null : cleanText(title), status, attempt },
+    output: told === null || told.output === "" ? null : told.output,
+    reason: cleanReason(reason ?? told?.reason ?? null),
+    ...{ commit: commit ?? told?.commit ?? null, unfinished },
+    ...{ workMs: facts?.workMs ?? null, usage: facts?.usage ?? null },
+    checks: (told?.checks ?? []).map((check) => ({ ...check, command: cleanText(check.command) })),
+  };
+}
+
+function workOf({ collected, branch, branchName }: ContainerRecord): SummaryWork | null {
+  if (collected === null) return null;
+  const { commit, ref } = collected;
+  const wanted = cleanText(branchName);
+  return { commit, ref, wanted, branch: branch?.done ? branch.ref.replace(/^refs\/heads\//, "") : null };
+}
+
+function timeOf({ startedAt, finishedAt }: ContainerRecord, now: Date): number | null {
+  if (startedAt === null) return null;
+  const endMs = finishedAt === null ? now.getTime() : Date.parse(finishedAt);
+  return Math.max(0, endMs - Date.parse(startedAt));
+}
+
+function cleanReason(reason: WorkerSummary["reason"]): WorkerSummary["reason"] {
+  return reason && { code: reason.code, message: cleanText(reason.message, 2_000) };
+}
