@@ -1,0 +1,98 @@
+import type { JournalledMessage } from "../domain/acp-messages.ts";
+import { cleanText } from "../domain/clean-text.ts";
+import { showBytes, showDuration } from "../domain/duration.ts";
+import type { CheckResult, StoryProgress } from "../domain/generated/acp.ts";
+
+const indent = " ".repeat("00:00:00  ".length);
+const longest = 2_000;
+
+/** A message of a worker's journal for people. Where an attempt or a day begins, a line says so; times are UTC. */
+export function journalLines(message: JournalledMessage, before: JournalledMessage | null): string[] {
+  const [day = "", time = ""] = message.timestamp.split("T");
+  const isNew = before?.attempt !== message.attempt || !before.timestamp.startsWith(day);
+  const [first = "", ...more] = describe(message);
+  return [
+    ...(isNew ? [`attempt ${message.attempt}, ${cleanText(day)} UTC`] : []),
+    `${cleanText(time).slice(0, 8)}  ${first}`,
+    ...more.map((line) => indent + line),
+  ];
+}
+
+/** The story that a message is about; null for one about the worker. */
+export function storyOf(message: JournalledMessage): string | null {
+  return "storyId" in message.payload ? message.payload.storyId : null;
+}
+
+function describe(message: JournalledMessage): string[] {
+  switch (message.type) {
+    case "progress-update":
+      return progressOf(message.payload);
+    case "activity": {
+      const { storyId, kind, summary } = message.payload;
+      return [`${cleanText(storyId)}  ${cleanText(kind)}: ${cleanText(summary)}`];
+    }
+    case "usage": {
+      const { storyId, inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, costUsd } =
+        message.payload;
+      const cost = costUsd === undefined ? "" : `, $${costUsd.toFixed(2)}`;
+      const cached = cacheReadTokens > 0 ? ` (${cacheReadTokens} from the cache)` : "";
+      const taken = inputTokens + cacheReadTokens + cacheWriteTokens;
+      return [`${cleanText(storyId)}  so far ${taken} tokens in${cached}, ${outputTokens} out${cost}`];
+    }
+    case "checkpoint": {
+      const { storyId, commit, bundle, bytes } = message.payload;
+      const stored = bundle === null ? "nothing new" : showBytes(bytes);
+      return [`${cleanText(storyId)}  stored up to commit ${commit.slice(0, 10)}, ${stored}`];
+    }
+    case "completion": {
+      const { status, head, errors } = message.payload;
+      const at = head === null ? "" : ` at commit ${head.slice(0, 10)}`;
+      return [`worker ${cleanText(status)}${at}`, ...errors.flatMap(linesOf)];
+    }
+    case "error": {
+      const [first = "", ...more] = linesOf(message.payload.message);
+      return [`worker cannot go on, ${cleanText(message.payload.code)}: ${first}`, ...more];
+    }
+  }
+}
+
+function progressOf({
+  storyId,
+  status,
+  output,
+  commit,
+  checks,
+  reason,
+  failedWork,
+}: StoryProgress): string[] {
+  const [first = "", ...more] = linesOf(reason?.message ?? output);
+  const code = reason ? `, ${cleanText(reason.code)}` : "";
+  const made =
+    commit === undefined
+      ? ""
+      : commit === null
+        ? ", nothing had to change"
+        : `, commit ${commit.slice(0, 10)}`;
+  const told = first === "" ? "" : `: ${first}`;
+  return [
+    `${cleanText(storyId)}  ${cleanText(status).replace("_", " ")}${code}${made}${told}`,
+    ...more,
+    ...(reason && output !== "" && output !== reason.message ? linesOf(output) : []),
+    ...(checks ?? []).flatMap(checkLines),
+    ...(failedWork ? [`what was there is kept as commit ${failedWork.commit.slice(0, 10)}`] : []),
+  ];
+}
+
+function checkLines({ command, exitCode, durationMs, output }: CheckResult): string[] {
+  const how = exitCode === null ? "ended by its time limit" : `exit ${exitCode}`;
+  return [
+    `check ${cleanText(command)}: ${how}, ${showDuration(durationMs)}`,
+    ...linesOf(output).map((line) => `| ${line}`),
+  ];
+}
+
+/** None for a text that is empty. */
+function linesOf(text: string): string[] {
+  const lines = text.trimEnd().split("\n");
+  return lines.length === 1 && lines[0] === "" ? [] : lines.map((line) => cleanText(line, longest));
+}
