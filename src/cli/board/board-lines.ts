@@ -1,0 +1,139 @@
+import { countOf } from "../../domain/count-of.ts";
+import { cutTo, widthOf } from "./text-width.ts";
+import { clockTime, type Look, layoutFor, shortCount, shown, tokenCount, workerLine } from "./worker-line.ts";
+import { hasEnded, type ShownStatus, type WorkerPicture } from "./worker-picture.ts";
+
+/** What is known of a swarm while it runs. */
+export interface SwarmPicture {
+  /** In the order of their records. */
+  readonly workers: readonly WorkerPicture[];
+  /** What has to be done before workers can begin. */
+  readonly step: string | null;
+  /** Why the whole swarm comes to its end before its time. */
+  readonly stopping: string | null;
+  readonly beganAt: number;
+}
+
+export interface Window {
+  readonly columns: number;
+  readonly rows: number;
+}
+
+/** Narrower than this, nothing can be told. */
+const leastColumns = 16;
+
+/**
+ * The lines for a window, none wider and no more than it has, with a row left for the cursor. Where not all workers have room,
+ * those that run come first, then what failed, then what was completed last; the others are counted.
+ */
+export function boardLines(
+  picture: SwarmPicture,
+  window: Window,
+  look: Look & { readonly now: number },
+): string[] {
+  // What is written into the last column makes some terminals begin a new line.
+  const columns = Math.max(leastColumns, window.columns - 1);
+  const rows = Math.max(0, window.rows - 1);
+  const below = [
+    ...wholeLines(picture, look),
+    ...waitingLine(picture, look),
+    ...(picture.workers.length > 0 ? [summaryLine(picture, columns, look)] : []),
+  ].map((line) => cutTo(line, columns, look.unicode ? "…" : "..."));
+  const begun = picture.workers.filter(({ status }) => status !== "waiting");
+  const room = rows - below.length;
+  const chosen = begun.length <= room ? begun : mostTelling(begun, room - 1);
+  const left = begun.filter((worker) => !chosen.includes(worker));
+  const layout = layoutFor(picture.workers, columns, look);
+  const lines = [
+    ...chosen.map((worker) => workerLine(worker, layout, look)),
+    ...(left.length > 0 ? [`and ${left.length} more: ${countsOf(left)}`] : []),
+    ...below,
+  ];
+  return lines.slice(Math.max(0, lines.length - rows));
+}
+
+/** As many as there is room for, in their order. */
+function mostTelling(workers: readonly WorkerPicture[], room: number): WorkerPicture[] {
+  const rank = (worker: WorkerPicture): number =>
+    hasEnded(worker) ? (worker.status === "completed" ? 2 : 1) : 0;
+  const byWorth = workers.toSorted(
+    (one, other) =>
+      rank(one) - rank(other) || (hasEnded(one) ? (other.endedAt ?? -1) - (one.endedAt ?? -1) : 0),
+  );
+  const chosen = new Set(byWorth.slice(0, Math.max(0, room)));
+  return workers.filter((worker) => chosen.has(worker));
+}
+
+/** What the swarm as a whole does: getting ready, or coming to its end. */
+function wholeLines(
+  { workers, step, stopping, beganAt }: SwarmPicture,
+  look: Look & { readonly now: number },
+): string[] {
+  // Where there are workers, their sum has the time.
+  const elapsed = workers.length > 0 ? "" : `  ${clockTime(look.now - beganAt)}`;
+  return [
+    ...(step === null ? [] : [`${look.unicode ? "◦ " : ""}preparing  ${shown(step, look)}${elapsed}`]),
+    ...(stopping === null ? [] : [`${look.unicode ? "▾ " : ""}stopping   ${shown(stopping, look)}`]),
+  ];
+}
+
+const mostWhys = 3;
+
+/** `12 waiting: 9 for a free slot, 3 for what they depend on`. */
+function waitingLine({ workers }: SwarmPicture, look: Look): string[] {
+  const waiting = workers.filter(({ status }) => status === "waiting");
+  if (waiting.length === 0) return [];
+  const counts = Map.groupBy(waiting, ({ why }) => why ?? "");
+  const whys = [...counts]
+    .filter(([why]) => why !== "")
+    .toSorted(([, one], [, other]) => other.length - one.length)
+    .map(([why, those]) => ({ why: shown(why, look).replace(/^waits /, ""), count: those.length }));
+  const [only] = whys;
+  if (only?.count === waiting.length) return [`${waiting.length} waiting ${only.why}`];
+  const others = sum(whys.slice(mostWhys).map(({ count }) => count));
+  const told = [
+    ...whys.slice(0, mostWhys).map(({ why, count }) => `${count} ${why}`),
+    ...(others === 0 ? [] : [`${others} for something else`]),
+  ].join(", ");
+  return [`${waiting.length} waiting${told ? `: ${told}` : ""}`];
+}
+
+/** As much as fits of: how many are how, stories, time, tokens and cost. */
+function summaryLine(picture: SwarmPicture, columns: number, { now }: { readonly now: number }): string {
+  const { workers, beganAt } = picture;
+  const stories = workers.map(({ record }) => record.storyProgress);
+  const tokens = sum(workers.map(tokenCount));
+  const costs = workers.flatMap(({ record }) => record.usage?.costUsd ?? []);
+  const begun = workers.filter(({ status }) => status !== "waiting");
+  const parts = [
+    begun.length === 0 ? countOf(workers.length, "worker") : countsOf(begun),
+    `${sum(stories.map(({ completed }) => completed))}/${sum(stories.map(({ total }) => total))} stories`,
+    clockTime(now - beganAt),
+    tokens === 0 ? [] : `${shortCount(tokens)} tokens`,
+    costs.length === 0 ? [] : `$${sum(costs).toFixed(2)}`,
+  ].flat();
+  return parts.reduce((line, part) => {
+    const longer = line === "" ? part : `${line}  ${part}`;
+    return line === "" || widthOf(longer) <= columns ? longer : line;
+  }, "");
+}
+
+const order: readonly ShownStatus[] = [
+  ...(["running", "starting", "stalled", "lost", "paused", "retrying", "stopping"] as const),
+  ...(["completed", "failed", "skipped", "stopped"] as const),
+];
+
+/** `4 running, 20 completed, 1 failed`. */
+function countsOf(workers: readonly WorkerPicture[]): string {
+  const counts = Map.groupBy(workers, ({ status }) => status);
+  return order
+    .flatMap((status) => {
+      const count = counts.get(status)?.length ?? 0;
+      return count === 0 ? [] : `${count} ${status}`;
+    })
+    .join(", ");
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
+}

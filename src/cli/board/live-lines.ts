@@ -1,0 +1,125 @@
+import { stripVTControlCharacters } from "node:util";
+import type { ListrEventManager, ListrRendererFactory, ListrTaskObject } from "listr2";
+import { widthOf } from "./text-width.ts";
+
+/** Lines at the end of a terminal's text that are drawn again in their place. */
+export interface LiveLines {
+  draw(lines: readonly string[]): void;
+  /** Puts lines above them, where they stay. */
+  above(lines: readonly string[]): void;
+  /** Takes them away. */
+  end(): Promise<void>;
+}
+
+/** What is drawn on. */
+export type Terminal = Pick<NodeJS.WriteStream, "write" | "columns" | "on" | "off" | "rows">;
+
+/**
+ * A task of listr2 whose output is drawn by a renderer of ours. Its default one has no place for remarks above its lines, hides
+ * the cursor until its end, to which a killed process never comes, and listens to signals from then on.
+ */
+export async function openLiveLines(terminal: Terminal): Promise<LiveLines> {
+  const { Listr, ListrEventType } = await import("listr2");
+  const pen = penOn(terminal);
+  const ended = Promise.withResolvers<void>();
+  const begun = Promise.withResolvers<{ output: string }>();
+
+  const renderer: ListrRendererFactory = class {
+    static readonly nonTTY = true;
+    static readonly rendererOptions: object = {};
+    static readonly rendererTaskOptions: object = {};
+    readonly #refresh: () => void;
+    readonly #events: ListrEventManager | undefined;
+
+    constructor(tasks: ListrTaskObject<unknown>[], _options: unknown, events?: ListrEventManager) {
+      this.#events = events;
+      this.#refresh = () => pen.draw(tasks.flatMap(({ output }) => (output ? output.split("\n") : [])));
+    }
+
+    render(): void {
+      this.#events?.on(ListrEventType.SHOULD_REFRESH_RENDER, this.#refresh);
+    }
+
+    end(): void {
+      this.#events?.off(ListrEventType.SHOULD_REFRESH_RENDER, this.#refresh);
+      pen.draw([]);
+    }
+  };
+  const tasks = new Listr(
+    {
+      task: (_context, task) => {
+        begun.resolve(task);
+        return ended.promise;
+      },
+    },
+    // Signals are the program's.
+    { renderer, registerSignalListeners: false },
+  );
+  const over = tasks.run();
+  const task = await begun.promise;
+  return {
+    draw(lines) {
+      task.output = lines.join("\n");
+    },
+    above: (lines) => pen.above(lines),
+    async end() {
+      ended.resolve();
+      await over;
+    },
+  };
+}
+
+const csi = "\u001b[";
+/** Shown all at once, and without the cursor running about; each writing leaves the terminal as it found it. */
+const begin = `${csi}?2026h${csi}?25l`;
+const end = `${csi}?25h${csi}?2026l`;
+const eraseBelow = `${csi}J`;
+
+interface Pen {
+  draw(lines: readonly string[]): void;
+  above(lines: readonly string[]): void;
+}
+
+function penOn(terminal: Terminal): Pen {
+  let drawn: readonly string[] = [];
+  let drawnColumns = 0;
+
+  /** A terminal that has become narrower has broken a line that was longer. */
+  const rowsOf = (line: string): number => {
+    if (!terminal.columns || terminal.columns >= drawnColumns) return 1;
+    const width = Math.min(drawnColumns, widthOf(stripVTControlCharacters(line)));
+    return Math.max(1, Math.ceil(width / terminal.columns));
+  };
+  /** To the first drawn line. */
+  const toTop = (): string => {
+    const rows = drawn.reduce((sum, line) => sum + rowsOf(line), 0);
+    return rows === 0 ? "\r" : `\r${csi}${rows}A`;
+  };
+  const write = (text: string): void => {
+    terminal.write(`${begin}${text}${end}`);
+  };
+  /** Without line breaks of the terminal's own: what is wider than we think is cut, and moves nothing. */
+  const asBlock = (rows: readonly string[]): string =>
+    rows.length === 0 ? "" : `${csi}?7l${rows.join("")}${csi}?7h`;
+  const anew = (line: string): string => `${line}${csi}K\r\n`;
+
+  return {
+    draw(lines) {
+      if (lines.length === 0 && drawn.length === 0) return;
+      const isSameWindow = terminal.columns === drawnColumns;
+      if (isSameWindow && lines.length === drawn.length && lines.every((line, at) => line === drawn[at]))
+        return;
+      const rows = lines.map((line, at) => (isSameWindow && line === drawn[at] ? "\r\n" : anew(line)));
+      const erased = isSameWindow ? "" : eraseBelow;
+      write(`${toTop()}${erased}${asBlock(rows)}${eraseBelow}`);
+      drawn = lines;
+      drawnColumns = terminal.columns;
+    },
+
+    above(lines) {
+      const text = lines.map((line) => `${line}\r\n`).join("");
+      write(`${toTop()}${eraseBelow}${text}${asBlock(drawn.map(anew))}`);
+      drawnColumns = terminal.columns;
+    },
+  };
+}

@@ -1,0 +1,168 @@
+import { cleanText } from "../../domain/clean-text.ts";
+import { asciiOf, cutMiddleTo, cutTo, widthOf } from "./text-width.ts";
+import { elapsedMs, hasEnded, type ShownStatus, type WorkerPicture } from "./worker-picture.ts";
+
+/** How words look: colours where the terminal has them, glyphs where it can show them. */
+export interface Look {
+  readonly unicode: boolean;
+  readonly style: (format: "green" | "red" | "yellow" | "cyan" | "dim", text: string) => string;
+}
+
+/** How wide each column of the workers' lines is; 0 for one that has no room. */
+export interface Layout {
+  readonly columns: number;
+  readonly gap: string;
+  readonly slug: number;
+  readonly stories: number;
+  readonly elapsed: number;
+  readonly branch: number;
+  readonly tokens: number;
+  readonly cost: number;
+}
+
+const wordWidth = "completed".length;
+/** What must be left for a story and what its agent does before there is room for a further column. */
+const leastActivity = 20;
+/** A branch whose name is cut to less tells nothing. */
+const shortestBranch = 12;
+
+const faces: Readonly<Record<ShownStatus, readonly [glyph: string, style: Parameters<Look["style"]>[0]]>> = {
+  waiting: ["·", "dim"],
+  starting: ["◦", "cyan"],
+  running: ["▸", "cyan"],
+  stopping: ["▾", "yellow"],
+  stalled: ["!", "yellow"],
+  lost: ["?", "yellow"],
+  paused: ["=", "yellow"],
+  retrying: ["↻", "yellow"],
+  completed: ["✓", "green"],
+  failed: ["✗", "red"],
+  skipped: ["-", "red"],
+  stopped: ["▪", "yellow"],
+};
+
+/** The columns for these workers in a window: the same for all of them, and for as long as nothing grows. */
+export function layoutFor(
+  pictures: readonly WorkerPicture[],
+  columns: number,
+  look: Look & { readonly now: number },
+): Layout {
+  const widest = (textOf: (picture: WorkerPicture) => string): number =>
+    pictures.reduce((most, picture) => Math.max(most, widthOf(textOf(picture))), 0);
+  const gap = columns < 60 ? " " : "  ";
+  const slug = Math.min(
+    widest(({ slug: text }) => text),
+    Math.max(8, Math.floor(columns / 4)),
+  );
+  const stories = widest(storiesOf);
+  const statusWidth = look.unicode ? wordWidth + 2 : wordWidth;
+  let left = columns - statusWidth - slug - stories - 3 * gap.length;
+  const ifRoom = (most: number, least = most): number => {
+    const width = Math.min(most, left - leastActivity - gap.length);
+    if (width < least || width <= 0) return 0;
+    left -= width + gap.length;
+    return width;
+  };
+  const longestBranch = Math.min(30, widest(branchOf(look)));
+  return {
+    ...{ columns, gap, slug, stories },
+    elapsed: ifRoom(Math.max("00:00".length, widest(elapsedOf(look.now)))),
+    branch: ifRoom(longestBranch, Math.min(shortestBranch, longestBranch)),
+    tokens: ifRoom(widest(tokensOf)),
+    cost: ifRoom(widest(costOf)),
+  };
+}
+
+/** All that is to be known of a worker at one look, no wider than the window. */
+export function workerLine(
+  picture: WorkerPicture,
+  { columns, gap, ...widths }: Layout,
+  { now, ...look }: Look & { readonly now: number },
+): string {
+  const mark = look.unicode ? "…" : "...";
+  const cells = [
+    pad(cutMiddleTo(picture.slug, widths.slug, mark), widths.slug),
+    storiesOf(picture).padStart(widths.stories),
+    widths.elapsed === 0 ? "" : elapsedOf(now)(picture).padStart(widths.elapsed),
+    pad(cutMiddleTo(branchOf(look)(picture), widths.branch, mark), widths.branch),
+    widths.tokens === 0 ? "" : tokensOf(picture).padStart(widths.tokens),
+    widths.cost === 0 ? "" : costOf(picture).padStart(widths.cost),
+    shown(doingOf(picture, widths.branch > 0), look),
+  ].filter((cell) => cell !== "");
+  const word = statusWord(picture.status, look);
+  const rest = cells.join(gap).trimEnd();
+  const room = columns - widthOf(word) - gap.length;
+  return `${paintStatus(picture.status, word, look)}${gap}${cutTo(rest, room, mark)}`;
+}
+
+/** A status as a column of its own; a glyph never stands without its word. */
+function statusWord(status: ShownStatus, { unicode }: Look): string {
+  const word = status.padEnd(wordWidth);
+  return unicode ? `${faces[status][0]} ${word}` : word;
+}
+
+/** In the status's colour. */
+function paintStatus(status: ShownStatus, text: string, { style }: Look): string {
+  return style(faces[status][1], text);
+}
+
+/** Minutes and seconds, and hours where there are some. */
+export function clockTime(ms: number): string {
+  const seconds = Math.max(0, Math.floor(ms / 1000));
+  const two = (count: number): string => String(count).padStart(2, "0");
+  const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60];
+  return hours > 0 ? `${hours}:${two(minutes)}:${two(seconds % 60)}` : `${minutes}:${two(seconds % 60)}`;
+}
+
+/** 950, 9.5k, 310k, 1.2M. */
+export function shortCount(count: number): string {
+  if (count < 1_000) return String(count);
+  const [amount, unit] = count < 999_500 ? [count / 1_000, "k"] : [count / 1_000_000, "M"];
+  return `${amount < 9.95 ? amount.toFixed(1) : Math.round(amount)}${unit}`;
+}
+
+/** Everything that a worker's agent read and wrote so far. */
+export function tokenCount({ record: { usage } }: WorkerPicture): number {
+  return usage === null ? 0 : usage.tokensIn + usage.cacheRead + usage.cacheWrite + usage.tokensOut;
+}
+
+/** Text from anywhere, fit for a line of this terminal. */
+export function shown(text: string, { unicode }: Look): string {
+  const clean = cleanText(text);
+  return unicode ? clean : asciiOf(clean);
+}
+
+function storiesOf({ record: { storyProgress } }: WorkerPicture): string {
+  return `${storyProgress.completed}/${storyProgress.total}`;
+}
+
+function elapsedOf(now: number): (picture: WorkerPicture) => string {
+  return (picture) => {
+    const elapsed = elapsedMs(picture, now);
+    return elapsed === null ? "" : clockTime(elapsed);
+  };
+}
+
+function branchOf(look: Look): (picture: WorkerPicture) => string {
+  return ({ record }) => shown(record.branchName, look);
+}
+
+function tokensOf(picture: WorkerPicture): string {
+  const count = tokenCount(picture);
+  return count === 0 ? "" : `${shortCount(count)} tok`;
+}
+
+function costOf({ record: { usage } }: WorkerPicture): string {
+  return usage?.costUsd == null ? "" : `$${usage.costUsd.toFixed(2)}`;
+}
+
+function doingOf(picture: WorkerPicture, hasBranch: boolean): string {
+  const { status, why, story, activity, record } = picture;
+  if (why !== null) return why;
+  if (hasEnded(picture)) return status === "completed" && !hasBranch ? record.branchName : "";
+  return [story, activity].filter((part) => part !== null && part !== "").join(" ");
+}
+
+function pad(text: string, columns: number): string {
+  return text + " ".repeat(Math.max(0, columns - widthOf(text)));
+}
