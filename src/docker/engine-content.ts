@@ -1,0 +1,27 @@
+import { SwarmError } from "../domain/errors.ts";
+import { callEngine } from "./engine-http.ts";
+
+/** How many containers and volumes an engine has, whoever made them. */
+export async function engineContent(
+  endpoint: string,
+  signal?: AbortSignal,
+): Promise<{ readonly containers: number; readonly volumes: number }> {
+  const ask = async (path: string): Promise<unknown> => {
+    const { status, body } = await callEngine(endpoint, { path, signal });
+    if (status === 200) return JSON.parse(body);
+    throw new SwarmError("ENGINE_FAILED", { operation: `answer ${path}`, reason: `HTTP ${status}` });
+  };
+  const [containers, listed] = [await ask("/containers/json?all=1"), await ask("/volumes")];
+  return {
+    containers: countOf(containers),
+    volumes: countOf((listed as { Volumes?: unknown }).Volumes ?? []),
+  };
+}
+
+function countOf(list: unknown): number {
+  if (Array.isArray(list)) return list.length;
+  throw new SwarmError("ENGINE_FAILED", {
+    operation: "list what is on it",
+    reason: "its answer is no list",
+  });
+}

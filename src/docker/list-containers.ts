@@ -1,0 +1,61 @@
+import { type EngineScope, type LabelledContainer, labels } from "../ports/engine.ts";
+
+/** Where an engine lists the containers of one worktree. */
+export function listPath(scope: EngineScope): string {
+  return `/containers/json?all=1&filters=${filtersFor(scope)}`;
+}
+
+/** By labels, as a part of an address. */
+export function filtersFor({ projectId, worktree }: EngineScope): string {
+  return encodeURIComponent(
+    JSON.stringify({ label: [`${labels.project}=${projectId}`, `${labels.worktree}=${worktree}`] }),
+  );
+}
+
+/** The rows of the engine's answer that have what a row must have; null when it is no list. */
+export function containersIn(list: unknown): LabelledContainer[] | null {
+  return Array.isArray(list) ? list.filter(isRow).map(toContainer) : null;
+}
+
+interface ContainerRow {
+  readonly Id: string;
+  readonly Names: readonly string[];
+  readonly State: string;
+  readonly Labels: Readonly<Record<string, string>>;
+}
+
+function isRow(row: Partial<ContainerRow> | null): row is ContainerRow {
+  return (
+    typeof row?.Id === "string" &&
+    typeof row.State === "string" &&
+    Array.isArray(row.Names) &&
+    typeof row.Labels === "object" &&
+    row.Labels !== null
+  );
+}
+
+function toContainer({ Id, Names, State, Labels }: ContainerRow): LabelledContainer {
+  return { containerId: Id, name: Names[0]?.replace(/^\//, "") ?? Id, state: stateOf(State), labels: Labels };
+}
+
+const ownStates: readonly LabelledContainer["state"][] = [
+  "created",
+  "running",
+  "paused",
+  "restarting",
+  "removing",
+  "dead",
+  "exited",
+];
+
+/** Podman has names of its own for some states; what nobody knows is not alive. */
+const otherStates: Readonly<Record<string, LabelledContainer["state"]>> = {
+  configured: "created",
+  initialized: "created",
+  stopping: "running",
+  stopped: "exited",
+};
+
+function stateOf(text: string): LabelledContainer["state"] {
+  return ownStates.find((state) => state === text) ?? otherStates[text] ?? "dead";
+}

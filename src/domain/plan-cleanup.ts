@@ -1,0 +1,185 @@
+import { isTerminal } from "./container-status.ts";
+import type { ContainerRecord, SwarmState } from "./generated/swarm-state.ts";
+import { workerSlug } from "./slug.ts";
+import { movedTo } from "./swarm-state.ts";
+import { homeVolumeName } from "./worker-names.ts";
+
+/** A container or volume of this worktree, with what its labels say. Anybody may have written them. */
+export interface LeftThing {
+  readonly kind: "container" | "volume";
+  readonly name: string;
+  readonly swarmId: string | null;
+  readonly taskFile: string | null;
+  readonly attempt: number | null;
+}
+
+/** One go at a worker's task, as the host's journals name it. */
+export interface LeftAttempt {
+  readonly swarmId: string;
+  readonly slug: string;
+  readonly attempt: number;
+  /** How it ended, where a record says so. */
+  readonly status: "completed" | "failed" | null;
+}
+
+/** Whether all that an attempt made is in the host's repository. */
+export type WorkPlace = { readonly kind: "here" } | { readonly kind: "elsewhere"; readonly why: string };
+
+export interface Leftover {
+  readonly kind: LeftThing["kind"];
+  readonly name: string;
+  /** As people name it; null where nothing says whose it is. */
+  readonly worker: string | null;
+  readonly swarmId: string | null;
+}
+
+export interface KeptLeftover extends Leftover {
+  readonly why: string;
+}
+
+export interface CleanupPlan {
+  /** In this order: containers first, and an agent's conversations last. */
+  readonly remove: readonly Leftover[];
+  readonly keep: readonly KeptLeftover[];
+  /** Names of records whose work is given up. */
+  readonly discarded: readonly string[];
+}
+
+export interface CleanupQuestion {
+  readonly state: SwarmState | null;
+  readonly things: readonly LeftThing[];
+  readonly placeOf: (attempt: LeftAttempt) => WorkPlace;
+  /** Also what is not in the host's repository. */
+  readonly discard: boolean;
+  /** Only what belongs to records of these names; null for everything. */
+  readonly only: readonly string[] | null;
+}
+
+/** Which things go and which stay. Nothing goes that holds the only copy of work, unless that is what was asked for. */
+export function planCleanup({ state, things, placeOf, discard, only }: CleanupQuestion): CleanupPlan {
+  const workers = workersIn(state, things).filter(
+    ({ record }) => only === null || (record !== null && only.includes(record.containerName)),
+  );
+  const judged = workers.flatMap((worker) => judgeWorker(worker, placeOf));
+  const gone = judged.filter(({ why }) => discard || why === null);
+  return {
+    remove: gone.toSorted((one, other) => one.rank - other.rank).map(({ leftover }) => leftover),
+    keep: judged.flatMap(({ leftover, why }) => (discard || why === null ? [] : [{ ...leftover, why }])),
+    discarded: workers.flatMap(({ record }) => {
+      const isGivenUp = judged.some((thing) => thing.record === record && thing.why !== null);
+      return discard && isGivenUp && record !== null && record.containerId !== null
+        ? [record.containerName]
+        : [];
+    }),
+  };
+}
+
+/** Every attempt of which it must be known where its work is. */
+export function attemptsIn(state: SwarmState | null, things: readonly LeftThing[]): LeftAttempt[] {
+  const byKey = new Map<string, LeftAttempt>();
+  for (const worker of workersIn(state, things))
+    for (const thing of worker.things) {
+      const attempt = attemptOf(worker, thing);
+      if (attempt) byKey.set(JSON.stringify(attempt), attempt);
+    }
+  return [...byKey.values()];
+}
+
+/** A record whose container and volumes are given up. It can be tried again, and never be gone on with. */
+export function withDiscarded(record: ContainerRecord, now: Date): ContainerRecord {
+  const message = "its container and its volumes were discarded by `swarm cleanup`";
+  const ended = isTerminal(record.status)
+    ? record
+    : movedTo(record, "failed", { code: "CONTAINER_LOST", message }, now);
+  return {
+    ...ended,
+    ...{ containerId: null, creating: null, paused: null, acpPid: null, updatedAt: now.toISOString() },
+  };
+}
+
+/** The things of one worker, whatever attempt they are of. */
+interface LeftWorker {
+  readonly swarmId: string | null;
+  readonly taskFile: string | null;
+  readonly record: ContainerRecord | null;
+  readonly things: readonly LeftThing[];
+}
+
+function workersIn(state: SwarmState | null, things: readonly LeftThing[]): LeftWorker[] {
+  const groups = Map.groupBy(things, ({ swarmId, taskFile }) => JSON.stringify([swarmId, taskFile]));
+  return [...groups.values()].map((group) => {
+    const { swarmId = null, taskFile = null } = group[0] ?? {};
+    const isOurs = state !== null && swarmId === state.swarmId;
+    const record = isOurs ? state.containers.find(({ taskFilePath }) => taskFilePath === taskFile) : null;
+    return { swarmId, taskFile, record: record ?? null, things: group };
+  });
+}
+
+interface Judged {
+  readonly leftover: Leftover;
+  readonly record: ContainerRecord | null;
+  /** Why it stays; null when it may go. */
+  readonly why: string | null;
+  readonly rank: number;
+}
+
+function judgeWorker(worker: LeftWorker, placeOf: CleanupQuestion["placeOf"]): Judged[] {
+  const isHome = (thing: LeftThing): boolean => thing.kind === "volume" && homeOf(thing) !== null;
+  const own = worker.things
+    .filter((thing) => !isHome(thing))
+    .map((thing) => ({ thing, why: whyKept(worker, thing, placeOf) }));
+  // The agent's conversations are for whoever goes on with the work, and so the last to go.
+  const unfinished = whyUnfinished(worker.record);
+  const whyHome = unfinished ?? own.find(({ why }) => why !== null)?.why ?? null;
+  const homes = worker.things.filter(isHome).map((thing) => ({ thing, why: whyHome }));
+  return [...own, ...homes].map(({ thing, why }, at) => ({
+    leftover: {
+      ...{ kind: thing.kind, name: thing.name, worker: slugIn(worker, thing), swarmId: worker.swarmId },
+    },
+    ...{ record: worker.record, why },
+    rank: thing.kind === "container" ? 0 : at < own.length ? 1 : 2,
+  }));
+}
+
+function whyKept(worker: LeftWorker, thing: LeftThing, placeOf: CleanupQuestion["placeOf"]): string | null {
+  const { record } = worker;
+  const attempt = attemptOf(worker, thing);
+  if (attempt === null) return "its labels do not say whose it is";
+  if (record && attempt.attempt >= record.attempt) {
+    const unfinished = whyUnfinished(record);
+    if (unfinished !== null) return unfinished;
+  }
+  const place = placeOf(attempt);
+  return place.kind === "here" ? null : place.why;
+}
+
+function whyUnfinished(record: ContainerRecord | null): string | null {
+  if (record === null || isTerminal(record.status)) return null;
+  return `it is ${record.status}, and so not finished`;
+}
+
+function attemptOf(worker: LeftWorker, thing: LeftThing): LeftAttempt | null {
+  const { swarmId, record } = worker;
+  const slug = slugIn(worker, thing);
+  if (swarmId === null || slug === null || thing.attempt === null) return null;
+  const isLast = record?.attempt === thing.attempt;
+  const status =
+    isLast && (record.status === "completed" || record.status === "failed") ? record.status : null;
+  return { swarmId, slug, attempt: thing.attempt, status };
+}
+
+/** As the worker's journals are called, by its record or by the name of the thing. */
+function slugIn(worker: LeftWorker, thing: LeftThing): string | null {
+  const { record, taskFile, swarmId } = worker;
+  if (record) return workerSlug(record);
+  if (taskFile === null || swarmId === null) return null;
+  const containerName = homeOf(thing) ?? thing.name;
+  const isNamed = /^aimi-[0-9a-f]{6}-([0-9a-f]{6})-[a-z0-9-]+(?:\.a\d+)?$/.exec(containerName);
+  return isNamed?.[1] === swarmId.slice(0, 6) ? workerSlug({ containerName, taskFilePath: taskFile }) : null;
+}
+
+/** The container's name that a volume of conversations was made for; null for any other volume. */
+function homeOf({ name }: LeftThing): string | null {
+  const suffix = homeVolumeName("");
+  return name.endsWith(suffix) ? name.slice(0, -suffix.length) : null;
+}

@@ -1,0 +1,34 @@
+import { readdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { SwarmFiles } from "../ports/leftovers.ts";
+import type { Repository } from "./find-repository.ts";
+import { liesInside } from "./inside.ts";
+
+const swarmId = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+/** The folders that are called after swarms, in the worktree and in its git folder. */
+export function swarmFiles({ root, gitFolder }: Pick<Repository, "root" | "gitFolder">): SwarmFiles {
+  const inWorktree = join(root, ".aimi", "swarms");
+  const inGitFolder = join(gitFolder, "aimi", "requests");
+
+  /** A repository that somebody else made may have links there that lead anywhere. */
+  const folders = async (): Promise<string[]> =>
+    (await liesInside(root, inWorktree)) ? [inWorktree, inGitFolder] : [inGitFolder];
+
+  return {
+    async list() {
+      const names = await Promise.all((await folders()).map(async (folder) => namesIn(folder)));
+      return [...new Set(names.flat())].sort();
+    },
+
+    async remove(id) {
+      if (!swarmId.test(id)) throw new Error(`${JSON.stringify(id)} is no swarm's id`);
+      for (const folder of await folders()) await rm(join(folder, id), { recursive: true, force: true });
+    },
+  };
+}
+
+async function namesIn(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
+  return entries.filter((entry) => entry.isDirectory() && swarmId.test(entry.name)).map(({ name }) => name);
+}
