@@ -1,0 +1,194 @@
+import type { DependencyLayer, PackageManager } from "./dependencies/dependency-layer.ts";
+import { isObject, parseObject, tomlSections } from "./dependencies/manifest-text.ts";
+
+/** What a commit tracks, with the content of those files that were asked for. */
+export interface TestTree {
+  readonly paths: readonly string[];
+  readonly readText: (path: string) => string | undefined;
+}
+
+/** What the image of sandboxes has beyond its base. */
+export interface TestImage {
+  readonly layers: readonly Pick<DependencyLayer, "manager" | "folder" | "files" | "prepare">[];
+  /** The project has a Dockerfile of its own, so nobody but its author knows. */
+  readonly isOwn: boolean;
+}
+
+/** How a repository tests itself, and the file that says so. */
+export interface TestCommand {
+  readonly command: string;
+  readonly by: string;
+}
+
+export type RecognisedTests =
+  | ({ readonly kind: "found" } & TestCommand)
+  /** It would fail in a sandbox whatever an agent does. */
+  | ({ readonly kind: "not in the image" } & TestCommand)
+  | { readonly kind: "none" };
+
+/** A way of testing. The first one that is recognised, and can run in the image, is taken. */
+interface Way {
+  readonly recognise: (tree: Tree, image: TestImage) => TestCommand | null;
+  readonly canRun: (tree: Tree, image: TestImage) => boolean;
+}
+
+interface Tree {
+  readonly has: (path: string) => boolean;
+  readonly hasLike: (pattern: RegExp) => boolean;
+  /** "" for what is not there or too large. */
+  readonly text: (path: string) => string;
+}
+
+const javascript: readonly PackageManager[] = ["npm", "pnpm", "yarn", "bun"];
+const makefiles: readonly string[] = ["GNUmakefile", "makefile", "Makefile"];
+const pythonFiles: readonly string[] = ["pytest.ini", "pyproject.toml", "setup.cfg", "tox.ini"];
+
+const ways: readonly Way[] = [
+  {
+    recognise(tree, image) {
+      const script = testScript(tree.text("package.json"));
+      if (script === null || /no test specified/.test(script)) return null;
+      const manager = managerOf(tree, image);
+      const command = manager === "bun" ? "bun run test" : `${manager} test`;
+      return { command, by: "package.json has a test script" };
+    },
+    canRun: (tree, image) => hasLayer(image, javascript) || !asksForPackages(tree.text("package.json")),
+  },
+  {
+    recognise(tree) {
+      const by = pytestMark(tree);
+      // A package below src is not installed, and so not found by itself.
+      const path = tree.hasLike(/^src\/[^/]+\/__init__\.py$/) ? "PYTHONPATH=src " : "";
+      return by === null ? null : { command: `${path}python3 -m pytest`, by };
+    },
+    canRun: (tree, image) =>
+      rootLayers(image, ["uv", "poetry", "pip"]).some(({ files }) =>
+        files.some((path) => /\bpytest/.test(tree.text(path))),
+      ),
+  },
+  {
+    recognise: (tree) =>
+      tree.has("Cargo.toml")
+        ? {
+            // Without a lockfile Cargo would ask the registry first.
+            command: tree.has("Cargo.lock") ? "cargo test" : "cargo test --offline",
+            by: "there is a Cargo.toml",
+          }
+        : null,
+    canRun: (_tree, image) => hasLayer(image, ["cargo"]),
+  },
+  {
+    recognise: (tree) => (tree.has("go.mod") ? { command: "go test ./...", by: "there is a go.mod" } : null),
+    canRun: (_tree, image) => hasLayer(image, ["go"]),
+  },
+  {
+    recognise: (tree) =>
+      tree.has("pom.xml") ? { command: "mvn --batch-mode test", by: "there is a pom.xml" } : null,
+    canRun: (_tree, image) => hasLayer(image, ["maven"]),
+  },
+  {
+    recognise(tree) {
+      const file = ["build.gradle", "build.gradle.kts"].find(tree.has);
+      if (file === undefined) return null;
+      return { command: `${tree.has("gradlew") ? "./gradlew" : "gradle"} test`, by: `there is a ${file}` };
+    },
+    canRun: () => false,
+  },
+  {
+    recognise(tree) {
+      const gems = `${tree.text("Gemfile")}\n${tree.text("Gemfile.lock")}`;
+      if (/\brspec/.test(gems) && tree.hasLike(/^spec\/.*_spec\.rb$/))
+        return { command: "bundle exec rspec", by: "the Gemfile has rspec, and spec has tests" };
+      const isTask = /TestTask|^\s*task[ (]+(?::test\b|test:|["']test["'])/m.test(tree.text("Rakefile"));
+      if (/\brake\b/.test(gems) && isTask)
+        return { command: "bundle exec rake test", by: "the Rakefile has the task test" };
+      return null;
+    },
+    canRun: (_tree, image) => hasLayer(image, ["bundler"]),
+  },
+  {
+    recognise: (tree) =>
+      testScript(tree.text("composer.json")) === null
+        ? null
+        : { command: "composer test", by: "composer.json has a test script" },
+    canRun: () => false,
+  },
+  {
+    recognise(tree) {
+      const file = makefiles.find((name) =>
+        /^(?:[\w.-]+[ \t]+)*test(?:[ \t]+[\w.-]+)*[ \t]*:(?!:?=)/m.test(tree.text(name)),
+      );
+      return file === undefined ? null : { command: "make test", by: `${file} has the target test` };
+    },
+    canRun: (_tree, { layers }) =>
+      layers.some(({ prepare }) => prepare.some((line) => line.includes("build-essential"))),
+  },
+];
+
+/** The files beside manifests that must be read before tests can be recognised. */
+export const testFiles: readonly string[] = [
+  ...[...pythonFiles, ...makefiles],
+  ...["package.json", "composer.json", "Gemfile", "Gemfile.lock", "Rakefile"],
+];
+
+/** The repository's own test command, as far as its root says which it is. */
+export function recogniseTests({ paths, readText }: TestTree, image: TestImage): RecognisedTests {
+  const tracked = new Set(paths);
+  const tree: Tree = {
+    has: (path) => tracked.has(path),
+    hasLike: (pattern) => paths.some((path) => pattern.test(path)),
+    text: (path) => (tracked.has(path) ? (readText(path) ?? "") : ""),
+  };
+  const found = ways.flatMap(({ recognise, canRun }) => {
+    const tests = recognise(tree, image);
+    return tests === null ? [] : [{ tests, canRun: image.isOwn || canRun(tree, image) }];
+  });
+  const [chosen] = [...found.filter((each) => each.canRun), ...found];
+  if (!chosen) return { kind: "none" };
+  return { kind: chosen.canRun ? "found" : "not in the image", ...chosen.tests };
+}
+
+function rootLayers({ layers }: TestImage, managers: readonly PackageManager[]): TestImage["layers"] {
+  return layers.filter(({ folder, manager }) => folder === "" && managers.includes(manager));
+}
+
+function hasLayer(image: TestImage, managers: readonly PackageManager[]): boolean {
+  return rootLayers(image, managers).length > 0;
+}
+
+/** The manager that installs the packages; only npm is there when there are none. */
+function managerOf(tree: Tree, image: TestImage): PackageManager {
+  const [layer] = rootLayers(image, javascript);
+  if (layer) return layer.manager;
+  if (!image.isOwn && !asksForPackages(tree.text("package.json"))) return "npm";
+  if (tree.has("pnpm-lock.yaml")) return "pnpm";
+  if (tree.has("yarn.lock")) return "yarn";
+  return tree.has("bun.lock") || tree.has("bun.lockb") ? "bun" : "npm";
+}
+
+/** `scripts.test` of a package.json or composer.json. */
+function testScript(manifest: string): string | null {
+  const scripts = parseObject(manifest)?.["scripts"];
+  const script = isObject(scripts) ? scripts["test"] : undefined;
+  if (Array.isArray(script)) return script.length > 0 ? script.join("\n") : null;
+  return typeof script === "string" && script.trim() !== "" ? script : null;
+}
+
+function asksForPackages(manifest: string): boolean {
+  const asked = parseObject(manifest);
+  return ["dependencies", "devDependencies", "optionalDependencies"].some((field) => {
+    const packages = asked?.[field];
+    return isObject(packages) && Object.keys(packages).length > 0;
+  });
+}
+
+function pytestMark(tree: Tree): string | null {
+  if (tree.has("pytest.ini")) return "there is a pytest.ini";
+  const configured = pythonFiles.find((file) =>
+    tomlSections(tree.text(file)).some(({ name }) => /^(?:tool\.pytest|tool:pytest$|pytest$)/.test(name)),
+  );
+  if (configured !== undefined) return `${configured} has settings of pytest`;
+  const isPython = ["pyproject.toml", "setup.py", "setup.cfg", "requirements.txt"].some(tree.has);
+  const hasTests = tree.hasLike(/^tests?\/(?:.*\/)?(?:test_[^/]*|[^/]*_test|conftest)\.py$/);
+  return isPython && hasTests ? "there are Python tests" : null;
+}

@@ -1,0 +1,29 @@
+import { findDependencyLayers, manifestPaths } from "../domain/dependency-layers.ts";
+import { type RecognisedTests, recogniseTests, testFiles } from "../domain/recognise-tests.ts";
+import type { CommitReader } from "../ports/commit-reader.ts";
+
+const ownDockerfile = ".aimi/Dockerfile.sandbox";
+const largestFile = 1024 * 1024;
+
+/** How the repository tests itself at HEAD, from what workers will have before them. */
+export async function findTests(
+  commits: Pick<CommitReader, "head" | "files" | "contents">,
+): Promise<RecognisedTests> {
+  const head = await commits.head();
+  if (head === null) return { kind: "none" };
+  const tracked = await commits.files(head);
+  const plain = tracked.filter(({ kind }) => kind === "file" || kind === "program");
+  const paths = plain.map(({ path }) => path);
+  const wanted = new Set([...manifestPaths(paths), ...testFiles]);
+  const read = plain.filter(({ path }) => wanted.has(path));
+  const contents = await commits.contents(read.map(({ id }) => id));
+  const textByPath = new Map(
+    read.flatMap(({ path }, index): [string, string][] => {
+      const bytes = contents[index];
+      return bytes && bytes.length <= largestFile ? [[path, Buffer.from(bytes).toString()]] : [];
+    }),
+  );
+  const tree = { paths, readText: (path: string) => textByPath.get(path) };
+  const { layers } = findDependencyLayers(tree, { ignoreScripts: false });
+  return recogniseTests(tree, { layers, isOwn: paths.includes(ownDockerfile) });
+}
