@@ -1,0 +1,148 @@
+import { describe, expect, test } from "vitest";
+import { claude } from "../../adapter/agents/claude.ts";
+import {
+  accessesOf,
+  accessOf,
+  credentialsOf,
+  describeCredentials,
+  imageAgentOf,
+  type NamedAgent,
+} from "../../src/domain/agent-credentials.ts";
+import { agentPackages } from "../../src/domain/base-image.ts";
+import { describeNetwork, needsNetwork, workerNetwork } from "../../src/domain/worker-network.ts";
+
+const acp = (...command: string[]): NamedAgent => ({ kind: "acp", command });
+const claudeCode: NamedAgent = { kind: "claude" };
+
+/** An environment that has everything, and what must never leave it. */
+const rich: Readonly<Record<string, string>> = {
+  ANTHROPIC_API_KEY: "a",
+  ANTHROPIC_BASE_URL: "https://models.example",
+  ANTHROPIC_MODEL: "m",
+  CLAUDE_CODE_OAUTH_TOKEN: "o",
+  OPENAI_API_KEY: "p",
+  OPENAI_BASE_URL: "https://other.example",
+  GEMINI_API_KEY: "g",
+  GOOGLE_GEMINI_BASE_URL: "https://third.example",
+  GITHUB_TOKEN: "never",
+  GH_TOKEN: "never",
+  SSH_AUTH_SOCK: "never",
+  GIT_ASKPASS: "never",
+  AWS_SECRET_ACCESS_KEY: "never",
+  NPM_TOKEN: "never",
+  PATH: "never",
+};
+
+describe("what goes into an agent's environment", () => {
+  test.each<[string, NamedAgent, string[]]>([
+    ["Claude Code", claudeCode, ["ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "ANTHROPIC_MODEL"]],
+    [
+      "Claude's agent of the protocol",
+      acp("claude-agent-acp"),
+      ["ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "ANTHROPIC_MODEL"],
+    ],
+    ["Codex", acp("codex-acp"), ["OPENAI_API_KEY", "OPENAI_BASE_URL"]],
+    ["Gemini", acp("gemini", "--acp"), ["GEMINI_API_KEY", "GOOGLE_GEMINI_BASE_URL"]],
+    [
+      "OpenCode",
+      acp("opencode", "acp"),
+      [
+        ...["ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "ANTHROPIC_MODEL", "OPENAI_API_KEY"],
+        ...["OPENAI_BASE_URL", "GEMINI_API_KEY", "GOOGLE_GEMINI_BASE_URL"],
+      ],
+    ],
+    ["a program that nobody knows", acp("my-agent"), []],
+    ["a path that ends like a known one", acp("./gemini"), []],
+    ["a name that every object has", acp("constructor"), []],
+  ])("%s", (_name, agent, variables) => {
+    const handed = credentialsOf(agent, rich);
+
+    expect(Object.keys(handed ?? {})).toEqual(variables);
+    expect(Object.values(handed ?? {})).not.toContain("never");
+    expect(accessOf(agent, (name) => name in rich)).toMatchObject({ variables, missing: [] });
+  });
+
+  test("one secret is enough, and it is the one that the agent would prefer", () => {
+    const env = { ...rich, ANTHROPIC_AUTH_TOKEN: "t" };
+
+    expect(credentialsOf(claudeCode, env)).toMatchObject({ ANTHROPIC_AUTH_TOKEN: "t" });
+    expect(credentialsOf(claudeCode, env)).not.toHaveProperty("ANTHROPIC_API_KEY");
+    expect(credentialsOf(claudeCode, { CLAUDE_CODE_OAUTH_TOKEN: "o", ANTHROPIC_API_KEY: "" })).toEqual({
+      CLAUDE_CODE_OAUTH_TOKEN: "o",
+    });
+  });
+
+  test("without a secret nothing goes in, and what would be needed is named", () => {
+    const env = { ANTHROPIC_BASE_URL: "https://models.example", ANTHROPIC_API_KEY: "" };
+
+    expect(credentialsOf(claudeCode, env)).toBeNull();
+    expect(accessOf(claudeCode, (name) => name === "ANTHROPIC_BASE_URL")).toEqual({
+      ...{ agent: "claude", variables: [] },
+      missing: ["ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN"],
+    });
+    // What Claude Code is let in by is known at two places.
+    expect(claude.needsOneOf).toEqual(
+      expect.arrayContaining([...(accessOf(claudeCode, () => false)?.missing ?? [])]),
+    );
+  });
+
+  test.each(["ANTHROPIC_API_KEY", "CLAUDE_CODE_USE_BEDROCK"])(
+    "an agent whose task file brings %s gets nothing and misses nothing",
+    (name) => {
+      const agent = { ...claudeCode, env: { [name]: "own" } };
+
+      expect(credentialsOf(agent, rich)).toBeNull();
+      expect(accessOf(agent, () => false)).toEqual({ agent: "claude", variables: [], missing: [] });
+    },
+  );
+
+  test.each(["script", "command"])("an agent of the kind %s calls no model that we know of", (kind) => {
+    expect(accessOf({ kind, command: ["gemini"] }, () => true)).toBeNull();
+    expect(credentialsOf({ kind, command: ["gemini"] }, rich)).toBeNull();
+  });
+
+  test("is said once for each agent, by names alone", () => {
+    const agents = [claudeCode, acp("gemini"), { kind: "script" }, { ...claudeCode }, acp("a\u001b[31mb")];
+
+    const lines = accessesOf(agents, (name) => name in rich).map(describeCredentials);
+
+    expect(lines).toEqual([
+      "claude: ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL, ANTHROPIC_MODEL go into the agent's own environment inside its sandbox (memory only); the agent can read them",
+      "acp gemini: GEMINI_API_KEY, GOOGLE_GEMINI_BASE_URL go into the agent's own environment inside its sandbox (memory only); the agent can read them",
+      "acp ab: nothing of this environment goes into it; a trusted task file can set agent.env",
+    ]);
+    expect(describeCredentials({ agent: "claude", variables: ["ANTHROPIC_API_KEY"] })).toBe(
+      "claude: ANTHROPIC_API_KEY goes into the agent's own environment inside its sandbox (memory only); the agent can read it",
+    );
+  });
+
+  test("whatever is known to speak the protocol can be put into the image", () => {
+    const agents = [
+      claudeCode,
+      ...["claude-agent-acp", "codex-acp", "gemini", "opencode"].map((name) => acp(name)),
+    ];
+
+    expect(agents.map(imageAgentOf).filter((name) => name === null || !(name in agentPackages))).toEqual([]);
+    expect(imageAgentOf(acp("my-agent"))).toBeNull();
+    expect(imageAgentOf({ kind: "script" })).toBeNull();
+  });
+});
+
+describe("the network of workers", () => {
+  test("is none, the engine's own, or one by its name", () => {
+    expect(["none", "bridge", "agents"].map(workerNetwork)).toEqual([
+      { kind: "none" },
+      { kind: "bridge" },
+      { kind: "named", name: "agents" },
+    ]);
+    expect(["claude", "acp", "command", "script"].map(needsNetwork)).toEqual([true, true, false, false]);
+  });
+
+  test("is said to be unfiltered whatever it is", () => {
+    expect(describeNetwork("none")).toBeNull();
+    expect(describeNetwork("bridge")).toContain(
+      "network bridge: NOT filtered, whatever runs in these sandboxes can reach the internet",
+    );
+    expect(describeNetwork("agents")).toMatch(/^network agents: NOT filtered, .* there is no gateway yet$/);
+  });
+});
