@@ -1,0 +1,30 @@
+/** Where, in this order, an owner may be killed without anything being lost. Tests kill it there; nothing else happens at these points. */
+export const crashPoints = [
+  "before-state-init",
+  "after-state-init",
+  "before-image-build",
+  "during-image-build",
+  "during-state-write",
+  "after-creating-before-create",
+  "after-create-before-record",
+  "after-record-before-start",
+  "after-start-before-request",
+  "after-request-before-ack",
+  "after-host-journal-before-ack",
+  "mid-run",
+  "after-checkpoint-before-collect",
+  "mid-collect",
+  "after-update-ref-before-record",
+  "after-completion-before-record",
+  "after-record-before-remove",
+  "mid-remove",
+  "before-owner-release",
+] as const;
+
+export type CrashPoint = (typeof crashPoints)[number];
+
+/** Told that a point is passed. */
+export type PassPoint = (point: CrashPoint) => void;
+
+/** For everybody but a test. */
+export const passNothing: PassPoint = () => {};

@@ -1,0 +1,56 @@
+import type { ContainerRecord, SwarmState } from "./generated/swarm-state.ts";
+import { workerSlug } from "./slug.ts";
+import { movedTo } from "./swarm-state.ts";
+import { workerContainerName } from "./worker-names.ts";
+import { progressOf } from "./worker-record.ts";
+
+interface Retrying {
+  /** Commits of stories that never came here. */
+  readonly lost: ReadonlySet<string>;
+  readonly now: Date;
+}
+
+/** Failed workers are tried again, and those that were skipped because of any failure wait once more; stopped ones go on. */
+export function withRetried(state: SwarmState, names: readonly string[], how: Retrying): SwarmState {
+  const containers = state.containers.map((record) => {
+    const isNamed = names.includes(record.containerName);
+    const isSkipped = record.status === "failed" && record.reason?.code === "DEPENDENCY_FAILED";
+    if (isSkipped || (isNamed && record.status === "stopped"))
+      return {
+        ...movedTo(record, "pending", null, how.now),
+        ...(isNamed && { paused: null }),
+        ...granted(record),
+      };
+    return isNamed && record.status === "failed" ? nextAttempt(state, record, how) : record;
+  });
+  return { ...state, containers };
+}
+
+/**
+ * The record of a worker's next attempt: a container of its own, which begins with what is collected and has the stories
+ * before it that are not completed, or whose commits never came here.
+ */
+function nextAttempt(
+  { project, swarmId }: Pick<SwarmState, "project" | "swarmId">,
+  record: ContainerRecord,
+  { lost, now }: Retrying,
+): ContainerRecord {
+  const attempt = record.attempt + 1;
+  const stories = record.stories.map((story) =>
+    story.status === "completed" && !(story.commit !== null && lost.has(story.commit))
+      ? story
+      : { ...story, status: "pending" as const, commit: null, attempt, reason: null },
+  );
+  return {
+    ...movedTo(record, "pending", null, now),
+    containerName: workerContainerName({ projectId: project.id, swarmId, slug: workerSlug(record), attempt }),
+    ...{ attempt, stories, storyProgress: progressOf(stories), lastSeq: 0 },
+    ...{ containerId: null, creating: null, paused: null, collecting: null, acpPid: null },
+    ...granted(record),
+  };
+}
+
+/** Whatever else is wished of it is still to be done. */
+const granted = ({ wish }: ContainerRecord): Pick<ContainerRecord, "wish"> => ({
+  wish: wish === "retry" ? null : wish,
+});

@@ -1,0 +1,39 @@
+import { backoffMs } from "./backoff.ts";
+import type { ContainerRecord } from "./generated/swarm-state.ts";
+
+/** How a swarm goes on after something went wrong. */
+export interface RetryPolicy {
+  /** How many attempts a worker has in all. */
+  readonly maxAttempts: number;
+  /** Whether the first failure ends the swarm. */
+  readonly failFast: boolean;
+}
+
+/** Another attempt would meet the same obstacle, or has to be somebody's decision. */
+const final: readonly string[] = [
+  ...["REQUEST_INVALID", "MISSING_ENV_VAR", "TASK_FILE_NOT_FOUND", "TASK_FILE_INVALID"],
+  ...["AGENT_NOT_FOUND", "AGENT_AUTH_FAILED", "DEPENDENCY_FAILED", "BASE_CONFLICT"],
+  ...["COLLECT_FAILED", "HISTORY_REWRITTEN", "ACP_PROTOCOL_VIOLATION", "UNKNOWN_ERROR"],
+];
+
+/** How often a container that ended without a last word is started again before it is left to people. */
+const mostRestarts = 5;
+
+/** How long to wait before a failed worker's next attempt; null for none. */
+export function nextAttemptMs(record: ContainerRecord, policy: RetryPolicy, random: number): number | null {
+  const { status, attempt, reason } = record;
+  if (status !== "failed" || attempt >= policy.maxAttempts || policy.failFast) return null;
+  return reason !== null && final.includes(reason.code) ? null : 4 * backoffMs(attempt, random);
+}
+
+/** What may be another thing a moment later: a container that was ended from outside, an engine in trouble. */
+const passing: readonly string[] = [
+  ...["INTERRUPTED", "CONTAINER_START_FAILED", "CONTAINER_GONE", "CONTAINER_NOT_RUNNING", "ENGINE_FAILED"],
+];
+
+/** How long to wait before a worker that was interrupted so often goes on; null when it is left to people. */
+export function restartMs(record: ContainerRecord, interruptions: number, random: number): number | null {
+  const isPassing = record.reason !== null && passing.includes(record.reason.code);
+  if (record.status !== "stopped" || !isPassing || interruptions > mostRestarts) return null;
+  return backoffMs(interruptions, random);
+}

@@ -1,0 +1,71 @@
+import { isTerminal } from "../domain/container-status.ts";
+import { isError } from "../domain/errors.ts";
+import type { ContainerRecord, SwarmState } from "../domain/generated/swarm-state.ts";
+import { movedTo, withRecord } from "../domain/swarm-state.ts";
+import type { Containers } from "../ports/containers.ts";
+import type { StateStore } from "../ports/state-store.ts";
+
+export type SteeringWish = "stop" | "pause" | "unpause";
+
+export interface SteerUnownedDeps {
+  readonly store: Pick<StateStore, "update" | "read">;
+  readonly containers: Pick<Containers, "look" | "stop" | "pause" | "unpause">;
+  readonly clock: () => Date;
+  readonly signal: AbortSignal;
+}
+
+const graceMs = 10_000;
+
+/** Does to workers what their owner would do, where there is none. The caller holds the ownership. */
+export async function steerUnowned(
+  deps: SteerUnownedDeps,
+  wish: SteeringWish,
+  names: readonly string[],
+): Promise<SwarmState> {
+  for (const record of (await deps.store.read()).containers)
+    if (names.includes(record.containerName) && !isTerminal(record.status)) await steer(deps, wish, record);
+  return deps.store.read();
+}
+
+async function steer(
+  { store, containers, clock, signal }: SteerUnownedDeps,
+  wish: SteeringWish,
+  { containerName: name }: ContainerRecord,
+): Promise<void> {
+  const facts = await containers.look(name, undefined, signal);
+  const isThere = facts?.state === "running" || facts?.state === "paused";
+  if (wish === "stop" && facts?.state === "paused") await containers.unpause(name, signal);
+  if (wish === "stop" && isThere) await ifStillThere(containers.stop(name, { graceMs }, signal));
+  if (wish === "pause" && facts?.state === "running") await ifStillThere(containers.pause(name, signal));
+  if (wish === "unpause" && facts?.state === "paused") await ifStillThere(containers.unpause(name, signal));
+  const now = clock();
+  await store.update((state) => {
+    const record = state.containers.find(({ containerName }) => containerName === name);
+    return record && !isTerminal(record.status) ? withRecord(state, steered(record, wish, now)) : state;
+  });
+}
+
+function steered(record: ContainerRecord, wish: SteeringWish, now: Date): ContainerRecord {
+  const at = now.toISOString();
+  switch (wish) {
+    case "stop": {
+      const reason = { code: "INTERRUPTED", message: "it was asked to stop" };
+      return { ...movedTo(record, "stopped", reason, now), paused: null, acpPid: null };
+    }
+    case "pause":
+      return record.paused === null
+        ? { ...record, paused: { reason: "asked to pause", since: at, until: null } }
+        : record;
+    case "unpause":
+      // Its adapter is told of the pause by whoever joins it next.
+      return record.status === "running" && record.paused
+        ? { ...record, paused: { ...record.paused, until: at } }
+        : { ...record, paused: null };
+  }
+}
+
+async function ifStillThere(acting: Promise<void>): Promise<void> {
+  await acting.catch((error: unknown) => {
+    if (!isError(error, "CONTAINER_NOT_RUNNING") && !isError(error, "CONTAINER_GONE")) throw error;
+  });
+}

@@ -1,0 +1,46 @@
+import { describe, expect, test } from "vitest";
+import { nextAttemptMs, restartMs } from "../../src/domain/retry-policy.ts";
+import { recordWith } from "../fakes/records.ts";
+
+const policy = { maxAttempts: 3, failFast: false };
+const because = (code: string) => ({ code, message: "" });
+const failed = (code: string, attempt = 1) =>
+  recordWith({ status: "failed", attempt, reason: because(code) });
+
+describe("the next attempt after a failure", () => {
+  test("comes later each time, as often as the policy says", () => {
+    expect(nextAttemptMs(failed("AGENT_CRASH", 1), policy, 1)).toBe(1_000);
+    expect(nextAttemptMs(failed("AGENT_CRASH", 2), policy, 1)).toBe(2_000);
+    expect(nextAttemptMs(failed("AGENT_CRASH", 2), policy, 0)).toBe(1_000);
+    expect(nextAttemptMs(failed("AGENT_CRASH", 3), policy, 1)).toBeNull();
+  });
+
+  test.for(["AGENT_NOT_FOUND", "AGENT_AUTH_FAILED", "BASE_CONFLICT", "COLLECT_FAILED", "DEPENDENCY_FAILED"])(
+    "%s is met by every attempt, and so has no other",
+    (code) => {
+      expect(nextAttemptMs(failed(code), policy, 1)).toBeNull();
+    },
+  );
+
+  test("is only for what failed, and not where the first failure ends all", () => {
+    for (const status of ["pending", "running", "stopped", "completed"] as const)
+      expect(nextAttemptMs({ ...failed("AGENT_CRASH"), status }, policy, 1)).toBeNull();
+    expect(nextAttemptMs(failed("AGENT_CRASH"), { ...policy, failFast: true }, 1)).toBeNull();
+    expect(nextAttemptMs({ ...failed("AGENT_CRASH"), reason: null }, policy, 1)).toBe(1_000);
+  });
+});
+
+describe("a worker that was interrupted", () => {
+  const stopped = (code: string) => recordWith({ status: "stopped", reason: because(code) });
+
+  test("goes on, later each time, and is left to people after five", () => {
+    const waits = [1, 2, 3, 4, 5, 6].map((times) => restartMs(stopped("INTERRUPTED"), times, 1));
+    expect(waits).toEqual([250, 500, 1_000, 2_000, 4_000, null]);
+  });
+
+  test("is left to people at once where another try would meet the same", () => {
+    expect(restartMs(stopped("CONTAINER_REFUSED"), 1, 1)).toBeNull();
+    expect(restartMs(recordWith({ status: "stopped", reason: null }), 1, 1)).toBeNull();
+    expect(restartMs({ ...stopped("INTERRUPTED"), status: "failed" }, 1, 1)).toBeNull();
+  });
+});

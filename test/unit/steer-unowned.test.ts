@@ -1,0 +1,92 @@
+import { describe, expect, test } from "vitest";
+import type { ContainerRecord, SwarmState } from "../../src/domain/swarm-state.ts";
+import { withRecord } from "../../src/domain/swarm-state.ts";
+import type { ContainerFacts } from "../../src/ports/containers.ts";
+import { type SteeringWish, steerUnowned } from "../../src/swarm/steer-unowned.ts";
+import { fakeContainers } from "../fakes/fake-containers.ts";
+import { now, recordWith, swarmOf } from "../fakes/records.ts";
+
+const paused = { reason: "asked to pause", since: "2026-01-02T03:00:00.000Z", until: null };
+
+/** What becomes of one worker that nobody owns, and of its container. */
+async function steered(
+  wish: SteeringWish,
+  change: Partial<ContainerRecord>,
+  container: "running" | "paused" | "created" | null,
+): Promise<{ record: ContainerRecord | undefined; container: ContainerFacts["state"] | undefined }> {
+  const record = recordWith({ containerName: "aimi-012345-3f2b8c-one", ...change });
+  let state: SwarmState = { ...swarmOf(0), containers: [record] };
+  const { containerName: name } = record;
+  const containers = fakeContainers(async (_signal, result) => result());
+  if (container !== null) await containers.create({ name, labels: {}, command: [] } as never);
+  if (container === "running" || container === "paused") await containers.start(name);
+  if (container === "paused") await containers.pause(name);
+  const after = await steerUnowned(
+    {
+      ...{ containers, clock: () => now, signal: new AbortController().signal },
+      store: {
+        read: async () => state,
+        update: async (next) => {
+          state = next(state);
+          return state;
+        },
+      },
+    },
+    wish,
+    [name],
+  );
+  return { record: after.containers[0], container: (await containers.look(name))?.state };
+}
+
+describe("a worker that nobody owns", () => {
+  test("stop: its container ends, and it is stopped and paused no more", async () => {
+    for (const state of ["running", "paused"] as const) {
+      const { record, container } = await steered(
+        "stop",
+        { status: "running", acpPid: 4711, ...(state === "paused" && { paused }) },
+        state,
+      );
+      expect(container).toBe("exited");
+      expect(record).toMatchObject({
+        ...{ status: "stopped", reason: { code: "INTERRUPTED" }, paused: null, acpPid: null },
+      });
+    }
+  });
+
+  test("stop: where it has not begun, or its container is gone, there is nothing else to end", async () => {
+    expect((await steered("stop", { status: "pending" }, null)).record?.status).toBe("stopped");
+    expect((await steered("stop", { status: "running" }, null)).record?.status).toBe("stopped");
+    expect(await steered("stop", { status: "running" }, "created")).toMatchObject({
+      ...{ record: { status: "stopped" }, container: "created" },
+    });
+  });
+
+  test("pause: its container stands still; for how long is known from its first pause", async () => {
+    const first = await steered("pause", { status: "running" }, "running");
+    expect(first).toMatchObject({ container: "paused", record: { paused: { since: now.toISOString() } } });
+
+    const again = await steered("pause", { status: "running", paused }, "paused");
+    expect(again).toMatchObject({ container: "paused", record: { paused } });
+  });
+
+  test("unpause: it goes on, and whoever joins it next can tell its adapter for how long it stood still", async () => {
+    const { record, container } = await steered("unpause", { status: "running", paused }, "paused");
+
+    expect(container).toBe("running");
+    expect(record?.paused).toEqual({ ...paused, until: now.toISOString() });
+  });
+
+  test("unpause: one that has not begun is only paused no more", async () => {
+    expect((await steered("unpause", { status: "pending", paused }, null)).record?.paused).toBeNull();
+  });
+
+  test("is left as it is when it has ended", async () => {
+    for (const wish of ["stop", "pause", "unpause"] as const)
+      for (const status of ["completed", "failed"] as const) {
+        const ended = recordWith({ containerName: "aimi-012345-3f2b8c-one", status });
+        const { record, container } = await steered(wish, { status }, "running");
+        expect(withRecord({ ...swarmOf(0), containers: [ended] }, ended).containers[0]).toEqual(record);
+        expect(container).toBe("running");
+      }
+  });
+});
