@@ -4,7 +4,7 @@ import { places } from "./places.ts";
 import { play } from "./play.ts";
 import { probe } from "./probe.ts";
 import { supervise } from "./supervise.ts";
-import { tail } from "./tail.ts";
+import { type TailOptions, tail } from "./tail.ts";
 
 const [command, ...args] = process.argv.slice(2);
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
@@ -38,7 +38,12 @@ const commands: Readonly<Record<string, () => Promise<number>>> = {
   },
 
   async tail() {
-    await tail(places, say);
+    const options = parseTail(args);
+    if (options === null) {
+      complain("tail takes --follow, and --last with how many lines of what happened before");
+      return 2;
+    }
+    await tail(places, options, say);
     return 0;
   },
 
@@ -53,4 +58,17 @@ if (work) {
 } else {
   complain(`unknown command ${JSON.stringify(command ?? "")}; known: ${Object.keys(commands).join(", ")}`);
   process.exitCode = 2;
+}
+
+/** Null for words that it does not know. Who follows says by the end of its input that it wants to know no more. */
+function parseTail(words: readonly string[]): TailOptions | null {
+  const isFollowed = words.includes("--follow");
+  const [flag, count = "", ...more] = words.filter((word) => word !== "--follow");
+  const last = flag === undefined ? null : Number(count);
+  if ((flag !== undefined && (flag !== "--last" || !/^\d{1,6}$/.test(count))) || more.length > 0) return null;
+  if (!isFollowed) return { last, until: null };
+  const ended = new AbortController();
+  for (const event of ["end", "close", "error"]) process.stdin.on(event, () => ended.abort());
+  process.stdin.resume();
+  return { last, until: ended.signal };
 }

@@ -1,13 +1,43 @@
+import { longestToHost } from "../src/domain/acp-messages.ts";
 import { cleanText } from "../src/domain/clean-text.ts";
 import type { AcpMessage } from "../src/domain/generated/acp.ts";
-import { readJournal } from "./journal.ts";
-import type { Places } from "./places.ts";
+import { folderBell, type GrowingLines, growingLines } from "../src/wire/growing-lines.ts";
+import { journalOf, type Places } from "./places.ts";
 
-/** What happened so far, a line for each message, for people. */
-export async function tail(places: Places, print: (line: string) => void): Promise<void> {
-  for await (const message of readJournal(places)) {
+export interface TailOptions {
+  /** How much of what happened before is told; null for all of it. */
+  readonly last: number | null;
+  /** Aborted when nobody wants to know any more; null for no more than what happened so far. */
+  readonly until: AbortSignal | null;
+}
+
+const lookEveryMs = 500;
+
+/** What happened so far, a line for each message, for people; and then what happens. */
+export async function tail(
+  places: Places,
+  { last, until }: TailOptions,
+  print: (line: string) => void,
+): Promise<void> {
+  const journal = growingLines(journalOf(places), { longestLine: longestToHost });
+  using bell = until && folderBell(places.aimi, { everyMs: lookEveryMs }, until);
+  const newest: string[] = [];
+  for await (const line of descriptions(journal)) {
+    if (last === null) print(line);
+    else newest.push(line);
+    if (last !== null && newest.length > last) newest.shift();
+  }
+  for (const line of newest) print(line);
+  while (bell && !until.aborted) {
+    await bell.rung();
+    for await (const line of descriptions(journal)) print(line);
+  }
+}
+
+async function* descriptions(journal: GrowingLines): AsyncGenerator<string> {
+  for await (const message of journal.news()) {
     const line = describe(message as AcpMessage);
-    if (line !== null) print(line);
+    if (line !== null) yield line;
   }
 }
 

@@ -9,6 +9,7 @@ import { compare, type Result } from "./compare.ts";
 import { imageDecision } from "./image-decision.ts";
 import { sandboxStart } from "./sandbox-start.ts";
 import { stateUpdates } from "./state-updates.ts";
+import { statusBesideEngine } from "./status-beside-engine.ts";
 
 const json = process.argv.includes("--json");
 
@@ -22,9 +23,11 @@ try {
   makeRepository(join(folder, "repository"), env);
   const results: Result[] = [];
   await using images = await imageDecision(folder);
+  await using status = await statusBesideEngine(join(folder, "beside-engine"), env, images.engine);
   await using sandboxes = await sandboxStart(images.engine);
   for (const comparison of [
     ...commandStart(join(folder, "repository"), env),
+    ...status.comparisons,
     ...stateUpdates(folder),
     ...images.comparisons,
     ...sandboxes.comparisons,

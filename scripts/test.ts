@@ -22,11 +22,11 @@ async function main(): Promise<number> {
   const notRun: string[] = Object.entries(counts(full)).flatMap(([name, count]) =>
     count === 0 ? [`${name}: its count is 0`] : [],
   );
-  const projects = only ? [only] : ["unit", "contract", "crash", "engine", "adapter", "agents"];
+  const projects = only ? [only] : ["unit", "contract", "crash", "engine", "adapter", "swarm", "agents"];
   // Whoever has Sysbox has an engine of their own.
   const engineProblem = only === "sysbox" ? null : await prepareEngine();
   if (engineProblem) {
-    for (const name of ["engine", "adapter", "agents"]) {
+    for (const name of ["engine", "adapter", "swarm", "agents"]) {
       const index = projects.indexOf(name);
       if (index >= 0) {
         projects.splice(index, 1);

@@ -2,11 +2,14 @@ import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { SwarmError } from "./domain/errors.ts";
 import { once } from "./domain/once.ts";
+import { type ExplainedSetting, settingsOf } from "./domain/settings.ts";
 import type { Environment } from "./host/user-folders.ts";
 import type { ContainerEngine } from "./ports/engine.ts";
 import type { Lock } from "./ports/lock.ts";
 import type { PrivateEngine } from "./ports/private-engine.ts";
+import type { FindEngineDeps } from "./swarm/find-engine.ts";
 
 export interface ComposedEngine {
   readonly privateEngine: () => Promise<PrivateEngine>;
@@ -48,6 +51,72 @@ export function composeEngine({ env, stateFolder, lockAt }: ComposeEngineDeps): 
   });
 
   return { privateEngine, openEngine };
+}
+
+export interface ComposeSearchDeps extends ComposedEngine {
+  readonly env: Environment;
+  readonly home: string;
+  readonly explainAllSettings: () => Promise<{ readonly settings: readonly ExplainedSetting[] }>;
+}
+
+/** How the engine is found that commands use. */
+export interface EngineSearch {
+  readonly engineDeps: (how?: { readonly tolerant?: boolean }) => Promise<FindEngineDeps>;
+  /** The first engine that answers. */
+  readonly findAny: () => Promise<ContainerEngine>;
+  /** The engine at that endpoint, whether it answers or not; or else the first one that does, or null. */
+  readonly findEngine: (endpoint: string | null) => Promise<ContainerEngine | null>;
+  /** The first one that answers; the private one is started if it is the recorded one. */
+  readonly engineOrOwn: (recorded: string | null) => Promise<ContainerEngine>;
+}
+
+/** Builds the search for an engine, with the settings that say which. */
+export function composeSearch({
+  env,
+  home,
+  privateEngine,
+  openEngine,
+  explainAllSettings,
+}: ComposeSearchDeps): EngineSearch {
+  const engineDeps = async ({ tolerant = false } = {}): Promise<FindEngineDeps> => {
+    const { engineCandidates } = await import("./host/engine-candidates.ts");
+    // What the project's file may not choose is not taken here; what is wrong with settings, doctor says by itself.
+    const explained = await explainAllSettings().catch((error: unknown) => {
+      if (tolerant && error instanceof SwarmError) return null;
+      throw error;
+    });
+    const chosen = explained && settingsOf(explained.settings).engine;
+    const { endpoint } = await (await privateEngine()).status();
+    return {
+      candidates: () => engineCandidates({ env, home, chosen, privateEndpoint: endpoint }),
+      openEngine: await openEngine(),
+    };
+  };
+
+  const engineOrOwn = async (recorded: string | null): Promise<ContainerEngine> => {
+    const own = await privateEngine();
+    const { state, endpoint } = await own.status();
+    if (recorded === endpoint && state === "stopped")
+      await own.start({ mayInstall: false, reset: false, onStep: () => {} });
+    return findAny();
+  };
+
+  const findAny = async (): Promise<ContainerEngine> => {
+    const { findEngine: find } = await import("./swarm/find-engine.ts");
+    return (await find(await engineDeps())).engine;
+  };
+
+  const findEngine = async (endpoint: string | null): Promise<ContainerEngine | null> => {
+    if (endpoint !== null) return (await openEngine())(endpoint);
+    try {
+      return await findAny();
+    } catch (error) {
+      if (error instanceof SwarmError && error.code === "ENGINE_UNREACHABLE") return null;
+      throw error;
+    }
+  };
+
+  return { engineDeps, findAny, findEngine, engineOrOwn };
 }
 
 /** The bundled in-container program, from `src/` and from the bundle alike. */

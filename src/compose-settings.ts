@@ -46,7 +46,9 @@ export function composeSettings({
           ? shownFrom(folder, await readSettingsFile(join(found.root, ".aimi", "config.json"), found.root))
           : null,
       readUser: () => readSettingsFile(join(folders.config, "config.json")),
-      flags: await parsers.checkSettings(flags, (pointer) => `--${pointer.split("/").at(-1)}`),
+      flags: await parsers.checkSettings(flags, (pointer) =>
+        pointer.startsWith("/agentCommand") ? "the program after --" : `--${pointer.split("/").at(-1)}`,
+      ),
       environment: await parsers.checkSettings(
         settings,
         (pointer) => variableByPointer.get(pointer) ?? pointer,

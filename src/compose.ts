@@ -1,10 +1,14 @@
 import { randomUUID } from "node:crypto";
 import { basename, join } from "node:path";
 import type { Composition, SwarmOperations } from "./cli/composition.ts";
-import { composeEngine } from "./compose-engine.ts";
+import { composeEngine, composeSearch } from "./compose-engine.ts";
 import { composeSandboxes } from "./compose-sandboxes.ts";
 import { composeSettings } from "./compose-settings.ts";
 import { composeSwarm } from "./compose-swarm.ts";
+import { composeTasks } from "./compose-tasks.ts";
+import { composeUpkeep } from "./compose-upkeep.ts";
+import { composeWatch } from "./compose-watch.ts";
+import { type PassPoint, passNothing } from "./domain/crash-points.ts";
 import { SwarmError } from "./domain/errors.ts";
 import type { ProjectRef } from "./domain/generated/swarm-state.ts";
 import { once } from "./domain/once.ts";
@@ -14,13 +18,11 @@ import type { SwarmState } from "./domain/swarm-state.ts";
 import { findRepository, type Repository } from "./host/find-repository.ts";
 import { type Environment, userFolders } from "./host/user-folders.ts";
 import type { DocumentParsers } from "./ports/documents.ts";
-import type { ContainerEngine } from "./ports/engine.ts";
 import type { Lock } from "./ports/lock.ts";
 import { nullIfInvalid, type StateStore } from "./ports/state-store.ts";
 import type { StateFile } from "./state/state-file.ts";
 import type { ChangeStateDeps } from "./swarm/change-state.ts";
 import type { CheckedState, ReadJournal } from "./swarm/check-state.ts";
-import type { FindEngineDeps } from "./swarm/find-engine.ts";
 import type { LoadTasksDeps } from "./swarm/load-tasks.ts";
 import type { FileToTrust } from "./swarm/trust-files.ts";
 
@@ -30,12 +32,21 @@ export interface ComposeOptions {
   /** The command as others see it when it holds a lock. */
   readonly command: string;
   readonly flags: SettingsFile;
+  /** Told of points at which a test may kill the process. */
+  readonly passes?: PassPoint;
+  readonly clock?: () => Date;
 }
 
 /** Builds the real things. Heavy parts are loaded when a command first needs them. */
-export function compose({ env, folder, command, flags }: ComposeOptions): Composition {
+export function compose({
+  env,
+  folder,
+  command,
+  flags,
+  passes = passNothing,
+  clock = () => new Date(),
+}: ComposeOptions): Composition {
   const folders = userFolders(env);
-  const clock = (): Date => new Date();
 
   const repository = once(async () => {
     const found = await findRepository(folder);
@@ -133,36 +144,9 @@ export function compose({ env, folder, command, flags }: ComposeOptions): Compos
   });
 
   const { privateEngine, openEngine } = composeEngine({ env, stateFolder: folders.state, lockAt });
-
-  const engineDeps = async ({ tolerant = false } = {}): Promise<FindEngineDeps> => {
-    const { engineCandidates } = await import("./host/engine-candidates.ts");
-    // What the project's file may not choose is not taken here; what is wrong with settings, doctor says by itself.
-    const explained = await explainAllSettings().catch((error: unknown) => {
-      if (tolerant && error instanceof SwarmError) return null;
-      throw error;
-    });
-    const chosen = explained && settingsOf(explained.settings).engine;
-    const { endpoint } = await (await privateEngine()).status();
-    return {
-      candidates: () => engineCandidates({ env, home: folders.home, chosen, privateEndpoint: endpoint }),
-      openEngine: await openEngine(),
-    };
-  };
-
-  const findAny = async (deps: FindEngineDeps) => (await import("./swarm/find-engine.ts")).findEngine(deps);
-
-  const findEngine = async (endpoint: string | null): Promise<ContainerEngine | null> => {
-    const { findEngine: find } = await import("./swarm/find-engine.ts");
-    const deps = await engineDeps();
-    const candidates =
-      endpoint === null ? deps.candidates : async () => [{ origin: "this swarm's engine", endpoint }];
-    try {
-      return (await find({ ...deps, candidates })).engine;
-    } catch (error) {
-      if (error instanceof SwarmError && error.code === "ENGINE_UNREACHABLE") return null;
-      throw error;
-    }
-  };
+  const { engineDeps, findAny, findEngine, engineOrOwn } = composeSearch({
+    ...{ env, privateEngine, openEngine, explainAllSettings, home: folders.home },
+  });
 
   const {
     sandboxes,
@@ -170,7 +154,7 @@ export function compose({ env, folder, command, flags }: ComposeOptions): Compos
     limits: sandboxLimits,
   } = composeSandboxes({
     ...{ env, folder, folders, lockAt, clock, resolveSettings, openEngine },
-    engine: async () => (await findAny(await engineDeps())).engine,
+    engine: findAny,
     knownEndpoints: async () => (await (await engineDeps()).candidates()).map(({ endpoint }) => endpoint),
     repository,
     project,
@@ -213,9 +197,9 @@ export function compose({ env, folder, command, flags }: ComposeOptions): Compos
 
   const swarm = (): SwarmOperations =>
     composeSwarm({
-      ...{ folders, clock, repository, project, resolveSettings, images, ownerLock, taskDeps },
-      ...{ stateLock, stateFile, stateStore, ledger, findState },
-      engine: async () => (await findAny(await engineDeps())).engine,
+      ...{ env, folders, clock, repository, project, resolveSettings, images, ownerLock, taskDeps },
+      ...{ stateLock, stateFile, stateStore, ledger, findState, passes, explainAllSettings },
+      engine: engineOrOwn,
       limits: sandboxLimits,
       plan: (words) => plan(words),
     });
@@ -232,6 +216,7 @@ export function compose({ env, folder, command, flags }: ComposeOptions): Compos
       ledger: await ledger(),
       git: gitIn(root),
       machine: await machineFacts(),
+      variables: new Set(Object.keys(env).filter((name) => env[name])),
     };
     return makePlan(deps, { files, again, strict, settings: await resolveSettings() });
   };
@@ -239,20 +224,21 @@ export function compose({ env, folder, command, flags }: ComposeOptions): Compos
   return {
     plan,
     swarm,
+    upkeep: () =>
+      composeUpkeep({
+        ...{ clock, repository, project, ownerLock, stateFile, stateStore, findState, findEngine },
+        ...{ readJournal, folders, privateEngine, openEngine, images },
+      }),
+    watch: () =>
+      composeWatch({
+        ...{ env, repository, findState, clock, taskDeps, ownerLock, stateFile, stateStore, findEngine },
+      }),
 
     async explainSettings() {
       return (await explainAllSettings()).settings;
     },
 
-    async init() {
-      const [{ initProject }, { newFilesIn }] = await Promise.all([
-        import("./swarm/init-project.ts"),
-        import("./host/new-files.ts"),
-      ]);
-      return initProject(newFilesIn((await repository()).root), {
-        today: clock().toISOString().slice(0, 10),
-      });
-    },
+    ...composeTasks({ clock, repository, resolveSettings, taskDeps, ledger }),
 
     findFilesToTrust: filesToTrust,
 

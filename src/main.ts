@@ -15,8 +15,10 @@ for (const stream of [process.stdout, process.stderr]) {
 
 if (words.length === 1 && (words[0] === "--version" || words[0] === "-V")) {
   process.stdout.write(`${version}\n`);
-} else if (!quickStatus(words, process.env)) {
-  void import("./whole-program.ts").then(async ({ runWholeProgram }) => {
+} else {
+  void quickStatus(words, process.env).then(async (isAnswered) => {
+    if (isAnswered) return;
+    const { runWholeProgram } = await import("./whole-program.ts");
     process.exitCode = await runWholeProgram(words);
   });
 }

@@ -1,31 +1,86 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { statusLines, statusNext } from "./cli/status-lines.ts";
+import { statusDocument, statusLines, statusNext } from "./cli/status-lines.ts";
 import { toJson } from "./cli/to-json.ts";
 import type { SwarmState } from "./domain/generated/swarm-state.ts";
+import { swarmExit } from "./domain/swarm-exit.ts";
+import { roleOfEngine } from "./domain/swarm-status.ts";
+import type { LabelledContainer } from "./ports/engine.ts";
 import validate from "./schema/generated/swarm-state.js";
+import { readDependsOn } from "./schema/read-depends-on.ts";
+import { glanceAtHolder } from "./state/glance-at-holder.ts";
+
+const localPrefix = "unix://";
+
+type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * `swarm status` where everything is as it should be: a plain repository, a valid state, an identity that fits. Says
- * nothing and returns false for everything else, which the whole program then looks at with care. Synchronous and
- * without packages, since it is asked between two keystrokes.
+ * `swarm status` where everything is as it should be: a plain repository, a valid state, an identity that fits, and a local engine
+ * that agrees in one answer if there is anything to ask. Says nothing and returns false for everything else, which the
+ * whole program then looks at with care. Without packages, since it is asked between two keystrokes.
  */
-export function quickStatus(
-  words: readonly string[],
-  env: Readonly<Record<string, string | undefined>>,
-): boolean {
-  const isPlain = words.length <= 1 && (words[0] ?? "status") === "status";
-  const isJson = words.length === 2 && words[0] === "status" && words[1] === "--json";
-  if (!(isPlain || isJson) || (env["SWARM_PROGRESS"] ?? "auto") !== "auto") return false;
+export async function quickStatus(words: readonly string[], env: Environment): Promise<boolean> {
+  const [command = "status", ...flags] = words;
+  if (command !== "status" || !flags.every((flag) => flag === "--json" || flag === "--exit-status"))
+    return false;
+  if ((env["SWARM_PROGRESS"] ?? "auto") !== "auto" || (env["SWARM_LOCK"] || "kernel") !== "kernel")
+    return false;
 
-  const state = readGoodState();
-  if (!state) return false;
-  process.stdout.write(isJson ? `${toJson({ swarm: state })}\n` : `${statusLines(state).join("\n")}\n`);
-  if (isPlain) process.stderr.write(`next: ${statusNext}\n`);
+  const good = readGoodState();
+  if (!good) return false;
+  const { swarm, root } = good;
+  const owner = glanceAtHolder(join(root, ".git", "aimi", "owner.lock"));
+  if (owner === undefined || !(await agrees(swarm, owner !== null))) return false;
+
+  const status = { swarm, reconciled: true, corrections: [], orphans: [], owner };
+  const isJson = flags.includes("--json");
+  const dependsOn = ({ taskFilePath }: { readonly taskFilePath: string }): readonly string[] =>
+    readDependsOn(join(root, taskFilePath));
+  process.stdout.write(
+    isJson
+      ? `${toJson(statusDocument(status))}\n`
+      : `${statusLines(status, { now: new Date(), dependsOn }).join("\n")}\n`,
+  );
+  if (!isJson) process.stderr.write(`next: ${statusNext(status)}\n`);
+  if (flags.includes("--exit-status")) process.exitCode = swarmExit(swarm);
   return true;
 }
 
-function readGoodState(): SwarmState | null {
+/** Whether nothing that the engine says is worth a word. */
+async function agrees(swarm: SwarmState, ownerAlive: boolean): Promise<boolean> {
+  const role = roleOfEngine(swarm);
+  if (role === "none") return true;
+  if (!swarm.engine?.endpoint.startsWith(localPrefix)) return false;
+  // Loaded only here: most who ask have nothing to compare.
+  const { compareContainers, isOwnEngine, needsJournal } = await import("./swarm/compare-containers.ts");
+  const isCompleted = ({ status }: { readonly status: string }): boolean => status === "completed";
+  if (!swarm.containers.every((record) => isCompleted(record) || !needsJournal(record))) return false;
+
+  const containers = await listed(swarm);
+  if (containers === null) return role === "may speak";
+  if (containers.length === 0) return role === "may speak";
+  if (!isOwnEngine(swarm, containers)) return false;
+  const { corrections, orphans } = compareContainers(swarm, containers, {
+    ownerAlive,
+    volumes: [],
+    // What is completed was collected before it was called so.
+    lastCheckpointOf: ({ collected }) => collected?.commit ?? null,
+  });
+  return corrections.length === 0 && orphans.length === 0;
+}
+
+/** Null when the engine does not answer as it should. */
+async function listed({ engine, project }: SwarmState): Promise<LabelledContainer[] | null> {
+  const [{ askSocket }, { containersIn, listPath }] = await Promise.all([
+    import("./docker/ask-socket.ts"),
+    import("./docker/list-containers.ts"),
+  ]);
+  const socket = engine?.endpoint.slice(localPrefix.length) ?? "";
+  const question = listPath({ projectId: project.id, worktree: "." });
+  return containersIn(await askSocket(socket, question, { timeoutMs: 1_000 }));
+}
+
+function readGoodState(): { readonly swarm: SwarmState; readonly root: string } | null {
   try {
     const root = findRoot(process.cwd());
     const { id, commonFolder, machine } = JSON.parse(readFileSync(join(root, ".git", "aimi", "id"), "utf8"));
@@ -33,7 +88,9 @@ function readGoodState(): SwarmState | null {
       commonFolder === join(root, ".git") && machine === readFileSync("/etc/machine-id", "utf8").trim();
     const file = join(root, ".aimi", "swarm-state.json");
     const state: unknown = statSync(file).isFile() && JSON.parse(readFileSync(file, "utf8"));
-    return fits && validate(state) && (state as SwarmState).project.id === id ? (state as SwarmState) : null;
+    return fits && validate(state) && (state as SwarmState).project.id === id
+      ? { swarm: state as SwarmState, root }
+      : null;
   } catch {
     // Whatever it is, the whole program finds it again and says it properly.
     return null;

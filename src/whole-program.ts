@@ -2,27 +2,47 @@ import { join } from "node:path";
 import { reportFailure } from "./cli/report-failure.ts";
 import { runProgram } from "./cli/run-program.ts";
 import { compose } from "./compose.ts";
+import type { PassPoint } from "./domain/crash-points.ts";
 import { SwarmError } from "./domain/errors.ts";
 import { userFolders } from "./host/user-folders.ts";
 
+/** What a test puts in the place of the real thing. */
+export interface ProgramSeams {
+  /** Told of points at which the process may be killed. */
+  readonly passes?: PassPoint;
+  readonly clock?: () => Date;
+}
+
 /** Runs any command, with signals and failures turned into what the process exits with. */
-export async function runWholeProgram(words: readonly string[]): Promise<number> {
+export async function runWholeProgram(words: readonly string[], seams: ProgramSeams = {}): Promise<number> {
   const stopping = new AbortController();
   let stoppedBy: NodeJS.Signals | undefined;
+  let onSecond: (() => void) | undefined;
   const stop = (signal: NodeJS.Signals): void => {
-    stoppedBy = signal;
-    stopping.abort(new Error(`stopped by ${signal}`));
+    if (stoppedBy === undefined) {
+      stoppedBy = signal;
+      stopping.abort(new Error(`stopped by ${signal}`));
+    } else if (onSecond) {
+      const act = onSecond;
+      onSecond = undefined;
+      act();
+    } else {
+      // As it would have ended by default.
+      process.off("SIGINT", stop).off("SIGTERM", stop);
+      process.kill(process.pid, signal);
+    }
   };
-  // Once: the second signal ends the process at once, as it does by default.
-  process.once("SIGINT", stop);
-  process.once("SIGTERM", stop);
+  process.on("SIGINT", stop).on("SIGTERM", stop);
 
   try {
     const command = `swarm ${words.join(" ")}`.slice(0, 200);
     const exit = await runProgram(words, {
       env: process.env,
       signal: stopping.signal,
-      compose: (flags) => compose({ env: process.env, folder: process.cwd(), command, flags }),
+      onSecondSignal: (act) => {
+        onSecond = act;
+      },
+      compose: (flags) => compose({ env: process.env, folder: process.cwd(), command, flags, ...seams }),
     });
     return stoppedBy ? exitOf(stoppedBy) : exit;
   } catch (error) {

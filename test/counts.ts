@@ -3,8 +3,8 @@ const table = {
   updateProcesses: { reduced: 16, full: 64 },
   updatesPerProcess: { reduced: 50, full: 100 },
   chaosMs: { reduced: 8_000, full: 60_000 },
-  controlChaosMs: { reduced: 8_000, full: 60_000 },
-  killedWrites: { reduced: 60, full: 1_000 },
+  controlChaosMs: { reduced: 6_000, full: 60_000 },
+  killedWrites: { reduced: 40, full: 1_000 },
   branchNames: { reduced: 400, full: 4_000 },
   graphRuns: { reduced: 200, full: 2_000 },
   hostileStreams: { reduced: 2_000, full: 20_000 },
@@ -14,8 +14,14 @@ const table = {
   attackedRuntimes: { reduced: 1, full: 2 },
   messages: { reduced: 60_000, full: 300_000 },
   floodBytes: { reduced: 300_000_000, full: 1_000_000_000 },
+  /** Points at which an owner is killed in a swarm of its own, beside all of them in one. */
+  lonelyKills: { reduced: 2, full: 19 },
+  /** Workers of one swarm whose owner is measured. */
+  manyWorkers: { reduced: 4, full: 32 },
+  /** Kills at any time in one swarm of eight workers. */
+  randomKills: { reduced: 4, full: 20 },
   cutStories: { reduced: 2, full: 20 },
-  unreadMessages: { reduced: 40_000, full: 100_000 },
+  unreadMessages: { reduced: 60_000, full: 100_000 },
 } as const;
 
 export type CountName = keyof typeof table;

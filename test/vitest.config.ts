@@ -3,12 +3,22 @@ import { defineConfig, type ViteUserConfig } from "vitest/config";
 
 const minute = 60_000;
 
-/** They wait more than they work, and so go two at a time. */
+/** They wait more than they work, and so go three at a time. */
 const adapterTests = [
   "test/engine/adapter*.test.ts",
   "test/engine/conversation.test.ts",
   "test/engine/new-agent.test.ts",
 ];
+
+/** Swarms and sandboxes of a repository of their own, and builds that wait for packages: none meets another. */
+const swarmTests = [
+  "swarm-*",
+  "watch-commands",
+  "agent-shell",
+  "cleanup",
+  "sandbox-commands",
+  "package-managers",
+].map((name) => `test/engine/${name}.test.ts`);
 
 /** Kinds of tests, from milliseconds to minutes. Those that stress the machine run one file after another, alone. */
 const config: ViteUserConfig = defineConfig({
@@ -45,7 +55,7 @@ const config: ViteUserConfig = defineConfig({
         test: {
           name: "engine",
           include: ["test/engine/**/*.test.ts"],
-          exclude: adapterTests,
+          exclude: [...adapterTests, ...swarmTests],
           globalSetup: ["test/engine/shared-engine.ts"],
           testTimeout: 5 * minute,
           hookTimeout: 5 * minute,
@@ -60,8 +70,19 @@ const config: ViteUserConfig = defineConfig({
           globalSetup: ["test/engine/shared-engine.ts"],
           testTimeout: 5 * minute,
           hookTimeout: 5 * minute,
-          maxWorkers: 2,
+          maxWorkers: 3,
           sequence: { groupOrder: 4 },
+        },
+      },
+      {
+        test: {
+          name: "swarm",
+          include: swarmTests,
+          globalSetup: ["test/engine/shared-engine.ts"],
+          testTimeout: 5 * minute,
+          hookTimeout: 5 * minute,
+          maxWorkers: 3,
+          sequence: { groupOrder: 5 },
         },
       },
       {
@@ -72,7 +93,7 @@ const config: ViteUserConfig = defineConfig({
           testTimeout: 10 * minute,
           hookTimeout: 10 * minute,
           maxWorkers: 2,
-          sequence: { groupOrder: 5 },
+          sequence: { groupOrder: 6 },
         },
       },
       {

@@ -1,4 +1,5 @@
 import { isJournalled } from "../domain/acp-messages.ts";
+import { type PassPoint, passNothing } from "../domain/crash-points.ts";
 import { isOver } from "../domain/message-order.ts";
 import type { Containers } from "../ports/containers.ts";
 import type { Conversation, ConversationEvent } from "../ports/conversations.ts";
@@ -13,6 +14,7 @@ import type { Received } from "./receive-messages.ts";
 import type { Timing } from "./timing.ts";
 
 export interface ConversationDeps extends VolumeDeps {
+  readonly passes?: PassPoint;
   readonly containers: Pick<Containers, "exec" | "look" | "copyOut">;
   readonly timing: Timing;
 }
@@ -43,7 +45,7 @@ export function holdConversation(
   { containerId, journal, request, credentials, limits: given }: ConversationSubject,
   signal: AbortSignal,
 ): Conversation {
-  const { timing, containers } = deps;
+  const { timing, containers, passes = passNothing } = deps;
   const limits = { ...conversationLimits, ...given };
   const closed = new AbortController();
   const until = AbortSignal.any([signal, closed.signal]);
@@ -119,7 +121,9 @@ export function holdConversation(
       item.kind === "message" && isJournalled(item.message) ? [item.message] : [],
     );
     if (messages.length > 0) {
+      passes("after-request-before-ack");
       await journal.append(messages);
+      passes("after-host-journal-before-ack");
       outbox.durable(journal.lastSeq);
     }
     if (!items.some((item) => item.kind === "message" && isOver(item.known))) return;

@@ -1,60 +1,66 @@
 import { createReadStream } from "node:fs";
-import { readdir } from "node:fs/promises";
+import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { longestToHost } from "../domain/acp-messages.ts";
+import { isCommitId } from "../domain/commit-id.ts";
 import type { ContainerStatus, Reason, StoryStatus } from "../domain/generated/swarm-state.ts";
 import type { JournalSummary } from "../ports/journal.ts";
 import { readLines } from "../wire/read-lines.ts";
 
 /** Written by us, a message may take a little more room than the protocol gives it. */
-const longestLine = 2 * longestToHost;
+export const longestLine: number = 2 * longestToHost;
 
 /** What the host's own journals of a worker say: the newest attempt, and where it stood. Null when there is none. */
 export async function readHostJournal(folder: string): Promise<JournalSummary | null> {
-  const attempts = (await readdir(folder).catch(() => []))
+  const [attempt] = await attemptsIn(folder);
+  return attempt === undefined ? null : readAttemptJournal(folder, attempt);
+}
+
+/** What the host's own journal of one attempt says; null when there is none. */
+export async function readAttemptJournal(folder: string, attempt: number): Promise<JournalSummary | null> {
+  const file = join(folder, `journal-${attempt}.ndjson`);
+  if (!(await stat(file).catch(() => null))?.isFile()) return null;
+  let summary: JournalSummary = {
+    ...{ attempt, lastSeq: 0, statusById: new Map(), completion: null, error: null },
+    ...{ lastCheckpoint: null, isWhole: false, failedWork: [] },
+  };
+  for await (const message of readLines(createReadStream(file), { longestLine }))
+    summary = withMessage(summary, message);
+  return summary;
+}
+
+/** The attempts that have a journal, the newest first. */
+export async function attemptsIn(folder: string): Promise<number[]> {
+  return (await readdir(folder).catch(() => []))
     .flatMap((name) => /^journal-(\d+)\.ndjson$/.exec(name)?.[1] ?? [])
     .map(Number)
     .filter((attempt) => Number.isSafeInteger(attempt) && attempt > 0)
     .sort((a, b) => b - a);
-  const [attempt] = attempts;
-  if (attempt === undefined) return null;
-
-  let summary: JournalSummary = {
-    attempt,
-    lastSeq: 0,
-    statusById: new Map(),
-    completion: null,
-    error: null,
-    lastCheckpoint: null,
-  };
-  for await (const message of readLines(createReadStream(join(folder, `journal-${attempt}.ndjson`)), {
-    longestLine,
-  })) {
-    summary = withMessage(summary, message);
-  }
-  return summary;
 }
 
 /** What comes from a sandbox is a claim: only what has the right form counts. */
 function withMessage(summary: JournalSummary, message: unknown): JournalSummary {
   const { type, seq, payload } = fieldsOf(message);
   if (typeof seq !== "number" || !Number.isSafeInteger(seq) || seq <= summary.lastSeq) return summary;
-  const { storyId, status, commit, code, message: text } = fieldsOf(payload);
-  const next = { ...summary, lastSeq: seq, completion: null };
+  const { storyId, status, commit, bundle, failedWork, code, message: text } = fieldsOf(payload);
+  const next = { ...summary, lastSeq: seq, completion: null, isWhole: false };
   switch (type) {
-    case "progress-update":
-      return typeof storyId === "string" && isStoryStatus(status)
-        ? { ...next, statusById: new Map([...summary.statusById, [storyId, status]]) }
-        : next;
+    case "progress-update": {
+      if (typeof storyId !== "string" || !isStoryStatus(status)) return next;
+      const { commit: stored } = fieldsOf(failedWork);
+      return {
+        ...next,
+        statusById: new Map([...summary.statusById, [storyId, status]]),
+        ...(isCommit(stored) && { failedWork: [...summary.failedWork, stored] }),
+      };
+    }
     case "checkpoint":
-      return typeof commit === "string" && /^[0-9a-f]{40}$/.test(commit)
-        ? { ...next, lastCheckpoint: commit }
-        : next;
+      return isCommit(commit) && bundle !== null ? { ...next, lastCheckpoint: commit } : next;
     case "completion":
-      return isCompletion(status) ? { ...next, completion: status } : next;
+      return isCompletion(status) ? { ...next, completion: status, isWhole: true } : next;
     case "error":
       return typeof code === "string" && /^[A-Z][A-Z0-9_]*$/.test(code) && typeof text === "string"
-        ? { ...next, error: { code, message: text } satisfies Reason }
+        ? { ...next, error: { code, message: text } satisfies Reason, isWhole: true }
         : next;
     default:
       return next;
@@ -63,6 +69,10 @@ function withMessage(summary: JournalSummary, message: unknown): JournalSummary 
 
 function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+}
+
+function isCommit(value: unknown): value is string {
+  return typeof value === "string" && isCommitId(value);
 }
 
 function isStoryStatus(value: unknown): value is StoryStatus {

@@ -1,7 +1,8 @@
 import { createReadStream } from "node:fs";
-import { link, mkdir, open, readFile, rm, stat } from "node:fs/promises";
+import { mkdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { type JournalledMessage, longestToHost } from "../domain/acp-messages.ts";
+import type { TaskRequestPayload } from "../domain/generated/acp.ts";
 import { newConversation } from "../domain/message-order.ts";
 import type { Containers } from "../ports/containers.ts";
 import type { WorkerPlaces } from "../ports/worker-places.ts";
@@ -10,6 +11,7 @@ import { holdConversation } from "./conversation.ts";
 import { fetchStored } from "./fetch-stored.ts";
 import { openHostJournal } from "./open-host-journal.ts";
 import type { VolumeDeps } from "./read-volume-journal.ts";
+import { requestFiles } from "./request-files.ts";
 import type { Timing } from "./timing.ts";
 
 export interface WorkerPlacesDeps extends VolumeDeps {
@@ -19,18 +21,16 @@ export interface WorkerPlacesDeps extends VolumeDeps {
   /** Of this swarm, below `.aimi/swarms`. */
   readonly folder: string;
   /** Where nothing that cleans the worktree reaches. */
-  readonly requestFolder: string;
+  readonly gitFolder: string;
   /** A tar stream with one file that only root may read. */
   readonly packFile: (path: string, from: string) => AsyncIterable<Uint8Array>;
-  readonly credentials: () => Readonly<Record<string, string>> | null;
+  /** What lets the agent of a request in; asked for at each connection. */
+  readonly credentials: (request: TaskRequestPayload) => Readonly<Record<string, string>> | null;
 }
 
 /** Journals, requests and stored files of one swarm's workers. */
 export function workerPlaces(deps: WorkerPlacesDeps): WorkerPlaces {
-  const { containers, swarmId, folder, requestFolder, findProblem } = deps;
-  const requestFile = (slug: string, attempt: number): string =>
-    join(requestFolder, `${slug}-${attempt}.json`);
-
+  const { containers, swarmId, folder, gitFolder, findProblem } = deps;
   const journalFile = (slug: string, attempt: number): string =>
     join(folder, slug, `journal-${attempt}.ndjson`);
 
@@ -42,7 +42,8 @@ export function workerPlaces(deps: WorkerPlacesDeps): WorkerPlaces {
       const statusById = new Map(storyIds.map((id) => [id, done.has(id) ? "completed" : "pending"] as const));
       const begin = newConversation({ swarmId, attempt, containerId, statusById });
       const journal = undo.use(await openHostJournal(journalFile(slug, attempt), { begin, findProblem }));
-      const { credentials, timing } = deps;
+      const { timing } = deps;
+      const credentials = () => deps.credentials(request);
       const envelope = { type: "task-request", timestamp: timing.date().toISOString(), swarmId, containerId };
       const line = Buffer.from(`${JSON.stringify({ ...envelope, payload: request })}\n`);
       const conversation = undo.use(
@@ -70,29 +71,6 @@ export function workerPlaces(deps: WorkerPlacesDeps): WorkerPlaces {
     giveBundle: (containerId, file, signal) =>
       containers.copyIn(containerId, "/aimi", deps.packFile("in/repo.bundle", file), signal),
 
-    async findRequest({ slug, attempt }) {
-      const text = await readFile(requestFile(slug, attempt), "utf8").catch(
-        (error: NodeJS.ErrnoException) => {
-          if (error.code === "ENOENT") return null;
-          throw error;
-        },
-      );
-      return text === null ? null : JSON.parse(text);
-    },
-
-    async keepRequest({ slug, attempt }, request) {
-      await mkdir(requestFolder, { recursive: true });
-      const file = requestFile(slug, attempt);
-      const draft = `${file}.draft`;
-      {
-        await using handle = await open(draft, "w", 0o600);
-        await handle.writeFile(JSON.stringify(request));
-        await handle.sync();
-      }
-      // Whole or not at all, and never over another one: what was sent once is what is sent again.
-      await link(draft, file).finally(() => rm(draft, { force: true }));
-      await using folderHandle = await open(requestFolder, "r");
-      await folderHandle.sync();
-    },
+    ...requestFiles(gitFolder, swarmId),
   };
 }

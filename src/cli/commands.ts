@@ -1,16 +1,6 @@
-import type { SettingsFile } from "../domain/settings.ts";
-import type { Command, CommandOptions } from "./command.ts";
-
-const settingFlags = [
-  ["--agent <kind>", "the coding agent of tasks that name none: claude, acp, command, script"],
-  ["--parallel <n>", "workers at once, or auto"],
-  ["--isolation <level>", "the least isolation that is accepted: auto, shared-kernel, userns, strong"],
-] as const;
-
-const engineFlag = [
-  "--engine <endpoint>",
-  "the container engine to use, for example unix:///var/run/docker.sock",
-] as const;
+import type { Command } from "./command.ts";
+import { imageCommands, sandboxCommands } from "./sandbox-commands.ts";
+import { engineFlag, flagSettings, oldStartFlags, policyFlags, settingFlags } from "./setting-flags.ts";
 
 const stateCommands: readonly Command[] = [
   {
@@ -79,122 +69,6 @@ const stateCommands: readonly Command[] = [
   },
 ];
 
-const sandboxFlag = ["--sandbox <id>", "its id, name or container; without it the latest one"] as const;
-
-const sandboxCommands: readonly Command[] = [
-  {
-    name: "up",
-    description: "make a sandbox; the first use starts it, and its time to live",
-    options: [
-      ["--spec <file>", "what it is made of; sandbox.yaml is taken when it is there"],
-      ["--dangerous-allow-host-network", "let the spec give it the host's network"],
-      ["--dangerous-allow-privileged", "let the spec take its protection away"],
-      ["--no-auto-destroy", "no time to live: it stays until `swarm sandbox destroy`"],
-      ["--isolation <level>", "the least isolation that is accepted: auto, shared-kernel, userns, strong"],
-      engineFlag,
-    ],
-    settings: flagSettings,
-    load: async () => (await import("./commands/sandbox.ts")).up,
-  },
-  {
-    name: "run <file>",
-    description: "run a task file by its runtime's interpreter, and bring out what it writes to /outputs",
-    options: [sandboxFlag],
-    load: async () => (await import("./commands/sandbox.ts")).run,
-  },
-  {
-    name: "exec [command...]",
-    description: "run a command: exec ls -la",
-    passesWordsOn: true,
-    options: [sandboxFlag, ["-i, --interactive", "pass the standard input on"]],
-    load: async () => (await import("./commands/sandbox.ts")).exec,
-  },
-  {
-    name: "cp <from> <to>",
-    description: "copy a file or folder; a path in a sandbox is id:/path, or :/path for the latest one",
-    load: async () => (await import("./commands/sandbox.ts")).cp,
-  },
-  {
-    name: "logs [sandbox]",
-    description: "what the last task wrote, in the order in which it came",
-    options: [
-      ["-f, --follow", "until the task ends"],
-      ["--stdout", "only this stream"],
-      ["--stderr", "only this stream"],
-    ],
-    load: async () => (await import("./commands/sandbox.ts")).logs,
-  },
-  {
-    name: "ls",
-    description: "the sandboxes of this folder",
-    options: [["--all", "also destroyed ones"]],
-    load: async () => (await import("./commands/sandbox.ts")).ls,
-  },
-  {
-    name: "stats [sandbox]",
-    description: "what it uses now",
-    load: async () => (await import("./commands/sandbox.ts")).stats,
-  },
-  {
-    name: "destroy [sandbox]",
-    description: "end and remove it; its outputs stay",
-    options: [
-      ["--all", "every sandbox of this folder"],
-      ["--purge", "its outputs too"],
-    ],
-    load: async () => (await import("./commands/sandbox.ts")).destroy,
-  },
-];
-
-const imageFlags = [
-  [
-    "--agents <list>",
-    "agents in the base image, by commas: claude, codex, gemini, opencode, claude-acp, codex-acp; or none (without this flag: those it has)",
-  ],
-  ["--ignore-scripts", "install dependencies without running their scripts"],
-  ["--no-build-network", "no network for the steps of the project's image"],
-] as const;
-
-const imageCommands: readonly Command[] = [
-  {
-    name: "build",
-    description: "build the base image and this repository's, as far as something changed",
-    options: [
-      ["--base", "only the base image"],
-      ["--fresh", "build anew, with the newest packages"],
-      ...imageFlags,
-      engineFlag,
-    ],
-    settings: flagSettings,
-    load: async () => (await import("./commands/image.ts")).build,
-  },
-  {
-    name: "ls",
-    description: "the images that are there",
-    options: [engineFlag],
-    settings: flagSettings,
-    load: async () => (await import("./commands/image.ts")).ls,
-  },
-  {
-    name: "prune",
-    description: "remove images that are no longer needed; those in use stay",
-    options: [
-      ["--all", "every image of swarm, of other projects too"],
-      ["--dry-run", "only say which"],
-      engineFlag,
-    ],
-    settings: flagSettings,
-    load: async () => (await import("./commands/image.ts")).prune,
-  },
-  {
-    name: "explain",
-    description: "what goes into the images, and what changed since the last build",
-    options: [...imageFlags, engineFlag],
-    settings: flagSettings,
-    load: async () => (await import("./commands/image.ts")).explain,
-  },
-];
-
 /** Every command, in the order of the help. */
 export const commands: readonly Command[] = [
   {
@@ -225,36 +99,147 @@ export const commands: readonly Command[] = [
       ["--strict", "refuse text that reads as if it wanted to steer the agent"],
       ...settingFlags,
     ],
+    takesProgram: true,
     settings: flagSettings,
     load: async () => (await import("./commands/plan.ts")).plan,
   },
   {
     name: "start [files...]",
     group: "START",
-    description: "carry out task files, each in a sealed sandbox without a network, up to branches",
+    description: "carry out task files, each in a sealed sandbox, up to verified branches",
     options: [
       ["--all", "every task file"],
       ["--again", "also what was completed or failed before with the same content"],
       ["--strict", "refuse text that reads as if it wanted to steer the agent"],
+      ["--append", "beside a swarm that runs: leave the task files to its owner"],
+      ["--force", "archive a swarm that is not finished, and begin anew"],
+      ["-d, --detach", "go on in the background, after this terminal is closed, too"],
+      ...policyFlags,
+      ...settingFlags,
+      engineFlag,
+      ...oldStartFlags,
+    ],
+    takesProgram: true,
+    settings: flagSettings,
+    load: async () => (await import("./commands/start.ts")).start,
+  },
+  {
+    name: "run <prompt...>",
+    group: "START",
+    description: "write a task file for one piece of work and carry it out, up to a verified branch",
+    options: [
+      [
+        "--verify <command>",
+        "the check that it must pass, any number of them; without it the repository's own tests",
+        "many",
+      ],
+      ["--no-verify", "no check: the agent's word is enough"],
+      ["--branch <name>", "where the work goes; without it swarm/ and the first words"],
+      ["--append", "beside a swarm that runs: leave the task to its owner"],
+      ["--force", "archive a swarm that is not finished, and begin anew"],
+      ["-d, --detach", "go on in the background, after this terminal is closed, too"],
+      ...policyFlags,
       ...settingFlags,
       engineFlag,
     ],
+    takesProgram: true,
     settings: flagSettings,
-    load: async () => (await import("./commands/start.ts")).start,
+    load: async () => (await import("./commands/run.ts")).run,
   },
   {
     name: "resume",
     group: "START",
     description: "go on with the workers of this swarm that have not come to their end",
-    options: [...settingFlags, engineFlag],
+    options: [
+      ["-d, --detach", "go on in the background, after this terminal is closed, too"],
+      ...policyFlags,
+      ...settingFlags,
+      engineFlag,
+    ],
+    takesProgram: true,
     settings: flagSettings,
     load: async () => (await import("./commands/start.ts")).resume,
   },
   {
+    name: "retry <workers...>",
+    group: "START",
+    description: "try failed or stopped workers again, from their last good commit; @failed for all of them",
+    options: [...policyFlags, ...settingFlags, engineFlag],
+    takesProgram: true,
+    settings: flagSettings,
+    load: async () => (await import("./commands/start.ts")).retry,
+  },
+  {
     name: "status",
     group: "WATCH",
-    description: "show the swarm of this worktree",
+    description: "show the swarm of this worktree, compared with its engine",
+    options: [
+      ["-w, --watch", "show it again whenever it changes, until every worker has ended"],
+      ["--exit-status", "exit 0 completed, 5 some failed, 7 ended by limits, 8 not finished, 3 not compared"],
+    ],
     load: async () => (await import("./commands/status.ts")).status,
+  },
+  {
+    name: "logs <worker>",
+    group: "WATCH",
+    description: "what a worker did, story by story, with its checks; also when its container is gone",
+    options: [
+      ["-f, --follow", "go on until it has ended, through further attempts"],
+      ["--story <id>", "only this story"],
+      ["--attempt <n>", "only this attempt"],
+    ],
+    load: async () => (await import("./commands/logs.ts")).logs,
+  },
+  {
+    name: "events",
+    group: "WATCH",
+    description: "what was decided and done, and why; with --json as it is kept, a line for each",
+    options: [
+      ["-f, --follow", "and what comes"],
+      ["--worker <worker>", "only of this one"],
+      ["--swarm <id>", "of an earlier swarm: its id or the beginning of it, or all"],
+    ],
+    load: async () => (await import("./commands/events.ts")).events,
+  },
+  {
+    name: "attach <worker>",
+    group: "WATCH",
+    description: "watch a running worker from inside its sandbox; Ctrl-C leaves it as it is",
+    load: async () => (await import("./commands/attach.ts")).attach,
+  },
+  {
+    name: "wait [workers...]",
+    group: "WATCH",
+    description: "wait until workers, or all of them, have ended; the exit code says how",
+    options: [["--timeout <time>", "at most so long, for example 30m"]],
+    load: async () => (await import("./commands/wait.ts")).wait,
+  },
+  {
+    name: "diff <worker>",
+    group: "REVIEW",
+    description: "what a worker changed, as far as it was brought into this repository",
+    options: [["--stat", "only which files, and how much of them"]],
+    load: async () => (await import("./commands/diff.ts")).diff,
+  },
+  {
+    name: "summary",
+    group: "REVIEW",
+    description: "what every worker did, what it took, what failed and why, and what to do next",
+    options: [["--markdown", "as a page"]],
+    load: async () => (await import("./commands/summary.ts")).summary,
+  },
+  {
+    name: "cleanup [workers...]",
+    group: "UPKEEP",
+    description: "remove what workers left on the engine, as far as their work is in the repository",
+    options: [
+      ["--all", "also the files of archived swarms: journals, requests, old states"],
+      ["--discard", "also what holds the only copy of work: it is lost"],
+      ["--everything", "also this project's images, the private engine and swarm's own state folder"],
+      ["--dry-run", "only say what would be removed and what kept, and why"],
+      ["--yes", "with --everything: without asking"],
+    ],
+    load: async () => (await import("./commands/cleanup.ts")).cleanup,
   },
   {
     name: "image",
@@ -316,6 +301,7 @@ export const commands: readonly Command[] = [
         name: "explain",
         description: "show each setting and where it comes from",
         options: settingFlags,
+        takesProgram: true,
         settings: flagSettings,
         load: async () => (await import("./commands/config.ts")).explain,
       },
@@ -333,18 +319,53 @@ export const commands: readonly Command[] = [
     description: "print the version",
     load: async () => (await import("./commands/version.ts")).showVersion,
   },
+  {
+    name: "stop [workers...]",
+    group: "STEER",
+    description: "end workers, or all of them, so that they can go on later; their work is kept",
+    load: async () => (await import("./commands/steer.ts")).stop,
+  },
+  {
+    name: "pause [workers...]",
+    group: "STEER",
+    description: "halt workers where they are",
+    load: async () => (await import("./commands/steer.ts")).pause,
+  },
+  {
+    name: "unpause [workers...]",
+    group: "STEER",
+    description: "let paused workers go on",
+    load: async () => (await import("./commands/steer.ts")).unpause,
+  },
+  {
+    name: "shell <worker> [command...]",
+    group: "STEER",
+    description: "a shell in a running worker's sandbox as the agent's user: shell login -- git status",
+    passesWordsOn: true,
+    load: async () => (await import("./commands/shell.ts")).shell,
+  },
+  {
+    name: "own <verb> [files...]",
+    description: "what `-d` leaves in the background",
+    hidden: true,
+    options: [
+      ["--all", ""],
+      ["--again", ""],
+      ["--strict", ""],
+      ["--append", ""],
+      ["--force", ""],
+      ["--swarm-id <id>", ""],
+      ...policyFlags,
+      ...settingFlags,
+      engineFlag,
+      ...oldStartFlags,
+    ],
+    takesProgram: true,
+    settings: flagSettings,
+    load: async () => (await import("./commands/start.ts")).own,
+  },
   // As it was typed before there was `swarm state`.
   ...stateCommands
     .filter(({ name }) => !/^(check|repair)/.test(name))
     .map((command) => ({ ...command, name: `swarm-${command.name}`, hidden: true })),
 ];
-
-function flagSettings({ agent, parallel, isolation, engine }: CommandOptions): SettingsFile {
-  const flags: Record<string, unknown> = { agent, isolation, engine, parallel: toCount(parallel) };
-  return Object.fromEntries(Object.entries(flags).filter(([, value]) => value !== undefined));
-}
-
-/** A number where it is one; else as typed, for the check to name. */
-function toCount(text: CommandOptions[string]): unknown {
-  return typeof text === "string" && /^\d+$/.test(text) ? Number(text) : text;
-}

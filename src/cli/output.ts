@@ -3,29 +3,51 @@ import { styleText } from "node:util";
 import { cleanLines, cleanText } from "../domain/clean-text.ts";
 import type { SwarmError } from "../domain/errors.ts";
 import type { OutputChunk } from "../ports/containers.ts";
+import type { LiveLines } from "./board/live-lines.ts";
+import type { SwarmBoard } from "./board/swarm-board.ts";
 import { showForeseen } from "./report-failure.ts";
-import { toJson } from "./to-json.ts";
+import { toJson, toJsonLine } from "./to-json.ts";
+import { setOutputPlain, type UserTerminal, userTerminal } from "./user-terminal.ts";
 
 /** Where a command's words go: results to stdout, everything for people to stderr. */
 export interface Output {
   readonly json: boolean;
   /** A result. With `--json` the document is printed, otherwise the lines. */
   result(document: unknown, lines: () => readonly string[]): void;
+  /** One of several results, as they come: a line of JSON with `--json`, otherwise the lines. */
+  each(document: unknown, lines: () => readonly string[]): void;
+  /** Lines of a result that are drawn again in their place; null where it goes to no terminal. */
+  live(): Promise<LiveResult | null>;
+  /** One of very many results, in one line or a few: waits for a reader that is slow, and ends with one that has gone. */
+  item(document: unknown, line: () => string): Promise<void>;
+  /** Whether results are shown on a terminal. */
+  readonly isTerminal: boolean;
   /** A remark for a person, on stderr; an event with `--progress json`, nothing with `quiet`. */
   note(line: string): void;
   /** The last words of a command: what to type next. */
   next(command: string): void;
   /** Shows steps while work goes on. */
   during<Result>(title: string, work: (onStep: (step: string) => void) => Promise<Result>): Promise<Result>;
+  /** Shows a swarm until it is closed; notes stand above it meanwhile. */
+  board(): Promise<SwarmBoard>;
+  /** Whether somebody is there to be asked. */
+  readonly canAsk: boolean;
   /** Asks a question; null where nobody can answer. */
   ask(question: string): Promise<string | null>;
   /** What a program in a sandbox writes, on the stream it wrote it to. Nothing with `--json`. */
   stream(chunk: OutputChunk): Promise<void>;
+  /** The user's terminal, for a program that wants one; null where there is none, or a document is wanted. */
+  terminal(): UserTerminal | null;
   /** What is typed or piped in, until `work` is done with it. */
   withInput<Result>(work: (input: AsyncIterable<Uint8Array>) => Promise<Result>): Promise<Result>;
   /** Says what went wrong, for a command whose exit code is not ours. */
   fail(error: SwarmError): void;
   readonly paint: Paint;
+}
+
+/** A result that changes while it is shown. */
+export interface LiveResult extends LiveLines {
+  readonly terminal: Pick<NodeJS.WriteStream, "rows" | "columns">;
 }
 
 export type ProgressMode = "tty" | "plain" | "json" | "quiet";
@@ -35,6 +57,8 @@ export type Mark = "good" | "weak" | "missing";
 export interface Paint {
   bold(text: string): string;
   dim(text: string): string;
+  /** A line of a diff. */
+  changed(line: string): string;
   mark(mark: Mark): string;
 }
 
@@ -61,6 +85,7 @@ export function openOutput({
     if (progress === "json") stderr.write(`${JSON.stringify({ event: "note", text: line })}\n`);
     else if (progress !== "quiet") stderr.write(`${line}\n`);
   };
+  let board: SwarmBoard | null = null;
   return {
     json,
     paint: paintFor(stdout, unicode),
@@ -75,7 +100,24 @@ export function openOutput({
       );
     },
 
-    note: say,
+    each(document, lines) {
+      if (json) stdout.write(`${toJsonLine(document)}\n`);
+      else for (const line of lines()) stdout.write(`${line}\n`);
+    },
+
+    async live() {
+      if (json || progress !== "tty" || !stdout.isTTY) return null;
+      const { openLiveLines } = await import("./board/live-lines.ts");
+      return { ...(await openLiveLines(stdout)), terminal: stdout };
+    },
+
+    isTerminal: stdout.isTTY === true,
+
+    async item(document, line) {
+      await written(stdout, `${json ? toJsonLine(document) : line()}\n`);
+    },
+
+    note: (line) => (board?.note ?? say)(line),
 
     next(command) {
       if (!json) say(`next: ${command}`);
@@ -91,6 +133,21 @@ export function openOutput({
       return work(show);
     },
 
+    async board() {
+      const { openSwarmBoard } = await import("./board/swarm-board.ts");
+      const style = styleFor(stderr);
+      const clock = { now: () => performance.now(), date: () => new Date() };
+      const opened = await openSwarmBoard({ mode: progress, terminal: stderr, unicode, style, clock });
+      board = opened;
+      return {
+        ...opened,
+        async close() {
+          board = null;
+          await opened.close();
+        },
+      };
+    },
+
     async stream({ stream, bytes }) {
       if (json) return;
       const target = stream === "stdout" ? stdout : stderr;
@@ -98,6 +155,8 @@ export function openOutput({
       const shown = target.isTTY ? cleanLines(Buffer.from(bytes).toString()) : bytes;
       await written(target, shown);
     },
+
+    terminal: () => (json ? null : userTerminal({ stdin, stdout, setPlain: setOutputPlain })),
 
     async withInput(work) {
       try {
@@ -107,6 +166,8 @@ export function openOutput({
         stdin.destroy();
       }
     },
+
+    canAsk: stdin.isTTY === true && stderr.isTTY === true,
 
     fail: (error) => showForeseen(error, { json, stdout, stderr }),
 
@@ -195,10 +256,14 @@ async function duringOnTerminal<Result>(
   return result.value;
 }
 
+type Style = Parameters<typeof styleText>[0];
+
+function styleFor(stream: NodeJS.WriteStream): (format: Style, text: string) => string {
+  return (format, text) => styleText(format, text, { stream, validateStream: true });
+}
+
 function paintFor(stream: NodeJS.WriteStream, unicode: boolean): Paint {
-  type Style = Parameters<typeof styleText>[0];
-  const style = (format: Style, text: string): string =>
-    styleText(format, text, { stream, validateStream: true });
+  const style = styleFor(stream);
   const marks: Readonly<Record<Mark, readonly [unicode: string, ascii: string, style: Style]>> = {
     good: ["✓", "+", "green"],
     weak: ["!", "!", "yellow"],
@@ -207,6 +272,11 @@ function paintFor(stream: NodeJS.WriteStream, unicode: boolean): Paint {
   return {
     bold: (text) => style("bold", text),
     dim: (text) => style("dim", text),
+    changed: (line) => {
+      if (line.startsWith("+")) return style("green", line);
+      if (line.startsWith("-")) return style("red", line);
+      return line.startsWith("@@") ? style("cyan", line) : line;
+    },
     mark(mark) {
       const [fancy, plain, format] = marks[mark];
       return style(format, `${unicode ? fancy : plain} ${mark.padEnd("missing".length)}`);

@@ -1,16 +1,25 @@
 import { CommanderError, Option, Command as Parser } from "commander";
 import { SwarmError } from "../domain/errors.ts";
 import { exitCodes } from "../domain/exit-codes.ts";
-import { type Command, type CommandArguments, type CommandOptions, commandGroups } from "./command.ts";
+import {
+  type Command,
+  type CommandArguments,
+  type CommandContext,
+  type CommandOptions,
+  commandGroups,
+  type Flag,
+} from "./command.ts";
 import { commands } from "./commands.ts";
 import type { Compose } from "./composition.ts";
 import { hasUnicode, OutputClosedError, openOutput, type ProgressMode, progressMode } from "./output.ts";
+import { splitProgram } from "./split-program.ts";
 import { version } from "./version.ts";
 
 export interface ProgramOptions {
   readonly compose: Compose;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly signal: AbortSignal;
+  readonly onSecondSignal: CommandContext["onSecondSignal"];
 }
 
 /** As a shell shows a program that was ended by SIGPIPE. */
@@ -21,12 +30,13 @@ const progressModes = ["auto", "tty", "plain", "json", "quiet"] as const;
 /** Parses the words, runs the command they mean, and says what the process exits with. */
 export async function runProgram(words: readonly string[], options: ProgramOptions): Promise<number> {
   let exitCode: number = exitCodes.done;
+  const { own, program } = splitProgram(words, commands);
   const run = async (command: Command, args: CommandArguments, given: CommandOptions): Promise<void> => {
-    exitCode = await runCommand(command, args, given, options);
+    exitCode = await runCommand(command, args, given, { ...options, words, program });
   };
-  const program = makeParser(run);
+  const parser = makeParser(run);
   try {
-    await program.parseAsync(words.length > 0 ? words : ["status"], { from: "user" });
+    await parser.parseAsync(own.length > 0 ? own : ["status"], { from: "user" });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode === 0) return exitCodes.done;
@@ -38,6 +48,9 @@ export async function runProgram(words: readonly string[], options: ProgramOptio
   }
   return exitCode;
 }
+
+/** What was typed, and the part of it that is the agent's program. */
+type Typed = Pick<CommandContext, "words" | "program">;
 
 type Run = (command: Command, args: CommandArguments, options: CommandOptions) => Promise<void>;
 
@@ -92,7 +105,7 @@ function addCommand(parent: Parser, command: Command, run: Run): void {
     parser.passThroughOptions();
   }
   if (command.group) parser.helpGroup(`${command.group}:`);
-  for (const [flags, description] of command.options ?? []) parser.option(flags, description);
+  for (const flag of command.options ?? []) parser.addOption(optionOf(flag));
   for (const child of command.commands ?? []) addCommand(parser, child, run);
   if (!command.load) {
     parser.action(() => {
@@ -111,11 +124,20 @@ function addCommand(parent: Parser, command: Command, run: Run): void {
   });
 }
 
+function optionOf([flags, description, how]: Flag): Option {
+  const option = new Option(flags, description).hideHelp(how === "old");
+  const gather = (value: string, before: unknown): string[] => [
+    ...(Array.isArray(before) ? before : []),
+    value,
+  ];
+  return how === "many" ? option.argParser(gather) : option;
+}
+
 async function runCommand(
   command: Command,
   args: CommandArguments,
   options: CommandOptions,
-  { compose, env, signal }: ProgramOptions,
+  { compose, env, signal, onSecondSignal, words, program }: ProgramOptions & Typed,
 ): Promise<number> {
   const wanted = wantedProgress(options, env);
   const output = openOutput({
@@ -135,7 +157,10 @@ async function runCommand(
   if (!handler) return exitCodes.bug;
   try {
     return await handler(
-      { swarm: compose(command.settings?.(options) ?? {}), output, signal },
+      {
+        swarm: compose(command.settings?.(options, program) ?? {}),
+        ...{ output, signal, onSecondSignal, words, program },
+      },
       args,
       options,
     );

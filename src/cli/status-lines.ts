@@ -1,25 +1,117 @@
+import { cleanText } from "../domain/clean-text.ts";
 import { countOf } from "../domain/count-of.ts";
-import type { ContainerRecord, SwarmState } from "../domain/swarm-state.ts";
+import { showDuration } from "../domain/duration.ts";
+import type { SwarmStatusDocument } from "../domain/generated/status.ts";
+import { describeHolder } from "../domain/lock-holder.ts";
+import { workerSlug } from "../domain/slug.ts";
+import type { ContainerRecord } from "../domain/swarm-state.ts";
+import { isOver, type SwarmStatus } from "../domain/swarm-status.ts";
+import { whyWaiting } from "../domain/why-waiting.ts";
+import { describeShown } from "./describe-correction.ts";
 import { table } from "./table.ts";
 
-/** What to type after looking at a swarm. */
-export const statusNext = "`swarm state check` compares this with the engine";
+/** What a look at a swarm needs to know besides. */
+export interface StatusContext {
+  readonly now: Date;
+  /** File names of the tasks that a waiting one starts from. */
+  readonly dependsOn: (record: ContainerRecord) => readonly string[];
+}
 
-/** A line for the swarm and one for each worker. */
-export function statusLines({ swarmId, updatedAt, containers }: SwarmState): string[] {
-  const rows = containers.map((record) => [
-    record.status,
-    record.containerName,
-    record.branchName,
-    storiesOf(record),
-    record.reason ? `${record.reason.code}: ${record.reason.message}` : "",
-  ]);
+/** What `swarm status --json` prints. */
+export function statusDocument(status: SwarmStatus | null): SwarmStatusDocument {
+  const { swarm = null, reconciled = true, owner = null, orphans = [] } = status ?? {};
+  const corrections = (status?.corrections ?? []).map(({ container, from, action, applied }) => ({
+    ...{ container, applied, action: { ...action } },
+    from: { status: from.status, containerId: from.containerId, attempt: from.attempt },
+  }));
+  return { swarm: swarm && { ...swarm }, reconciled, corrections, orphans, owner };
+}
+
+/** The swarm, who acts on it, a line for each worker, and what does not agree. */
+export function statusLines(status: SwarmStatus, context: StatusContext): string[] {
+  const { swarm } = status;
+  const { swarmId, updatedAt, containers } = swarm;
+  const rows = containers.map((record) => workerCells(record, status, context));
+  const heading = ["STATUS", "WORKER", "BRANCH", "STORIES", "TIME", "TOKENS", "REASON"];
   return [
     `swarm ${swarmId}, ${countOf(containers.length, "worker")}, last changed ${updatedAt}`,
-    ...table(rows),
+    ...ownerLines(status),
+    ...(rows.length > 0 ? table([heading, ...rows]) : []),
+    ...remarkLines(status),
   ];
 }
 
-function storiesOf({ storyProgress: { completed, total } }: ContainerRecord): string {
-  return `${completed}/${total}`;
+/** One worker in the columns of the table, the last of them the reason why it is not otherwise. */
+export function workerCells(
+  record: ContainerRecord,
+  { swarm, owner }: Pick<SwarmStatus, "swarm" | "owner">,
+  { now, dependsOn }: StatusContext,
+): string[] {
+  const { status, branchName, storyProgress, reason } = record;
+  const mayWait =
+    status === "pending" || record.paused !== null || record.wish !== null || swarm.wish !== null;
+  const waits = mayWait
+    ? whyWaiting(record, swarm, { dependsOn: dependsOn(record), isOwned: owner !== null, now })
+    : null;
+  const why = [waits ?? [], reason ? `${reason.code}: ${reason.message}` : []].flat().join("; ");
+  return [
+    ...[status, workerSlug(record), branchName, `${storyProgress.completed}/${storyProgress.total}`],
+    ...[timeOf(record, now), usageOf(record), cleanText(why, 200)],
+  ];
+}
+
+/** Where nobody acts and nothing is left to be done, there is nothing to say. */
+export function ownerLines({ swarm, owner }: SwarmStatus): string[] {
+  if (owner !== null) return [cleanText(`owned by ${describeHolder(owner)}`)];
+  return isOver(swarm) ? [] : ["nobody acts on it"];
+}
+
+/** What is not as it should be, in a line each. */
+export function remarkLines({ swarm, reconciled, corrections, orphans, owner }: SwarmStatus): string[] {
+  const slugByName = new Map(swarm.containers.map((record) => [record.containerName, workerSlug(record)]));
+  const remark = { ownerPid: owner?.pid ?? null, isOwnEngine: swarm.engine !== null };
+  return [
+    ...(reconciled ? [] : [notReconciled(swarm.engine)]),
+    ...corrections.map((correction) => {
+      const slug = slugByName.get(correction.container) ?? correction.container;
+      return cleanText(`${slug}: ${describeShown(correction, remark)}`, 1_000);
+    }),
+    ...orphans.map((name) => `${cleanText(name)}: a container of this worktree that no record knows`),
+  ];
+}
+
+function notReconciled(engine: SwarmStatus["swarm"]["engine"]): string {
+  const who = engine ? `the engine at ${engine.endpoint} does not answer` : "no engine answers";
+  return `not reconciled: ${cleanText(who)}; this is what was last written down`;
+}
+
+/** What to type after looking at a swarm. */
+export function statusNext(status: SwarmStatus | null): string {
+  if (status === null)
+    return "`swarm plan` shows what could run, `swarm init` writes an example, `swarm help` shows every command";
+  const { swarm, reconciled, owner, orphans } = status;
+  if (!reconciled) return "`swarm doctor` looks for the engine";
+  if (owner !== null && !isOver(swarm)) return "`swarm wait` ends when it does";
+  if (swarm.containers.length === 0) return "`swarm start --all` carries out the task files";
+  if (!isOver(swarm) || needsResume(status)) return "`swarm resume` goes on where this ended";
+  if (orphans.length > 0) return "`swarm cleanup --dry-run` shows what is left on the engine";
+  return "`swarm summary` says what was done";
+}
+
+function needsResume({ corrections }: SwarmStatus): boolean {
+  return corrections.some(({ action, applied }) => !applied && action.kind !== "report");
+}
+
+function timeOf({ startedAt, finishedAt }: ContainerRecord, now: Date): string {
+  if (startedAt === null) return "-";
+  const end = finishedAt === null ? now.getTime() : Date.parse(finishedAt);
+  const seconds = Math.round((end - Date.parse(startedAt)) / 1000);
+  return seconds <= 0 ? "0 s" : showDuration(seconds * 1000);
+}
+
+function usageOf({ usage }: ContainerRecord): string {
+  if (usage === null) return "-";
+  const { tokensIn, cacheRead, cacheWrite, tokensOut, costUsd } = usage;
+  const tokens = `${tokensIn + cacheRead + cacheWrite} in, ${tokensOut} out`;
+  return costUsd === null ? tokens : `${tokens}, $${costUsd.toFixed(2)}`;
 }

@@ -1,6 +1,7 @@
 import type { AdapterMessage } from "../domain/acp-messages.ts";
 import { cleanText } from "../domain/clean-text.ts";
 import type { SwarmEvent } from "../swarm/swarm-deps.ts";
+import { eventWords } from "./event-words.ts";
 
 /** What a worker says, in a line for people; null for what nobody needs to see. */
 export function describeMessage(slug: string, message: AdapterMessage): string | null {
@@ -17,26 +18,11 @@ export function describeMessage(slug: string, message: AdapterMessage): string |
   }
 }
 
-/** What the owner decided or did, in a line. */
-export function describeEvent({ event, worker, ...facts }: SwarmEvent): string | null {
-  const reason = facts["reason"] as { code: string; message: string } | null | undefined;
-  const why = reason ? `, ${reason.code}: ${reason.message}` : "";
-  switch (event) {
-    case "started":
-    case "created":
-      return `${worker}  ${event}`;
-    case "collected":
-      return `${worker}  collected ${String(facts["commit"]).slice(0, 10)}`;
-    case "ended":
-      return cleanText(`${worker}  ${String(facts["status"])}${why}`, 1_000);
-    case "skipped":
-    case "refused":
-      return cleanText(`${worker}  ${event}${why}`, 1_000);
-    case "line":
-      return facts["status"] === "live"
-        ? null
-        : cleanText(`${worker}  line ${String(facts["status"])}: ${String(facts["why"])}`);
-    default:
-      return null;
-  }
+/** What the owner decided or did, in a line; null for what only a reader of the event log needs to know. */
+export function describeEvent(event: SwarmEvent): string | null {
+  const isQuiet = event.event === "line" && event["status"] === "live";
+  if (isQuiet) return null;
+  const { worker, ...facts } = event;
+  const words = eventWords(facts);
+  return worker === undefined ? words : `${cleanText(worker)}  ${words}`;
 }

@@ -10,6 +10,7 @@ import { until } from "./dockerode-at.ts";
 import { engineEvents } from "./engine-events.ts";
 import { openExecution } from "./execution.ts";
 import { limiter } from "./limiter.ts";
+import { openTerminal } from "./open-terminal.ts";
 import { refuseSpec } from "./refuse-spec.ts";
 import { splitTag } from "./split-tag.ts";
 import { type CallEngine, reasonOf, translateFailure } from "./translate-failure.ts";
@@ -152,6 +153,7 @@ export function dockerContainers(deps: DockerDeps): Containers {
     },
 
     exec: (id, spec, signal) => openExecution(deps, { id, spec }, signal),
+    openTerminal: (id, spec, signal) => openTerminal(deps, { id, spec }, signal),
 
     async copyIn(id, path, archive, signal) {
       const source = Readable.from(archive, { objectMode: false });

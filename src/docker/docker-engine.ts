@@ -1,13 +1,7 @@
 import { SwarmError } from "../domain/errors.ts";
-import {
-  type ContainerEngine,
-  type EngineInfo,
-  type EngineScope,
-  type LabelledContainer,
-  labels,
-  type OpenEngine,
-} from "../ports/engine.ts";
+import type { ContainerEngine, EngineInfo, OpenEngine } from "../ports/engine.ts";
 import { callEngine, type EngineAnswer, type EngineCall } from "./engine-http.ts";
+import { containersIn, filtersFor, listPath } from "./list-containers.ts";
 import type { ProbeDeps } from "./probe-runtime.ts";
 
 /** A Docker-compatible engine at an endpoint. */
@@ -53,10 +47,15 @@ export function dockerEngine(endpoint: string, probeDeps: ProbeDeps): ContainerE
 
     async observe(scope, signal) {
       const list = await askFor("list containers", {
-        path: `/containers/json?all=1&filters=${filtersFor(scope)}`,
+        path: listPath(scope),
         signal,
       });
-      return rowsOf(list).map(toContainer);
+      const containers = containersIn(list);
+      if (containers) return containers;
+      throw new SwarmError("ENGINE_FAILED", {
+        operation: "list containers",
+        reason: "its answer is no list",
+      });
     },
 
     async volumes(scope, signal) {
@@ -65,7 +64,7 @@ export function dockerEngine(endpoint: string, probeDeps: ProbeDeps): ContainerE
         signal,
       });
       return (Array.isArray(Volumes) ? Volumes : []).flatMap((volume) =>
-        typeof volume?.Name === "string" ? [volume.Name] : [],
+        typeof volume?.Name === "string" ? [{ name: volume.Name, labels: volume.Labels ?? {} }] : [],
       );
     },
 
@@ -90,12 +89,6 @@ export function dockerEngine(endpoint: string, probeDeps: ProbeDeps): ContainerE
   };
 }
 
-function filtersFor({ projectId, worktree }: EngineScope): string {
-  return encodeURIComponent(
-    JSON.stringify({ label: [`${labels.project}=${projectId}`, `${labels.worktree}=${worktree}`] }),
-  );
-}
-
 function parseAnswer(body: string): Record<string, unknown> | null {
   try {
     const answer: unknown = JSON.parse(body);
@@ -103,53 +96,6 @@ function parseAnswer(body: string): Record<string, unknown> | null {
   } catch {
     return null;
   }
-}
-
-/** The rows of a list that have what a row must have. */
-function rowsOf(list: unknown): ContainerRow[] {
-  if (!Array.isArray(list))
-    throw new SwarmError("ENGINE_FAILED", { operation: "list containers", reason: "its answer is no list" });
-  return list.filter(
-    (row) =>
-      typeof row?.Id === "string" &&
-      typeof row.State === "string" &&
-      Array.isArray(row.Names) &&
-      typeof row.Labels === "object" &&
-      row.Labels !== null,
-  );
-}
-
-interface ContainerRow {
-  readonly Id: string;
-  readonly Names: readonly string[];
-  readonly State: string;
-  readonly Labels: Readonly<Record<string, string>>;
-}
-
-function toContainer({ Id, Names, State, Labels }: ContainerRow): LabelledContainer {
-  return { containerId: Id, name: Names[0]?.replace(/^\//, "") ?? Id, state: stateOf(State), labels: Labels };
-}
-
-const ownStates: readonly LabelledContainer["state"][] = [
-  "created",
-  "running",
-  "paused",
-  "restarting",
-  "removing",
-  "dead",
-  "exited",
-];
-
-/** Podman has names of its own for some states; what nobody knows is not alive. */
-const otherStates: Readonly<Record<string, LabelledContainer["state"]>> = {
-  configured: "created",
-  initialized: "created",
-  stopping: "running",
-  stopped: "exited",
-};
-
-function stateOf(text: string): LabelledContainer["state"] {
-  return ownStates.find((state) => state === text) ?? otherStates[text] ?? "dead";
 }
 
 function toInfo(endpoint: string, info: Record<string, unknown>, builder: EngineInfo["builder"]): EngineInfo {

@@ -35,6 +35,13 @@ export function dockerNetworks({ docker, call }: DockerDeps): Networks {
       return found.map(({ Name }) => Name);
     },
 
+    async names(signal) {
+      const found = await call({ operation: "list networks", signal }, () =>
+        docker.listNetworks({ ...until(signal) }),
+      );
+      return found.filter(({ Driver }) => Driver !== "host" && Driver !== "null").map(({ Name }) => Name);
+    },
+
     async remove(name, signal) {
       await call({ operation: `remove the network ${name}`, signal }, () =>
         docker.getNetwork(name).remove(until(signal)).catch(ifMissing),
@@ -76,7 +83,7 @@ function refuseName(name: string): void {
   if (!isContainerName(name))
     throw new SwarmError("SPEC_REFUSED", {
       field: `The name ${JSON.stringify(name)}`,
-      reason: "names are aimi- and then [a-z0-9-]",
+      reason: "names are aimi- and then [a-z0-9-], with one dot at most near the end",
     });
 }
 

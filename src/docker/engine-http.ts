@@ -1,6 +1,5 @@
 import { readFileSync } from "node:fs";
 import { request as httpRequest, type RequestOptions } from "node:http";
-import { request as httpsRequest } from "node:https";
 import { join } from "node:path";
 
 /** A plain call to an engine's API, for what must be quick: dockerode alone costs a tenth of a second to load. */
@@ -20,14 +19,16 @@ export interface EngineAnswer {
 const longestAnswer = 64 * 1024 * 1024;
 
 /** Calls the engine at an endpoint; rejects with the system's error when nobody answers. */
-export function callEngine(
+export async function callEngine(
   endpoint: string,
   { path, method = "GET", timeoutMs = 5_000, signal }: EngineCall,
 ): Promise<EngineAnswer> {
   const { promise, resolve, reject } = Promise.withResolvers<EngineAnswer>();
   const timeout = AbortSignal.timeout(timeoutMs);
   const { options, secure } = connectionTo(endpoint);
-  const call = (secure ? httpsRequest : httpRequest)({
+  // What speaks TLS takes ten milliseconds to load, and few engines need it.
+  const request = secure ? (await import("node:https")).request : httpRequest;
+  const call = request({
     ...options,
     path,
     method,

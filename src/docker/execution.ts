@@ -1,71 +1,18 @@
-import type { Duplex } from "node:stream";
-import { setTimeout as delay } from "node:timers/promises";
-import type Docker from "dockerode";
-import { SwarmError } from "../domain/errors.ts";
-import type { ExecExit, ExecSpec, Execution } from "../ports/containers.ts";
+import type { ExecSpec, Execution } from "../ports/containers.ts";
 import { demultiplex } from "./demultiplex.ts";
-import { until } from "./dockerode-at.ts";
-import { type CallEngine, translateFailure } from "./translate-failure.ts";
-
-const settleMs = 10_000;
-const killed = 137;
-const dyingMs = 1_000;
-
-export interface ExecutionDeps {
-  readonly docker: Docker;
-  readonly endpoint: string;
-  readonly call: CallEngine;
-}
+import { type ExecDeps, startExec } from "./start-exec.ts";
 
 /** Starts a program in a running container, its streams joined to one connection. */
 export async function openExecution(
-  { docker, endpoint, call }: ExecutionDeps,
+  deps: ExecDeps,
   { id, spec }: { readonly id: string; readonly spec: ExecSpec },
   signal?: AbortSignal,
 ): Promise<Execution> {
-  const command = spec.command.join(" ").slice(0, 200);
-  const meaning = {
-    operation: `run ${command}`,
-    missing: () => new SwarmError("CONTAINER_GONE", { id }),
-    conflicting: (reason: string) =>
-      new SwarmError("CONTAINER_NOT_RUNNING", {
-        id,
-        state: /is paused/.test(reason) ? "paused" : "ended or not started",
-      }),
-    signal,
-  };
-  const exec = await call(meaning, () =>
-    docker.getContainer(id).exec({
-      Cmd: [...spec.command],
-      AttachStdin: spec.input,
-      AttachStdout: true,
-      AttachStderr: true,
-      Tty: false,
-      ...(spec.workdir !== undefined && { WorkingDir: spec.workdir }),
-      ...(spec.user !== undefined && { User: spec.user }),
-      Env: Object.entries(spec.env ?? {}).map(([name, value]) => `${name}=${value}`),
-      ...until(signal),
-    }),
-  );
-  const socket: Duplex = await call(
-    // Between the two calls the container may have ended; the engine calls that a failure of its own.
-    { ...meaning, operation: `start ${command}` },
-    () => exec.start({ hijack: true, stdin: spec.input, Tty: false, ...until(signal) }),
-  );
-  // A broken connection shows in reading or writing; nobody may be doing either.
-  socket.on("error", () => {});
-  const abort = (): void => void socket.destroy();
-  signal?.addEventListener("abort", abort, { once: true });
-  const inWords = (error: unknown): unknown =>
-    translateFailure(endpoint, { operation: `read what ${command} writes`, signal }, error);
-
+  const started = await startExec(deps, { id, spec, terminal: false }, signal);
+  const { exec, socket, command } = started;
   return {
     id: exec.id,
-
-    async write(bytes) {
-      if (socket.destroyed || !socket.writable) return;
-      if (!socket.write(bytes)) await roomIn(socket);
-    },
+    write: started.write,
 
     async endInput() {
       if (!socket.destroyed) socket.end();
@@ -76,64 +23,13 @@ export async function openExecution(
         try {
           yield* demultiplex(socket, command);
         } catch (error) {
-          throw inWords(error);
+          throw started.inWords(error);
         }
         signal?.throwIfAborted();
       },
     },
 
-    exit: () => exitOf({ docker, exec, id }, signal),
-
-    async [Symbol.asyncDispose]() {
-      signal?.removeEventListener("abort", abort);
-      socket.destroy();
-    },
+    exit: started.exit,
+    [Symbol.asyncDispose]: () => started[Symbol.asyncDispose](),
   };
-}
-
-/** Until it takes more, or nobody is there any more; that the output and the exit tell. */
-function roomIn(socket: Duplex): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const goOn = (): void => {
-    socket.off("drain", goOn).off("close", goOn);
-    resolve();
-  };
-  socket.on("drain", goOn).on("close", goOn);
-  return promise;
-}
-
-/** The engine closes the stream a moment before it knows the code; of a container that ended it knows none. */
-async function exitOf(
-  { docker, exec, id }: { docker: Docker; exec: Docker.Exec; id: string },
-  signal?: AbortSignal,
-): Promise<ExecExit> {
-  try {
-    for (const end = performance.now() + settleMs; ; await delay(10)) {
-      const { Running, ExitCode } = await exec.inspect({ ...until(signal) });
-      if (!Running) {
-        const state = await stateAfter({ docker, id, exitCode: ExitCode ?? 0 }, signal);
-        if (state !== null) return { kind: "lost", reason: `the container is ${state}` };
-        return { kind: "exited", code: ExitCode ?? 0 };
-      }
-      if (performance.now() > end) return { kind: "lost", reason: "its streams are closed, and it runs on" };
-    }
-  } catch (error) {
-    signal?.throwIfAborted();
-    return { kind: "lost", reason: (error as Error).message.trim().slice(0, 200) };
-  }
-}
-
-/**
- * What became of the container, when it ended with the program; null while it runs. Its end kills every program in it,
- * and the engine tells of the programs first.
- */
-async function stateAfter(
-  { docker, id, exitCode }: { docker: Docker; id: string; exitCode: number },
-  signal?: AbortSignal,
-): Promise<string | null> {
-  for (const end = performance.now() + dyingMs; ; await delay(20)) {
-    const { State } = await docker.getContainer(id).inspect({ ...until(signal) });
-    if (!State.Running) return State.Status;
-    if (exitCode !== killed || performance.now() > end) return null;
-  }
 }

@@ -8,7 +8,10 @@ export function refuseSpec({ name, env, volumes, workdir, command }: ContainerSp
     throw new SwarmError("SPEC_REFUSED", { field, reason });
   };
   if (!isContainerName(name))
-    refuse(`The name ${JSON.stringify(name)}`, "names are aimi- and then [a-z0-9-]");
+    refuse(
+      `The name ${JSON.stringify(name)}`,
+      "names are aimi- and then [a-z0-9-], with one dot at most near the end",
+    );
   for (const variable of Object.keys(env))
     if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(variable))
       refuse(`The variable ${JSON.stringify(variable)}`, "names are letters, digits and _");

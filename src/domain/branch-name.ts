@@ -9,3 +9,8 @@ export function isBranchName(name: string): boolean {
   if (/[\u0000-\u0020\u007f~^:?*[\\]/.test(name)) return false;
   return name.split("/").every((part) => !part.startsWith(".") && !part.endsWith(".lock"));
 }
+
+/** Whether git cannot keep both, or they are one. */
+export function branchesClash(one: string, other: string): boolean {
+  return one === other || one.startsWith(`${other}/`) || other.startsWith(`${one}/`);
+}

@@ -36,8 +36,10 @@ export interface ErrorFacts extends SandboxErrorFacts {
   LOCK_TIMEOUT: { readonly file: string; readonly holder: string; readonly waitedMs: number };
   LOCK_LOST: { readonly file: string };
   OWNED_BY_ANOTHER: { readonly holder: string };
+  OWNER_ENDED: { readonly log: string; readonly how: string };
   CONTAINER_UNKNOWN: { readonly name: string };
   CONTAINER_EXISTS: { readonly what: string };
+  WORKER_UNKNOWN: { readonly word: string; readonly known: readonly string[] };
   TRANSITION_REFUSED: {
     readonly name: string;
     readonly from: string;
@@ -186,6 +188,11 @@ export const catalogue: { readonly [Code in keyof ErrorFacts]: ErrorEntry<ErrorF
     (f) => `Another process acts on this swarm: ${f.holder}`,
     () => "Wait for it to finish, or end that process.",
   ),
+  OWNER_ENDED: entry(
+    environment,
+    (f) => `The process in the background ended before its swarm had begun (${f.how})`,
+    (f) => `${f.log} has its last words.`,
+  ),
   CONTAINER_UNKNOWN: entry(
     usage,
     (f) => `The swarm has no container ${f.name}`,
@@ -195,6 +202,11 @@ export const catalogue: { readonly [Code in keyof ErrorFacts]: ErrorEntry<ErrorF
     conflict,
     (f) => `The swarm already has ${f.what}`,
     () => "`swarm state list` shows the names; `swarm state remove` drops one.",
+  ),
+  WORKER_UNKNOWN: entry(
+    usage,
+    (f) => `${JSON.stringify(f.word)} does not name one worker of this swarm`,
+    (f) => `Name one of: ${f.known.slice(0, 20).join(", ") || "none, the swarm is empty"}.`,
   ),
   TRANSITION_REFUSED: entry(
     conflict,

@@ -36,7 +36,7 @@ export function endOf(text: string, limit: number): string {
 }
 
 /** UTF-8 bytes, without `node:` and without a copy. */
-function bytesOf(text: string): number {
+export function bytesOf(text: string): number {
   let bytes = text.length;
   for (let at = 0; at < text.length; at += 1) {
     const unit = text.charCodeAt(at);

@@ -1,6 +1,9 @@
+import { type AgentAccess, accessesOf } from "./agent-credentials.ts";
+import { branchesClash } from "./branch-name.ts";
+import { type AgentSettings, agentOfSettings } from "./default-agent.ts";
 import { parseSizeBytes } from "./duration.ts";
 import type { PlannedTask, SwarmPlan } from "./generated/plan.ts";
-import type { TaskFile } from "./generated/tasks.ts";
+import type { AgentChoice, TaskFile } from "./generated/tasks.ts";
 import type { LedgerLine } from "./ledger.ts";
 import type { Settings } from "./settings.ts";
 import { uniqueSlugs } from "./slug.ts";
@@ -18,6 +21,11 @@ export interface LoadedTask {
   readonly taskFile: TaskFile;
 }
 
+/** The task of a worker; without a checksum where its file is gone and it is known from what was asked. */
+export interface WorkerTask extends Omit<LoadedTask, "sha256"> {
+  readonly sha256: string | null;
+}
+
 /** What the plan needs to know of the world. */
 export interface PlanContext {
   readonly settings: Settings;
@@ -26,6 +34,8 @@ export interface PlanContext {
   readonly head: string | null;
   readonly machine: { readonly cpus: number; readonly memoryBytes: number };
   readonly warnings: readonly string[];
+  /** Names of the variables that are set in the user's environment. */
+  readonly variables: ReadonlySet<string>;
 }
 
 /** A clash between task files. */
@@ -43,7 +53,7 @@ export function findTaskClashes(tasks: readonly LoadedTask[], allFileNames: read
 
 /** What would run, in which order and why. */
 export function planSwarm(tasks: readonly LoadedTask[], context: PlanContext): SwarmPlan {
-  const { settings, warnings } = context;
+  const { settings, warnings, variables } = context;
   const slugs = uniqueSlugs(tasks.map(({ fileName }) => fileName));
   const doneFiles = new Set(
     tasks
@@ -53,10 +63,17 @@ export function planSwarm(tasks: readonly LoadedTask[], context: PlanContext): S
   const planned = inOrder(tasks).map((task) =>
     planTask(task, slugs[tasks.indexOf(task)] ?? task.fileName, doneFiles, context),
   );
+  const running = runningOf(tasks, context);
+  const accesses = accessesOf(
+    running.map((task) => agentOf(task, settings)),
+    (name) => variables.has(name),
+  );
   return {
     base: context.head,
-    parallel: parallelOf(runningOf(tasks, context), context),
+    parallel: parallelOf(running, context),
     isolation: settings.isolation,
+    network: settings.network,
+    credentials: accesses.map(({ agent, variables: names }) => ({ agent, variables: [...names] })),
     limits: {
       cpus: settings["limits.cpus"],
       memory: settings["limits.memory"],
@@ -65,8 +82,24 @@ export function planSwarm(tasks: readonly LoadedTask[], context: PlanContext): S
     },
     timeout: settings.timeout,
     tasks: planned,
-    warnings: [...warnings],
+    warnings: [...warnings, ...warningsOfAccess(accesses, settings)],
   };
+}
+
+/** The agent of a task: its own, or that of the settings. */
+export function agentOf({ taskFile }: Pick<LoadedTask, "taskFile">, settings: AgentSettings): AgentChoice {
+  return taskFile.metadata.agent ?? agentOfSettings(settings);
+}
+
+/** What `start` would refuse. */
+function warningsOfAccess(accesses: readonly AgentAccess[], { network }: Settings): string[] {
+  if (network === "none")
+    return accesses.map(
+      ({ agent }) => `${agent} needs its model's API: \`swarm start\` refuses it without --network`,
+    );
+  return accesses
+    .filter(({ missing }) => missing.length > 0)
+    .map(({ agent, missing }) => `${agent} needs one of ${missing.join(", ")}, and none is set`);
 }
 
 /** How many workers the machine carries: as many as fit into memory, and twice as many as CPUs, since agents mostly wait. */
@@ -154,7 +187,7 @@ function findBranchClashes(tasks: readonly LoadedTask[]): TaskClash[] {
     const branch = taskFile.metadata.branchName;
     const other = tasks
       .slice(0, index)
-      .find(({ taskFile: { metadata } }) => clash(metadata.branchName, branch));
+      .find(({ taskFile: { metadata } }) => branchesClash(metadata.branchName, branch));
     if (!other) return [];
     const otherBranch = other.taskFile.metadata.branchName;
     const problem =
@@ -165,10 +198,6 @@ function findBranchClashes(tasks: readonly LoadedTask[]): TaskClash[] {
       { path, pointer: "/metadata/branchName", problem, hint: "Give each task file a branch of its own." },
     ];
   });
-}
-
-function clash(a: string, b: string): boolean {
-  return a === b || a.startsWith(`${b}/`) || b.startsWith(`${a}/`);
 }
 
 function findDependencyClashes(tasks: readonly LoadedTask[], allFileNames: readonly string[]): TaskClash[] {

@@ -9,21 +9,29 @@ export interface PrunableImage {
 
 /**
  * Which images nobody needs any more: of each project all but the newest, bases that are no longer the base, what measured runtimes
- * before the newest of its kind, and what lost its name. With `all`, every image of ours. Other projects' images are theirs.
+ * before the newest of its kind, and what lost its name. With `own`, every image of this project and no other; with `all`, every
+ * image of ours. Other projects' images are theirs.
  */
 export function planPrune<Image extends PrunableImage>(
   images: readonly Image[],
   {
     project,
     all,
+    own: onlyOwn = false,
     current,
-  }: { readonly project: string | null; readonly all: boolean; readonly current: readonly string[] },
+  }: {
+    readonly project: string | null;
+    readonly all: boolean;
+    readonly own?: boolean;
+    readonly current: readonly string[];
+  },
 ): Image[] {
   // An image that somebody built upon ours has inherited our labels, and is theirs.
   const ours = images.filter(({ tags }) => tags.every((tag) => /^aimi-sandbox[:-]/.test(tag)));
   if (all) return ours;
 
   const own = ours.filter((image) => image.role === "project-image" && image.project === project);
+  if (onlyOwn) return own;
   const probes = ours.filter(({ role }) => role === "probe-image");
   const kept = new Set([...newestOf(own), ...newestOf(probes)]);
   return ours.filter((image) => {

@@ -1,6 +1,4 @@
-import { mayBecome } from "./container-status.ts";
-import type { ContainerRecord, ContainerStatus, Reason, SwarmState } from "./generated/swarm-state.ts";
-import { movedTo, withRecord } from "./swarm-state.ts";
+import type { ContainerRecord, ContainerStatus, Reason } from "./generated/swarm-state.ts";
 
 /** What the engine says of one container, found by our key. */
 export type Observed =
@@ -122,8 +120,12 @@ function judgeFinished(
 
 /** Work that the journal names and the host's repository does not have yet. */
 function leftBehind(record: ContainerRecord, { lastCheckpoint }: RecordContext): CorrectionAction[] {
+  // Without a container there is nothing to collect from: it was given up on purpose.
   const behind =
-    lastCheckpoint !== null && record.collected?.commit !== lastCheckpoint && record.status !== "pending";
+    lastCheckpoint !== null &&
+    record.collected?.commit !== lastCheckpoint &&
+    record.status !== "pending" &&
+    record.containerId !== null;
   return behind ? [{ kind: "collect" }] : [];
 }
 
@@ -185,38 +187,5 @@ export function judgePlain(
       return status === "running" ? "stopped" : undefined;
     case "created":
       return undefined;
-  }
-}
-
-/** Applies what changes the record itself, unless the record has moved on since the decision. */
-export function withCorrection(
-  state: SwarmState,
-  { container, from, action }: Correction,
-  now: Date,
-): SwarmState {
-  const record = state.containers.find(({ containerName }) => containerName === container);
-  const movedOn =
-    !record ||
-    record.status !== from.status ||
-    record.containerId !== from.containerId ||
-    record.attempt !== from.attempt ||
-    record.creating?.since !== from.creating?.since;
-  if (movedOn) return state;
-
-  const updatedAt = now.toISOString();
-  switch (action.kind) {
-    case "set-status": {
-      if (!mayBecome(record.status, action.to)) return state;
-      return withRecord(state, movedTo(record, action.to, action.reason, now));
-    }
-    case "clear-creating":
-      return withRecord(state, { ...record, creating: null, updatedAt });
-    case "adopt":
-      return withRecord(state, { ...record, creating: null, containerId: action.containerId, updatedAt });
-    case "collect-then-judge":
-    case "collect":
-    case "publish":
-    case "report":
-      return state;
   }
 }

@@ -20,12 +20,22 @@ export interface SandboxErrorFacts {
   SPEC_REFUSED: { readonly field: string; readonly reason: string };
   CONTAINER_REFUSED: { readonly name: string; readonly breaches: readonly string[] };
   CONTAINER_GONE: { readonly id: string };
-  CONTAINER_NOT_RUNNING: { readonly id: string; readonly state: string };
+  CONTAINER_NOT_RUNNING: {
+    readonly id: string;
+    readonly state: string;
+    /** What to do where it cannot be started. */
+    readonly instead?: string;
+  };
   CONTAINER_START_FAILED: { readonly name: string; readonly reason: string };
   NAME_TAKEN: { readonly name: string };
   UNSUPPORTED_BY_ENGINE: { readonly what: string; readonly reason: string };
   ISOLATION_UNAVAILABLE: { readonly wanted: string; readonly found: readonly string[] };
   AGENT_NEEDS_NETWORK: { readonly kind: string; readonly file: string };
+  CREDENTIALS_MISSING: {
+    readonly agent: string;
+    readonly file: string;
+    readonly variables: readonly string[];
+  };
   CLEANUP_FAILED: { readonly left: readonly string[]; readonly reason: string };
   // Commands and files in containers
   EXEC_FAILED: { readonly command: string; readonly reason: string };
@@ -50,7 +60,7 @@ export interface SandboxErrorFacts {
   DOWNLOAD_FAILED: { readonly what: string; readonly reason: string };
 }
 
-const { usage, environment, locked, limited, conflict } = exitCodes;
+const { usage, environment, credentials, locked, limited, conflict } = exitCodes;
 
 export const sandboxCatalogue: {
   readonly [Code in keyof SandboxErrorFacts]: ErrorEntry<SandboxErrorFacts[Code]>;
@@ -136,7 +146,7 @@ export const sandboxCatalogue: {
   CONTAINER_NOT_RUNNING: entry(
     conflict,
     (f) => `The container ${f.id} does not run: it is ${f.state}`,
-    () => "Start it first, or make a new one.",
+    (f) => f.instead ?? "Start it first, or make a new one.",
   ),
   CONTAINER_START_FAILED: entry(
     environment,
@@ -162,8 +172,15 @@ export const sandboxCatalogue: {
   AGENT_NEEDS_NETWORK: entry(
     environment,
     (f) =>
-      `${f.file} is for an agent of kind ${f.kind}, which needs its model's API, and sandboxes of workers have no network in this version`,
-    () => "Agents of the kinds `script` and `command` work without one.",
+      `${f.file} is for an agent of kind ${f.kind}, which needs its model's API, and sandboxes of workers have no network`,
+    () =>
+      "`--network bridge`, or the name of a Docker network, gives them one that nothing filters; agents of the kinds `script` and `command` work without.",
+  ),
+  CREDENTIALS_MISSING: entry(
+    credentials,
+    (f) => `${f.file} is for ${f.agent}, which needs one of ${f.variables.join(", ")}, and none is set`,
+    () =>
+      "Set one where you run this command; it goes into the agent's own environment and is written nowhere.",
   ),
   CLEANUP_FAILED: entry(
     environment,

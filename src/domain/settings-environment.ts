@@ -7,6 +7,7 @@ const variables: readonly [name: string, pointer: string, read: (text: string) =
   ["SWARM_ISOLATION", "/isolation", String],
   ["SWARM_TIMEOUT", "/timeout", String],
   ["SWARM_BUDGET_USD", "/budgetUsd", number],
+  ["SWARM_NETWORK", "/network", String],
   ["SWARM_ENGINE", "/engine", String],
   ["AIMI_SANDBOX_CPUS", "/limits/cpus", number],
   ["AIMI_SANDBOX_MEMORY", "/limits/memory", String],

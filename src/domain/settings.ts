@@ -11,6 +11,8 @@ export type SettingOrigin = (typeof settingOrigins)[number];
 /** The settings as the program uses them; every name is a path into `schemas/config.schema.json`. */
 export interface Settings {
   readonly agent: NonNullable<SettingsFile["agent"]>;
+  /** Its program and arguments, or the path of its script. */
+  readonly agentCommand: readonly string[];
   readonly parallel: number | "auto";
   readonly isolation: NonNullable<SettingsFile["isolation"]>;
   readonly "limits.cpus": number;
@@ -25,6 +27,7 @@ export interface Settings {
   readonly verify: readonly string[];
   readonly budgetUsd: number | null;
   readonly allow: readonly string[];
+  readonly network: string;
   readonly engine: string | null;
 }
 
@@ -32,6 +35,7 @@ export type SettingName = keyof Settings;
 
 const defaults: Settings = {
   agent: "claude",
+  agentCommand: [],
   parallel: "auto",
   isolation: "auto",
   "limits.cpus": 2,
@@ -46,6 +50,7 @@ const defaults: Settings = {
   verify: [],
   budgetUsd: null,
   allow: [],
+  network: "none",
   engine: null,
 };
 
@@ -108,11 +113,14 @@ function settingIn(file: SettingsFile, name: SettingName): unknown {
 function wideningOf(name: SettingName, value: unknown, below: unknown): string | null {
   switch (name) {
     case "agent":
+    case "agentCommand":
     case "parallel":
     case "verify":
       return null;
     case "allow":
       return "opens hosts to the agent";
+    case "network":
+      return value !== "none" && value !== below ? "opens a network to the agents" : null;
     case "engine":
       return "chooses where containers run";
     case "images.python":

@@ -36,6 +36,6 @@ export function workerSlug({
   containerName: string;
   taskFilePath: string;
 }): string {
-  const [, slug] = /^aimi-[0-9a-f]{6}-[0-9a-f]{6}-([a-z0-9-]+?)(?:-a\d+)?$/.exec(containerName) ?? [];
+  const [, slug] = /^aimi-[0-9a-f]{6}-[0-9a-f]{6}-([a-z0-9-]+)(?:\.a\d+)?$/.exec(containerName) ?? [];
   return slug ?? slugOf(taskFilePath.split("/").at(-1) ?? taskFilePath);
 }

@@ -1,4 +1,4 @@
-import { mayBecome, nextStatuses } from "./container-status.ts";
+import { isTerminal, mayBecome, nextStatuses } from "./container-status.ts";
 import { SwarmError } from "./errors.ts";
 import type {
   ContainerRecord,
@@ -25,6 +25,23 @@ export function newSwarm(project: ProjectRef, swarmId: string, now: Date): Swarm
     updatedAt: at,
     containers: [],
   };
+}
+
+/** Whether nothing is left to be carried out. A swarm without workers has not begun. */
+export function isFinished({ containers }: SwarmState): boolean {
+  return containers.length > 0 && containers.every(({ status }) => isTerminal(status));
+}
+
+/** Whether something of it is left to be carried out. */
+export function isOpen({ containers }: SwarmState): boolean {
+  return containers.some(({ status }) => !isTerminal(status));
+}
+
+/** How many workers have which status. */
+export function countsOf({ containers }: SwarmState): Record<ContainerStatus, number> {
+  const counts = { pending: 0, running: 0, completed: 0, failed: 0, stopped: 0 };
+  for (const { status } of containers) counts[status] += 1;
+  return counts;
 }
 
 type NewContainer = Pick<ContainerRecord, "containerName" | "taskFilePath" | "branchName"> &

@@ -52,3 +52,11 @@ export function progressOf(stories: readonly StoryRecord[]): StoryProgress {
 export function newStories(ids: readonly string[]): StoryRecord[] {
   return ids.map((id) => ({ id, status: "pending", commit: null, attempt: 1, reason: null }));
 }
+
+/** A record with these stories, which has known them before or not. */
+export function withStories(record: ContainerRecord, ids: readonly string[]): ContainerRecord {
+  const stories = newStories(ids).map(
+    (story) => record.stories.find(({ id }) => id === story.id) ?? { ...story, attempt: record.attempt },
+  );
+  return { ...record, stories, storyProgress: progressOf(stories) };
+}

@@ -1,7 +1,7 @@
 import { copyFile, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { SwarmError } from "../domain/errors.ts";
-import { type GitEnd, type GitRun, runGit } from "./run-git.ts";
+import { type GitEnd, type GitRun, runGit, streamGit } from "./run-git.ts";
 
 /** What git may take in memory at once: neither a delta that unfolds to gigabytes nor a claim of millions of objects gets it. */
 const mostMemory = "1g";
@@ -37,6 +37,8 @@ export interface CleanRoom {
     run?: RoomRun,
   ): Promise<{ readonly exitCode: number; readonly output: Buffer; readonly isCut: boolean }>;
   text(args: readonly string[], run?: Omit<RoomRun, "answers">): Promise<string>;
+  /** Its output as it comes, however much it is. */
+  stream(args: readonly string[]): AsyncIterable<Uint8Array>;
 }
 
 const usualLimitMs = 10 * 60_000;
@@ -77,7 +79,12 @@ export async function makeCleanRoom(
       throw new SwarmError("GIT_FAILED", { command: args[0] ?? "", reason });
     return { exitCode, output, isCut };
   };
-  return { folder, run, git, text: async (args, options) => (await git(args, options)).output.toString() };
+  return {
+    ...{ folder, run, git },
+    text: async (args, options) => (await git(args, options)).output.toString(),
+    stream: (args) =>
+      streamGit([...safeArguments, ...args], { folder, env: base, limitMs: usualLimitMs, signal }),
+  };
 }
 
 /** Whether one commit is the other or among its ancestors. */

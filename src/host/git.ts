@@ -2,6 +2,11 @@ import { execa } from "execa";
 import { SwarmError } from "../domain/errors.ts";
 import type { Git } from "../ports/project-files.ts";
 
+/** What swarm writes, and the task files, which reach workers by another way. */
+const notOurs: readonly string[] = [
+  ...["tasks", "swarms", "reports", "sandboxes", "swarm-state.json", "events.ndjson*"],
+].map((name) => `:(top,exclude).aimi/${name}`);
+
 /** Git in one folder, with argument arrays and nothing that asks. */
 export function gitIn(folder: string): Git {
   const git = (...args: string[]) =>
@@ -31,14 +36,21 @@ export function gitIn(folder: string): Git {
       return { name: name || "swarm", email: email || "swarm@localhost" };
     },
 
+    async branches() {
+      const names = await asked("for-each-ref", "--format=%(refname:lstrip=2)", "refs/heads");
+      return names.split("\n").filter(Boolean);
+    },
+
     async changedFiles() {
-      const { stdout, stderr, exitCode } = await git("status", "--porcelain=v1", "-z", "--no-renames");
-      if (exitCode !== 0)
-        throw new SwarmError("GIT_FAILED", {
-          command: "status",
-          reason: exitCode === undefined ? "git is not installed" : stderr.trim() || `exit ${exitCode}`,
-        });
-      return stdout.split("\0").filter(Boolean).length;
+      const files = await asked("status", "--porcelain=v1", "-z", "--no-renames", "--", ".", ...notOurs);
+      return files.split("\0").filter(Boolean).length;
     },
   };
+
+  async function asked(command: string, ...args: string[]): Promise<string> {
+    const { stdout, stderr, exitCode } = await git(command, ...args);
+    if (exitCode === 0) return stdout;
+    const reason = exitCode === undefined ? "git is not installed" : stderr.trim() || `exit ${exitCode}`;
+    throw new SwarmError("GIT_FAILED", { command, reason });
+  }
 }

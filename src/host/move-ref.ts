@@ -14,6 +14,8 @@ export interface FoundRef {
 export interface Refs {
   /** The ref itself, and all that lies below it as if it were a folder. */
   at(name: string): Promise<FoundRef[]>;
+  /** Whether any ref has a commit that is here. */
+  haveAny(commit: string): Promise<boolean>;
   /** Only from where it is said to be; never by force. */
   move(move: RefMove, why: string): Promise<RefMoved>;
   /** `git worktree list`, which changes nothing. */
@@ -53,6 +55,8 @@ export function refsIn(commonFolder: string): Refs {
 
   return {
     at,
+    haveAny: async (commit) =>
+      (await text(["for-each-ref", "--count=1", "--format=%(refname)", `--contains=${commit}`])) !== "",
     worktrees: () => text(["worktree", "list", "--porcelain", "-z"]),
 
     async move({ ref, old, new: commit }, why) {

@@ -2,6 +2,7 @@ import type { Readable } from "node:stream";
 import { execa } from "execa";
 import { cleanText } from "../domain/clean-text.ts";
 import { showBytes, showDuration } from "../domain/duration.ts";
+import { SwarmError } from "../domain/errors.ts";
 
 /** By these, a hook of git that calls us would send git to another repository than the folder's. */
 const elsewhere = {
@@ -61,4 +62,33 @@ export async function runGit(
         ? "git is not installed"
         : own || `exit ${exitCode ?? "by a signal"}`;
   return { exitCode, reason, output: Buffer.from(stdout), isCut: isMaxBuffer, isTimedOut: timedOut };
+}
+
+/** What git writes, as it comes; GIT_FAILED in the end where it failed. Whoever stops reading ends it. */
+export async function* streamGit(
+  args: readonly string[],
+  { folder, env, limitMs, signal }: Pick<GitRun, "folder" | "env" | "limitMs" | "signal">,
+): AsyncGenerator<Uint8Array> {
+  signal?.throwIfAborted();
+  const git = execa("git", [...args], {
+    cwd: folder,
+    ...{ reject: false, encoding: "buffer", stdin: "ignore", buffer: { stdout: false } },
+    ...(limitMs !== undefined && { timeout: limitMs }),
+    ...(signal && { cancelSignal: signal }),
+    env: { ...always, ...elsewhere, ...env },
+  });
+  try {
+    for await (const chunk of git.stdout) yield chunk;
+  } finally {
+    git.kill();
+    await git;
+  }
+  signal?.throwIfAborted();
+  const { exitCode, stderr } = await git;
+  if (exitCode === 0) return;
+  const reason = cleanText(Buffer.from(stderr).toString().trim(), 400) || `exit ${exitCode ?? "by a signal"}`;
+  throw new SwarmError("GIT_FAILED", {
+    command: args.find((word) => /^[a-z][a-z-]*$/.test(word)) ?? "",
+    reason,
+  });
 }

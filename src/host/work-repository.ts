@@ -2,6 +2,7 @@ import { isCommitId } from "../domain/commit-id.ts";
 import type { WorkRepository } from "../ports/work-repository.ts";
 import { type CleanRoom, typesOf } from "./clean-room.ts";
 import { mergeBases } from "./merge-bases.ts";
+import { refsIn } from "./move-ref.ts";
 import { publishBranch } from "./publish-branch.ts";
 import { openQuarantine } from "./quarantine.ts";
 import { readChanges, readSensitivePaths } from "./read-changes.ts";
@@ -24,13 +25,18 @@ export function workRepository(deps: TakeInDeps): WorkRepository {
     return await look(await quarantine.room("theirs"));
   };
 
+  const has: WorkRepository["has"] = (commit) =>
+    inRoom([commit], async (room) => (await typesOf(room, [commit]))[0] === "commit");
+
   return {
     takeIn: (work, signal) => takeIn(deps, work, signal),
 
     publish: (work, signal) =>
       inRoom([work.commit, work.base], (room) => publishBranch({ commonFolder, room }, work), signal),
 
-    has: (commit) => inRoom([commit], async (room) => (await typesOf(room, [commit]))[0] === "commit"),
+    has,
+
+    isKept: async (commit) => (await has(commit)) && refsIn(commonFolder).haveAny(commit),
 
     mergeBases: (commits, signal) => inRoom(commits, (room) => mergeBases(room, commits), signal),
 

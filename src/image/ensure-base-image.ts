@@ -27,6 +27,8 @@ export interface ImageDeps {
 export interface BaseOptions {
   /** Names of `agentPackages`; null for those that the present image has. */
   readonly agents: readonly string[] | null;
+  /** Of these, those that would not be there are put in as well. */
+  readonly withAgents?: readonly string[];
   /** Makes the root filesystem anew, with the newest packages. */
   readonly fresh: boolean;
 }
@@ -54,7 +56,9 @@ export async function ensureBaseImage(
 ): Promise<EnsuredImage> {
   const { images } = await deps.engine.open();
   const present = await images.find(baseImage, signal);
-  const agents = options.agents ?? agentsIn(present);
+  const known = options.agents ?? agentsIn(present);
+  const added = (options.withAgents ?? []).filter((agent) => !known.includes(agent));
+  const agents = [...known, ...added];
   const expected = await baseInputs(deps, { agents }, signal);
   const found = options.fresh ? null : upToDate(present, expected);
   if (found) return found;
@@ -73,7 +77,7 @@ export async function ensureBaseImage(
   const root = await ensureRootImage(deps, options, report, signal);
   const inputs = { ...expected, root: root.id };
   const checksum = checksumOf(inputs, sha256);
-  report.onStep(`Building ${baseImage}`);
+  report.onStep(`Building ${baseImage}${added.length > 0 ? `, now with ${added.join(", ")}` : ""}`);
   const id = await images.build(
     {
       context: packFiles(await baseContext(deps, nodePackage, signal)),

@@ -43,9 +43,9 @@ export interface ExplainedImage {
 export interface ImageOperations {
   build(words: BuildWords, report: BuildReport, signal: AbortSignal): Promise<BuiltImages>;
   list(signal: AbortSignal): Promise<ListedImage[]>;
-  /** What was, or with `dryRun` would be, removed; what containers still use stays. */
+  /** What was, or with `dryRun` would be, removed; what containers still use stays. `own`: this project's, all of them. */
   prune(
-    words: { readonly all: boolean; readonly dryRun: boolean },
+    words: { readonly all: boolean; readonly own?: boolean; readonly dryRun: boolean },
     signal: AbortSignal,
   ): Promise<ListedImage[]>;
   explain(
@@ -79,10 +79,10 @@ export function imageOperations(deps: ImageOperationsDeps): ImageOperations {
       return { base, project: await ensureProjectImage({ ...deps, project }, request, report, signal) };
     },
 
-    async prune({ all, dryRun }, signal) {
+    async prune({ all, own = false, dryRun }, signal) {
       const project = await deps.project();
       const current = [baseImage, rootImage];
-      const unneeded = planPrune(await list(signal), { project: project?.id ?? null, all, current });
+      const unneeded = planPrune(await list(signal), { project: project?.id ?? null, all, own, current });
       if (dryRun) return unneeded;
       const { images } = await engine.open();
       const removed: ListedImage[] = [];

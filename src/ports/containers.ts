@@ -101,6 +101,26 @@ export interface Execution extends AsyncDisposable {
   exit(): Promise<ExecExit>;
 }
 
+export interface TerminalSize {
+  readonly columns: number;
+  readonly rows: number;
+}
+
+/** A program, and the window that it is seen through. */
+export interface TerminalSpec extends Omit<ExecSpec, "input">, TerminalSize {}
+
+/** A program in a running container whose streams are one terminal. */
+export interface TerminalSession extends AsyncDisposable {
+  /** What is typed; resolves when the engine has taken it. */
+  write(bytes: Uint8Array): Promise<void>;
+  /** What is to be shown, as the program writes it. */
+  readonly output: AsyncIterable<Uint8Array>;
+  /** The window has another size. */
+  resize(size: TerminalSize): Promise<void>;
+  /** How it ended; to be asked once the output has ended. */
+  exit(): Promise<ExecExit>;
+}
+
 export interface ContainerStats {
   readonly cpuPercent: number;
   readonly memoryBytes: number;
@@ -138,6 +158,7 @@ export interface Containers {
     signal?: AbortSignal,
   ): Promise<ContainerFacts | null>;
   exec(id: string, spec: ExecSpec, signal?: AbortSignal): Promise<Execution>;
+  openTerminal(id: string, spec: TerminalSpec, signal?: AbortSignal): Promise<TerminalSession>;
   /** Puts a tar stream into a container that does not run; running ones take it by `exec`. */
   copyIn(id: string, path: string, archive: AsyncIterable<Uint8Array>, signal?: AbortSignal): Promise<void>;
   /** A path of a container that does not run, as a tar stream that nobody has checked yet. */

@@ -34,6 +34,12 @@ export interface LabelledContainer {
   readonly labels: Readonly<Record<string, string>>;
 }
 
+/** A volume that carries our labels. */
+export interface LabelledVolume {
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
 /** What belongs to one worktree of one project. */
 export interface EngineScope {
   readonly projectId: string;
@@ -47,8 +53,8 @@ export interface ContainerEngine {
   info(signal?: AbortSignal): Promise<EngineInfo>;
   /** The containers of one worktree, in one call. */
   observe(scope: EngineScope, signal?: AbortSignal): Promise<LabelledContainer[]>;
-  /** The names of its volumes. */
-  volumes(scope: EngineScope, signal?: AbortSignal): Promise<string[]>;
+  /** Its volumes. */
+  volumes(scope: EngineScope, signal?: AbortSignal): Promise<LabelledVolume[]>;
   /** Runs the probe in a container of this runtime, made as a worker's would be, and removes it. */
   probe(runtime: string, signal?: AbortSignal): Promise<Probe>;
   /** Whether the engine can see an image registry. */

@@ -8,5 +8,10 @@ export interface JournalSummary {
   /** The newest completion, if nothing follows it. */
   readonly completion: "completed" | "failed" | "stopped" | null;
   readonly error: Reason | null;
+  /** Of the newest checkpoint that stored something. */
   readonly lastCheckpoint: string | null;
+  /** Whether nothing follows a completion or an error: all was said. */
+  readonly isWhole: boolean;
+  /** What it stored of stories that failed. */
+  readonly failedWork: readonly string[];
 }

@@ -11,6 +11,8 @@ export interface NetworkSpec {
 export interface Networks {
   create(spec: NetworkSpec, signal?: AbortSignal): Promise<string>;
   list(labels: Readonly<Record<string, string>>, signal?: AbortSignal): Promise<string[]>;
+  /** Names of all that the engine has, whoever made them, but for those that are the host's own or none. */
+  names(signal?: AbortSignal): Promise<string[]>;
   remove(name: string, signal?: AbortSignal): Promise<void>;
 }
 

@@ -43,7 +43,8 @@ export interface Git {
   head(): Promise<string | null>;
   /** In whose name commits are made here. */
   user(): Promise<{ readonly name: string; readonly email: string }>;
-  /** How many tracked or untracked files differ from HEAD. */
+  branches(): Promise<string[]>;
+  /** How many tracked or untracked files differ from HEAD, task files and what swarm writes apart. */
   changedFiles(): Promise<number>;
 }
 

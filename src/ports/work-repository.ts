@@ -115,6 +115,8 @@ export interface WorkRepository {
   publish(work: WorkToPublish, signal?: AbortSignal): Promise<Published>;
   /** Whether a commit is here. */
   has(commit: string): Promise<boolean>;
+  /** Whether a commit is here to stay: some ref has it. */
+  isKept(commit: string): Promise<boolean>;
   /** One commit that has all of them; the same again for the same ones. No ref keeps it. */
   mergeBases(commits: readonly string[], signal?: AbortSignal): Promise<MergedBase>;
   /** Changed paths that deserve a look before anybody works with them. */

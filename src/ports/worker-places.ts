@@ -31,6 +31,7 @@ export interface WorkerPlaces {
     readonly slug: string;
     readonly attempt: number;
   }): Promise<TaskRequestPayload | null>;
+  /** Whole or not at all. */
   keepRequest(
     worker: { readonly slug: string; readonly attempt: number },
     request: TaskRequestPayload,

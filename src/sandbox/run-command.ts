@@ -22,6 +22,8 @@ export interface CommandRequest {
   readonly onOutput?: (chunk: OutputChunk) => Promise<void> | void;
   /** A key by which its end can be asked for when nobody listens any more; without one nothing is left of it. */
   readonly key?: string;
+  /** Words before everything that is started: then root starts it, who gives up all rights by them. */
+  readonly through?: readonly string[];
 }
 
 export interface CommandResult {
@@ -40,7 +42,7 @@ const endWithinMs = 15_000;
 
 /** Runs a program in a container. When it ends before its time, its processes are ended too, not only its client. */
 export async function runCommand(
-  containers: Containers,
+  containers: Pick<Containers, "exec" | "look">,
   request: CommandRequest,
   signal?: AbortSignal,
 ): Promise<CommandResult> {
@@ -68,6 +70,7 @@ export async function runCommand(
       containerId,
       {
         command: [
+          ...(request.through ?? []),
           "sh",
           "-c",
           runProgram,
@@ -76,7 +79,7 @@ export async function runCommand(
           request.key === undefined ? "forget" : "keep",
           ...command,
         ],
-        user: sandboxUser,
+        user: request.through ? "0:0" : sandboxUser,
         env: { ...request.env, AIMI_EXEC: key },
         ...(request.workdir !== undefined && { workdir: request.workdir }),
         input: request.input !== undefined,
@@ -93,7 +96,10 @@ export async function runCommand(
     exit = await execution.exit();
   } catch (error) {
     if (!ending.aborted) throw error;
-    await endProcesses(containers, containerId, key);
+    await endProcesses(containers, {
+      ...{ containerId, key },
+      ...(request.through && { through: request.through }),
+    });
     throw ending.reason;
   } finally {
     clearTimeout(timer);
@@ -186,12 +192,19 @@ async function readOutput(
 }
 
 /** The client is gone by now; what it started is not. A container that is gone has no processes left. */
-async function endProcesses(containers: Containers, containerId: string, key: string): Promise<void> {
+export async function endProcesses(
+  containers: Pick<Containers, "exec">,
+  { containerId, key, through }: Pick<CommandRequest, "containerId" | "through"> & { readonly key: string },
+): Promise<void> {
   const deadline = AbortSignal.timeout(endWithinMs);
   try {
     await using execution = await containers.exec(
       containerId,
-      { command: ["sh", "-c", endProgram, "sh", key], user: sandboxUser, input: false },
+      {
+        command: [...(through ?? []), "sh", "-c", endProgram, "sh", key],
+        user: through ? "0:0" : sandboxUser,
+        input: false,
+      },
       deadline,
     );
     for await (const _ of execution.output);
@@ -204,8 +217,8 @@ async function endProcesses(containers: Containers, containerId: string, key: st
 }
 
 /** Why nobody knows how a program ended: mostly because its container did. */
-async function lostBecause(
-  containers: Containers,
+export async function lostBecause(
+  containers: Pick<Containers, "look">,
   id: string,
   command: string,
   reason: string,

@@ -9,31 +9,41 @@ export interface Violation {
 
 export type SchemaName =
   | "acp"
+  | "cleanup"
   | "config"
   | "doctor"
   | "error"
+  | "event"
   | "plan"
   | "probe"
   | "sandbox"
   | "sandbox-run"
   | "sandbox-summary"
   | "script-agent"
+  | "status"
+  | "summary"
   | "swarm-state"
-  | "tasks";
+  | "tasks"
+  | "work-diff";
 
 const validators: Readonly<Record<SchemaName, () => Promise<{ default: ValidateFunction }>>> = {
   acp: () => import("./generated/acp.js"),
+  cleanup: () => import("./generated/cleanup.js"),
   config: () => import("./generated/config.js"),
   doctor: () => import("./generated/doctor.js"),
   error: () => import("./generated/error.js"),
+  event: () => import("./generated/event.js"),
   plan: () => import("./generated/plan.js"),
   probe: () => import("./generated/probe.js"),
   sandbox: () => import("./generated/sandbox.js"),
   "sandbox-run": () => import("./generated/sandbox-run.js"),
   "sandbox-summary": () => import("./generated/sandbox-summary.js"),
   "script-agent": () => import("./generated/script-agent.js"),
+  status: () => import("./generated/status.js"),
+  summary: () => import("./generated/summary.js"),
   "swarm-state": () => import("./generated/swarm-state.js"),
   tasks: () => import("./generated/tasks.js"),
+  "work-diff": () => import("./generated/work-diff.js"),
 };
 
 /** Every way in which a value does not fit `schemas/<name>.schema.json`; none when it fits. */
@@ -62,6 +72,8 @@ const examples: Readonly<Record<string, string>> = {
   parallel: "A whole number from 1 to 256, or auto.",
   memory: "For example 512m or 4g.",
   disk: "For example 8g.",
+  network:
+    "none, bridge, or the name of a network of the engine; no network of the host or of another container.",
   engine: "For example unix:///var/run/docker.sock; unix://, tcp:// and npipe:// are accepted.",
   verify: 'A list of commands, for example ["npm test"].',
   allow: 'A list of hosts, for example ["example.org:443"].',

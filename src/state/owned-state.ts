@@ -1,4 +1,5 @@
 import { setImmediate } from "node:timers/promises";
+import { type PassPoint, passNothing } from "../domain/crash-points.ts";
 import { isError, SwarmError } from "../domain/errors.ts";
 import type { SwarmState } from "../domain/swarm-state.ts";
 import type { Lock } from "../ports/lock.ts";
@@ -13,6 +14,7 @@ export interface OwnedStateDeps {
   /** Told when the lock cannot be had for a while; the changes stay in the queue. */
   readonly onDelay?: (error: SwarmError) => void;
   readonly waitMs?: number;
+  readonly passes?: PassPoint;
 }
 
 /** The owner's way to the state: changes that come while one write is under way go into the next one together. */
@@ -36,6 +38,7 @@ export function ownedState({
   clock,
   onDelay,
   waitMs = defaultWaitMs,
+  passes = passNothing,
 }: OwnedStateDeps): OwnedState {
   let closed = false;
   let queue: Waiting[] = [];
@@ -76,7 +79,11 @@ export function ownedState({
     try {
       if (after !== before) {
         after = nextRevision(after, before.revision, clock());
-        await file.write(after, { beforeRename: () => held.confirm(), tidy: false });
+        const beforeRename = async (): Promise<void> => {
+          passes("during-state-write");
+          await held.confirm();
+        };
+        await file.write(after, { beforeRename, tidy: false });
       }
       for (const { resolve } of applied) resolve(after);
     } catch (error) {

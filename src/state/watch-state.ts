@@ -5,15 +5,15 @@ import { basename, dirname } from "node:path";
 const lookEveryMs = 1_000;
 
 /**
- * Calls back at once and whenever the state file may have changed, until the signal is aborted. The folder is watched, since each write
- * replaces the file; and it is looked at each second, since watches are only hints.
+ * Calls back at once and whenever the state file, or another, may have changed, until the signal is aborted. The folder is watched, since
+ * each write replaces the state file; and it is looked at each second, since watches are only hints.
  */
 export function watchState(file: string, onChange: () => void, signal: AbortSignal): void {
   if (signal.aborted) return;
   let last = "";
   const look = async (): Promise<void> => {
     const stats = await stat(file, { bigint: true }).catch(() => null);
-    const identity = stats ? `${stats.ino} ${stats.mtimeNs}` : "";
+    const identity = stats ? `${stats.ino} ${stats.mtimeNs} ${stats.size}` : "";
     if (identity !== last && !signal.aborted) {
       last = identity;
       onChange();

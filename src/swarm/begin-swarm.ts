@@ -1,9 +1,10 @@
 import { isTerminal } from "../domain/container-status.ts";
 import { SwarmError } from "../domain/errors.ts";
 import type { ContainerRecord, EngineRef, ProjectRef } from "../domain/generated/swarm-state.ts";
-import type { LoadedTask } from "../domain/plan.ts";
+import type { LoadedTask, WorkerTask } from "../domain/plan.ts";
 import { workerSlug } from "../domain/slug.ts";
 import { newSwarm, type SwarmState, withContainer } from "../domain/swarm-state.ts";
+import { type Wish, withoutWish } from "../domain/wishes.ts";
 import { workerContainerName } from "../domain/worker-names.ts";
 import { newStories, progressOf } from "../domain/worker-record.ts";
 import type { StateStore } from "../ports/state-store.ts";
@@ -23,25 +24,37 @@ export interface PlannedWork {
   readonly task: LoadedTask;
 }
 
-/**
- * The state of a swarm with a record for each task that is to be carried out: the one that is there if it is not finished,
- * else a new one, and the finished one goes into the archive. Only its owner may call this.
- */
-export async function beginSwarm(deps: BeginDeps, works: readonly PlannedWork[]): Promise<SwarmState> {
+export interface Beginning {
+  readonly works: readonly PlannedWork[];
+  /** Whether a swarm that is there goes into the archive. */
+  readonly isNew: boolean;
+  /** What was wished when this ownership began: nobody is left who waits for it. Later wishes are for us. */
+  readonly left: readonly Wish[];
+}
+
+/** The state of a swarm with a record for each task that is to be carried out. Only its owner may call this. */
+export async function beginSwarm(deps: BeginDeps, { works, isNew, left }: Beginning): Promise<SwarmState> {
   const known = await deps.store.find();
-  if (known) refuseOtherEngine(known, deps.engine);
-  const isFinished = known?.containers.every(({ status }) => isTerminal(status)) ?? false;
-  const state =
-    known === null || (isFinished && known.containers.length > 0)
-      ? await replaceOrCreate(deps, known)
-      : known;
-  return deps.store.update((before) =>
-    works.reduce<SwarmState>((now, work) => withWork(now, work, deps.clock()), {
-      ...before,
-      engine: before.engine ?? deps.engine,
-      swarmId: state.swarmId,
-    }),
+  if (known && !isNew) refuseOtherEngine(known, deps.engine);
+  const state = known === null || isNew ? await replaceOrCreate(deps, known) : known;
+  return deps.store.update((before) => {
+    const ours = { ...before, engine: before.engine ?? deps.engine, swarmId: state.swarmId };
+    const overtaken = left.filter(({ wish }) => wish !== "retry");
+    return withWorks(overtaken.reduce(withoutWish, withoutPauses(ours)), works, deps.clock());
+  });
+}
+
+/** With a record for each task that has none yet. */
+export function withWorks(state: SwarmState, works: readonly PlannedWork[], now: Date): SwarmState {
+  return works.reduce((before, work) => withWork(before, work, now), state);
+}
+
+/** Whoever goes on with a swarm wants all of it to go on: what stops it is over. A running one is unpaused when it is joined. */
+function withoutPauses(state: SwarmState): SwarmState {
+  const containers = state.containers.map((record) =>
+    record.status === "running" ? record : { ...record, paused: null },
   );
+  return { ...state, containers };
 }
 
 async function replaceOrCreate(
@@ -64,12 +77,7 @@ function withWork(state: SwarmState, { slug, task }: PlannedWork, now: Date): Sw
   return withContainer(
     state,
     {
-      containerName: workerContainerName({
-        projectId: state.project.id,
-        swarmId: state.swarmId,
-        slug,
-        attempt: 1,
-      }),
+      containerName: freeName(state, slug),
       ...{
         taskFilePath: task.path,
         branchName: metadata.branchName,
@@ -81,10 +89,18 @@ function withWork(state: SwarmState, { slug, task }: PlannedWork, now: Date): Sw
   );
 }
 
+/** Workers that are added later may have slugs like earlier ones. */
+function freeName({ project, swarmId, containers }: SwarmState, slug: string): string {
+  const taken = new Set(containers.map(workerSlug));
+  let free = slug;
+  for (let count = 2; taken.has(free); count += 1) free = `${slug.slice(0, 26)}-${count}`;
+  return workerContainerName({ projectId: project.id, swarmId, slug: free, attempt: 1 });
+}
+
 /** Every worker of the state that has not come to its end, with its task. */
 export function waitingWorkers(
   { containers }: SwarmState,
-  taskOf: (record: ContainerRecord) => LoadedTask | null,
+  taskOf: (record: ContainerRecord) => WorkerTask | null,
 ): WaitingWorker[] {
   const nameByFile = new Map(
     containers.map(({ containerName, taskFilePath }) => [taskFilePath.split("/").at(-1), containerName]),

@@ -1,15 +1,21 @@
-import { SwarmError } from "../domain/errors.ts";
-import { type Correction, type Observed, reconcile } from "../domain/reconcile.ts";
+import { isError, SwarmError } from "../domain/errors.ts";
 import type { SwarmState } from "../domain/swarm-state.ts";
-import { type ContainerEngine, type EngineScope, type LabelledContainer, labels } from "../ports/engine.ts";
+import type { ContainerEngine, EngineScope } from "../ports/engine.ts";
 import type { JournalSummary } from "../ports/journal.ts";
 import type { Lock } from "../ports/lock.ts";
 import type { StateStore } from "../ports/state-store.ts";
+import {
+  type Compared,
+  compareContainers,
+  isOwnEngine,
+  needsJournal,
+  needsVolumes,
+} from "./compare-containers.ts";
 
 export interface CheckStateDeps {
   readonly store: Pick<StateStore, "find">;
   readonly owner: Pick<Lock, "holder">;
-  /** The engine at that endpoint, or else the first one; null when it does not answer. */
+  /** The engine at that endpoint, whether it answers or not; or else the first one that does, or null. */
   readonly findEngine: (endpoint: string | null) => Promise<ContainerEngine | null>;
   readonly readJournal: ReadJournal;
 }
@@ -21,16 +27,13 @@ export type ReadJournal = (
 ) => Promise<JournalSummary | null>;
 
 /** What the state says beside what the engine says. */
-export interface CheckedState {
+export interface CheckedState extends Compared {
   readonly state: SwarmState | null;
   /** Whether an engine was asked. */
   readonly reconciled: boolean;
-  readonly corrections: readonly Correction[];
-  /** Containers of this worktree that no record knows. */
-  readonly orphans: readonly LabelledContainer[];
 }
 
-/** Compares the state with the engine and names what does not agree. Changes nothing. */
+/** Compares the state with the engine and names what does not agree: by one list, and more calls only where it disagrees. */
 export async function checkState(deps: CheckStateDeps, scope: EngineScope): Promise<CheckedState> {
   const state = await deps.store.find();
   // A state of somebody else's could name an engine of theirs.
@@ -40,42 +43,42 @@ export async function checkState(deps: CheckStateDeps, scope: EngineScope): Prom
       is: `project ${scope.projectId}`,
     });
   }
-  const engine = await deps.findEngine(state?.engine?.endpoint ?? null);
-  if (!engine) return { state, reconciled: false, corrections: [], orphans: [] };
+  try {
+    const engine = await deps.findEngine(state?.engine?.endpoint ?? null);
+    if (engine) return { state, reconciled: true, ...(await compare(deps, engine, state, scope)) };
+  } catch (error) {
+    if (!isError(error, "ENGINE_UNREACHABLE")) throw error;
+  }
+  return { state, reconciled: false, corrections: [], orphans: [] };
+}
 
+async function compare(
+  deps: CheckStateDeps,
+  engine: ContainerEngine,
+  state: SwarmState | null,
+  scope: EngineScope,
+): Promise<Compared> {
   const containers = await engine.observe(scope);
   if (!state) {
     if (containers.length > 0) throw new SwarmError("STATE_LOST", { containers: containers.length });
-    return { state, reconciled: true, corrections: [], orphans: [] };
+    return { corrections: [], orphans: [] };
   }
-  await refuseOtherEngine(state, engine);
+  if (!isOwnEngine(state, containers)) await refuseOtherEngine(state, engine);
   const ownerAlive = (await deps.owner.holder()) !== null;
   const checkpoints = await checkpointsOf(deps, state);
-  const volumes = (await engine.volumes(scope)).map((name): [string, Observed] => [
-    name,
-    { kind: "missing", volume: true },
-  ]);
-  const found = containers.map((container): [string, Observed] => [
-    container.name,
-    toObserved(container, state),
-  ]);
-  const observed = new Map([
-    ...volumes.filter(([name]) => state.containers.some(({ containerName }) => containerName === name)),
-    ...found,
-  ]);
-  const { corrections, orphans } = reconcile(state.containers, observed, ({ containerName }) => ({
+  const volumes = needsVolumes(state, containers) ? await engine.volumes(scope) : [];
+  return compareContainers(state, containers, {
     ownerAlive,
-    lastCheckpoint: checkpoints.get(containerName) ?? null,
-  }));
-  return {
-    state,
-    reconciled: true,
-    corrections,
-    orphans: containers.filter(({ name }) => orphans.includes(name)),
-  };
+    volumes: volumes.map(({ name }) => name),
+    lastCheckpointOf: ({ containerName }) => checkpoints.get(containerName) ?? null,
+  });
 }
 
-async function refuseOtherEngine({ engine: recorded }: SwarmState, engine: ContainerEngine): Promise<void> {
+/** Throws ENGINE_CHANGED when the swarm belongs to another one. */
+export async function refuseOtherEngine(
+  { engine: recorded }: Pick<SwarmState, "engine">,
+  engine: Pick<ContainerEngine, "info" | "endpoint">,
+): Promise<void> {
   if (!recorded) return;
   const { id } = await engine.info();
   if (id !== recorded.id)
@@ -86,22 +89,9 @@ async function checkpointsOf(
   { readJournal }: CheckStateDeps,
   { swarmId, containers }: SwarmState,
 ): Promise<Map<string, string | null>> {
-  const entries = containers.map(async (worker) => {
+  const entries = containers.filter(needsJournal).map(async (worker) => {
     const journal = await readJournal(swarmId, worker);
     return [worker.containerName, journal?.lastCheckpoint ?? null] as const;
   });
   return new Map(await Promise.all(entries));
-}
-
-function toObserved(
-  { name, containerId, state, labels: found }: LabelledContainer,
-  swarm: SwarmState,
-): Observed {
-  const record = swarm.containers.find(({ containerName }) => containerName === name);
-  const labelsAgree =
-    found[labels.project] === swarm.project.id &&
-    found[labels.swarm] === swarm.swarmId &&
-    found[labels.taskFile] === record?.taskFilePath &&
-    found[labels.attempt] === String(record?.attempt);
-  return { kind: state, containerId, labelsAgree };
 }

@@ -1,7 +1,7 @@
 import type { StoredBundle } from "../domain/generated/acp.ts";
 import type { Reason } from "../domain/generated/swarm-state.ts";
 import { findContainer } from "../domain/swarm-state.ts";
-import { workRefOf } from "../domain/worker-names.ts";
+import { failedRefOf, workRefOf } from "../domain/worker-names.ts";
 import type { SwarmDeps, Worker } from "./swarm-deps.ts";
 
 export interface StoredWork extends StoredBundle {
@@ -22,21 +22,31 @@ export async function collectWork(
   worker: Worker,
   stored: StoredWork,
 ): Promise<Reason | null> {
-  const { work, places, change, clock, swarmId, tell, signal } = deps;
+  const { work, places, change, clock, swarmId, tell, signal, passes } = deps;
   const record = findContainer(await deps.read(), worker.name);
-  const { branchName } = worker.task.taskFile.metadata;
-  const isFailed = stored.failedStory !== null;
-  const ref = isFailed
-    ? `refs/aimi/failed/${swarmId}/${worker.slug}/${record.attempt}-${stored.failedStory}`
-    : workRefOf({ swarmId, slug: worker.slug });
+  const { branchName } = record;
+  const { failedStory } = stored;
+  const isFailed = failedStory !== null;
+  const names = { swarmId, slug: worker.slug, attempt: record.attempt };
+  const ref = isFailed ? failedRefOf({ ...names, storyId: failedStory }) : workRefOf(names);
   const old = isFailed ? null : (record.collected?.commit ?? null);
   if (!isFailed)
     await change(worker.name, (now) => ({ ...now, collecting: { ref, old, new: stored.commit } }));
   const outcome = await work.takeIn(
     {
-      ...{ mostBytes, old, keep: ref, base: worker.base, tip: stored.commit, sha256: stored.sha256 },
-      bundle: places.stored({ containerId: stored.containerId, path: stored.bundle, mostBytes }, signal),
-      expectedRef: isFailed ? `refs/aimi/failed/${stored.failedStory}` : `refs/heads/${branchName}`,
+      ...{
+        mostBytes,
+        old,
+        keep: ref,
+        base: worker.request.baseCommit ?? worker.base,
+        tip: stored.commit,
+        sha256: stored.sha256,
+      },
+      bundle: passing(
+        places.stored({ containerId: stored.containerId, path: stored.bundle, mostBytes }, signal),
+        () => passes("mid-collect"),
+      ),
+      expectedRef: isFailed ? `refs/aimi/failed/${failedStory}` : `refs/heads/${branchName}`,
     },
     signal,
   );
@@ -44,6 +54,7 @@ export async function collectWork(
   switch (outcome.kind) {
     case "taken":
     case "already":
+      passes("after-update-ref-before-record");
       if (!isFailed)
         await change(worker.name, (now) => ({
           ...now,
@@ -67,12 +78,23 @@ export async function collectWork(
   }
 }
 
+/** The same bytes; `onFirst` is called when the first ones are there. */
+async function* passing(bytes: AsyncIterable<Uint8Array>, onFirst: () => void): AsyncGenerator<Uint8Array> {
+  let isFirst = true;
+  for await (const piece of bytes) {
+    if (isFirst) onFirst();
+    isFirst = false;
+    yield piece;
+  }
+}
+
 /** Gives the finished work its branch, and never takes one from somebody else. */
 export async function publishWork(deps: SwarmDeps, worker: Worker): Promise<void> {
-  const { work, change, swarmId, tell } = deps;
-  const { collected } = findContainer(await deps.read(), worker.name);
+  const { work, change, swarmId, tell, signal } = deps;
+  const { collected, branchName } = findContainer(await deps.read(), worker.name);
   if (!collected) return;
-  const { branchName } = worker.task.taskFile.metadata;
+  const { paths } = await work.sensitivePaths(worker.base, collected.commit, signal);
+  if (paths.length > 0) tell({ event: "sensitive", worker: worker.slug, paths: paths.slice(0, 50) });
   const published = await work.publish({
     ...{ commit: collected.commit, base: worker.base, branch: branchName },
     fallback: `${branchName}-swarm-${swarmId.slice(0, 6)}`,

@@ -1,22 +1,23 @@
 import { parseDurationMs } from "../domain/duration.ts";
 import type { TaskRequestPayload } from "../domain/generated/acp.ts";
 import type { ContainerRecord } from "../domain/generated/swarm-state.ts";
-import type { LoadedTask } from "../domain/plan.ts";
+import { agentOf, type WorkerTask } from "../domain/plan.ts";
 import type { Settings } from "../domain/settings.ts";
 import { findContainer, movedTo } from "../domain/swarm-state.ts";
+import { withStories } from "../domain/worker-record.ts";
 import type { SwarmDeps, Worker } from "./swarm-deps.ts";
 
 /** A worker before it is known where its work begins. */
 export interface WaitingWorker {
   readonly name: string;
   readonly slug: string;
-  readonly task: LoadedTask;
+  readonly task: WorkerTask;
   /** Names of the workers whose results it starts from. */
   readonly dependsOn: readonly string[];
 }
 
 export interface EquipDeps extends SwarmDeps {
-  readonly settings: Pick<Settings, "agent" | "verify" | "timeout">;
+  readonly settings: Pick<Settings, "agent" | "agentCommand" | "verify" | "timeout">;
   /** The commit whose tree is in the image. */
   readonly imageCommit: string;
   readonly author: { readonly name: string; readonly email: string };
@@ -33,14 +34,23 @@ export async function equipWorker(deps: EquipDeps, waiting: WaitingWorker): Prom
   const base = record.baseCommit ?? (await chooseBase(deps, waiting));
   if (base === null) return null;
   if (record.baseCommit === null) await deps.change(name, (now) => ({ ...now, baseCommit: base }));
-  const isInImage = base === deps.imageCommit;
   const at = { slug, attempt: record.attempt };
-  let request = await deps.places.findRequest(at);
-  if (request === null) {
-    request = await payloadOf(deps, task, { base, record, isInImage });
-    await deps.places.keepRequest(at, request);
-  }
+  const known = await deps.places.findRequest(at);
+  if (known !== null && !isStale(deps, record, known)) return { name, slug, task, base, request: known };
+  const stories = task.taskFile.userStories.map(({ id }) => id);
+  // Its file may have other stories by now than when it was planned.
+  if (stories.join() !== record.stories.map(({ id }) => id).join())
+    await deps.change(name, (now) => withStories(now, stories));
+  const asked = withStories(record, stories);
+  const request = await payloadOf(deps, task, { base: record.collected?.commit ?? base, record: asked });
+  await deps.places.keepRequest(at, request);
   return { name, slug, task, base, request };
+}
+
+/** Its tree was to be found in an image that is another one by now, and no container was made that may have heard it. */
+function isStale({ imageCommit }: EquipDeps, record: ContainerRecord, request: TaskRequestPayload): boolean {
+  const isUnheard = record.containerId === null && record.creating === null;
+  return isUnheard && request.repoUrl === "image:" && request.baseCommit !== imageCommit;
 }
 
 async function chooseBase(
@@ -66,25 +76,28 @@ async function chooseBase(
 }
 
 async function payloadOf(
-  { settings, author, readScript }: EquipDeps,
-  { path, taskFile }: LoadedTask,
-  {
-    base,
-    record,
-    isInImage,
-  }: { readonly base: string; readonly record: ContainerRecord; readonly isInImage: boolean },
+  { settings, author, readScript, imageCommit }: EquipDeps,
+  { path, taskFile }: WorkerTask,
+  { base, record }: { readonly base: string; readonly record: ContainerRecord },
 ): Promise<TaskRequestPayload> {
   const { metadata } = taskFile;
-  const { script, ...agent } = metadata.agent ?? { kind: settings.agent };
+  const { script, ...agent } = agentOf({ taskFile }, settings);
   return {
     taskFilePath: path,
     branchName: record.branchName,
-    repoUrl: isInImage ? "image:" : bundlePath,
+    repoUrl: base === imageCommit ? "image:" : bundlePath,
     taskFile,
     baseCommit: base,
     author,
     agent: { ...agent, ...(script === undefined ? {} : { script: await readScript(script) }) },
+    ...(record.attempt > 1 && { done: doneIn(record) }),
     verify: [...(metadata.verify ?? settings.verify)],
     limits: { wallClockMs: parseDurationMs(metadata.timeout ?? settings.timeout) ?? 6 * 3_600_000 },
   };
+}
+
+function doneIn({ stories }: ContainerRecord): NonNullable<TaskRequestPayload["done"]> {
+  return stories.flatMap(({ id, status, commit }) =>
+    status === "completed" ? [{ storyId: id, commit }] : [],
+  );
 }

@@ -9,7 +9,7 @@ export interface InitializedFile {
 /** Lines for `.aimi/.gitignore`: what the program makes, not what people write. */
 const ignored: readonly string[] = [
   "swarm-state.json",
-  "events.ndjson*",
+  "events*.ndjson",
   "swarms/",
   "reports/",
   "sandboxes/",

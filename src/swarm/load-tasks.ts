@@ -1,3 +1,4 @@
+import { findAgentProblem } from "../domain/default-agent.ts";
 import { SwarmError } from "../domain/errors.ts";
 import { type Place, showPlace } from "../domain/place.ts";
 import { findTaskClashes, type LoadedTask } from "../domain/plan.ts";
@@ -16,7 +17,7 @@ export interface LoadTasksDeps {
 export interface LoadTasksRequest {
   /** Names or paths; empty means every task file. */
   readonly files: readonly string[];
-  readonly settings: Pick<Settings, "budgetUsd" | "timeout">;
+  readonly settings: Pick<Settings, "budgetUsd" | "timeout" | "agent" | "agentCommand">;
   /** Refuse what would be a warning. */
   readonly strict: boolean;
 }
@@ -73,6 +74,8 @@ async function loadTask(
   if (need && !(await trust.isTrusted(realPath, sha256))) {
     throw new SwarmError("UNTRUSTED", { place: placeOf(need.pointer), field: need.field, why: need.why });
   }
+  const problem = document.metadata.agent ? null : findAgentProblem(settings);
+  if (problem !== null) throw new SwarmError("USAGE", { message: `${path} names no agent, and ${problem}` });
   return { task: { fileName, path, sha256, taskFile: document }, placeOf };
 }
 

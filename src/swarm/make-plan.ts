@@ -10,6 +10,8 @@ export interface MakePlanDeps extends LoadTasksDeps {
   readonly ledger: Pick<LedgerFile, "read">;
   readonly git: Pick<Git, "head" | "changedFiles">;
   readonly machine: MachineFacts;
+  /** Names of the variables that are set in the user's environment. */
+  readonly variables: ReadonlySet<string>;
 }
 
 export interface PlanRequest {
@@ -36,6 +38,7 @@ export async function makePlan(
     head,
     ledger: newestBySha(lines),
     machine: deps.machine,
+    variables: deps.variables,
     warnings: [...warnings, ...warningsOfRepository(head, changed)],
   });
 }

@@ -1,85 +1,209 @@
+import { isTerminal } from "../domain/container-status.ts";
 import type { ContainerRecord, SwarmState } from "../domain/generated/swarm-state.ts";
+import type { RetryPolicy } from "../domain/retry-policy.ts";
+import { workerSlug } from "../domain/slug.ts";
 import { movedTo } from "../domain/swarm-state.ts";
-import { type EquipDeps, equipWorker, type WaitingWorker } from "./equip-worker.ts";
-import { runWorker } from "./run-worker.ts";
+import type { EquipDeps, WaitingWorker } from "./equip-worker.ts";
+import { type KeptWorker, keepWorker } from "./keep-worker.ts";
+import { obeyWishes } from "./obey-wishes.ts";
+import type { Halt } from "./run-worker.ts";
 import type { SwarmDeps } from "./swarm-deps.ts";
 
 export interface OwnedSwarm {
-  readonly workers: readonly WaitingWorker[];
   /** How many at once. */
   readonly parallel: number;
+  readonly policy: RetryPolicy;
+  /** Every worker of a state that has not come to its end. Others may add some while the swarm runs. */
+  readonly waitingIn: (state: SwarmState) => Promise<readonly WaitingWorker[]>;
+  /** Calls back whenever others may have changed the state, until the signal is aborted. */
+  readonly watch: (onChange: () => void, signal: AbortSignal) => void;
+}
+
+export interface OwnSignals {
+  /** Aborted with a `Halt`: no worker is begun any more, and those that run are asked to stop. */
+  readonly halt: AbortSignal;
+  /** Aborted when those that run are to be stopped at once. */
+  readonly stopNow: AbortSignal;
+  /** Aborted when the ownership is lost: no worker is begun any more. */
+  readonly lost: AbortSignal;
+}
+
+/** What the owner of a swarm keeps in mind while it acts. */
+export interface Owning {
+  readonly running: Map<string, KeptWorker>;
+  /** Why workers wait, as it was told last. */
+  readonly whyByName: Map<string, string>;
+  /** Workers that were begun once, by their names: none is begun a second time unless somebody wishes it. */
+  readonly begun: Set<string>;
+  /** Whether no worker is begun any more. */
+  readonly isEnding: () => boolean;
+  /** Ends the whole swarm for now. */
+  readonly halt: (halt: Halt) => void;
 }
 
 /**
  * Carries out the workers, so many at a time, each when what it depends on is completed, until none is left that could go on.
- * With `halt` no worker is begun any more, and those that run are asked to stop; with `lost`, the ownership, none is begun.
+ * What others wish meanwhile is done.
  */
-export async function ownSwarm(
-  deps: EquipDeps,
-  swarm: OwnedSwarm,
-  { halt, lost }: { readonly halt: AbortSignal; readonly lost: AbortSignal },
-): Promise<SwarmState> {
-  const running = new Map<string, Promise<void>>();
+export async function ownSwarm(deps: EquipDeps, swarm: OwnedSwarm, signals: OwnSignals): Promise<SwarmState> {
+  const ended = new AbortController();
+  const halting = new AbortController();
+  const halt = AbortSignal.any([signals.halt, halting.signal]);
+  const bell = new Bell();
+  let isOver = false;
+  const owning: Owning = {
+    ...{ running: new Map(), whyByName: new Map(), begun: new Set() },
+    isEnding: () => isOver || halt.aborted || signals.lost.aborted,
+    halt: (why) => halting.abort(why),
+  };
   const failures: unknown[] = [];
-  const begun = new Set<string>();
-  for (;;) {
-    const state = await skipBlocked(deps, swarm);
-    const ready = halt.aborted || lost.aborted ? [] : readyWorkers(swarm, state, begun);
-    for (const worker of ready.slice(0, Math.max(0, swarm.parallel - running.size))) {
-      begun.add(worker.name);
-      deps.tell({ event: "started", worker: worker.slug });
-      running.set(
-        worker.name,
-        carryOut(deps, worker, halt)
-          // One worker's trouble is no other's.
-          .catch((error: unknown) => void failures.push(error))
-          .finally(() => running.delete(worker.name)),
-      );
+  const ring = (): void => bell.ring();
+  swarm.watch(ring, ended.signal);
+  for (const signal of [halt, signals.lost]) signal.addEventListener("abort", ring, { once: true });
+  try {
+    for (;;) {
+      await obeyWishes(deps, owning);
+      const waiting = await swarm.waitingIn(await deps.read());
+      const state = await skipBlocked(deps, waiting, owning);
+      if (swarm.policy.failFast && !halt.aborted) haltAfterFailure(deps, state, owning);
+      const isEnding = owning.isEnding();
+      const ready = isEnding ? [] : readyWorkers(waiting, state, owning);
+      const free = Math.max(0, swarm.parallel - owning.running.size);
+      for (const worker of ready.slice(0, free)) begin(worker);
+      if (!isEnding) tellWaiting(deps, waiting, state, owning);
+      if (owning.running.size === 0 && (isEnding || !isAnyPaused(waiting, state, owning))) break;
+      await bell.rung();
     }
-    if (running.size === 0) break;
-    await Promise.race(running.values());
+  } catch (error) {
+    // Whoever cannot go on leaves nobody at work who would not be heard.
+    owning.halt({ reason: "its owner cannot go on", graceMs: 10_000 });
+    await Promise.all([...owning.running.values()].map(({ ended: end }) => end.catch(() => {})));
+    throw error;
+  } finally {
+    ended.abort();
+    for (const signal of [halt, signals.lost]) signal.removeEventListener("abort", ring);
   }
+  isOver = true;
+  await obeyWishes(deps, owning);
   if (failures.length > 0) throw failures[0];
   return deps.read();
+
+  function begin(worker: WaitingWorker): void {
+    owning.begun.add(worker.name);
+    deps.tell({ event: "started", worker: worker.slug });
+    const kept = keepWorker(deps, worker, { policy: swarm.policy, halt, stopNow: signals.stopNow });
+    owning.running.set(worker.name, kept);
+    void kept.ended
+      // One worker's trouble is no other's.
+      .catch((error: unknown) => void failures.push(error))
+      .finally(() => {
+        owning.running.delete(worker.name);
+        ring();
+      });
+  }
 }
 
-async function carryOut(deps: EquipDeps, waiting: WaitingWorker, halt: AbortSignal): Promise<void> {
-  const worker = await equipWorker(deps, waiting);
-  if (worker !== null) await runWorker(deps, worker, halt);
+/** Rung by whatever may have changed something; several rings before anybody listens are one. */
+class Bell {
+  #rung = Promise.withResolvers<void>();
+
+  ring(): void {
+    this.#rung.resolve();
+  }
+
+  async rung(): Promise<void> {
+    await this.#rung.promise;
+    this.#rung = Promise.withResolvers();
+  }
 }
 
 const recordIn = (state: SwarmState, name: string): ContainerRecord | undefined =>
   state.containers.find(({ containerName }) => containerName === name);
 
 function readyWorkers(
-  { workers }: OwnedSwarm,
+  waiting: readonly WaitingWorker[],
   state: SwarmState,
-  begun: ReadonlySet<string>,
+  { begun }: Owning,
 ): WaitingWorker[] {
-  return workers.filter(({ name, dependsOn }) => {
-    const status = recordIn(state, name)?.status;
-    if (begun.has(name) || status === undefined || status === "completed" || status === "failed")
-      return false;
-    return dependsOn.every((other) => recordIn(state, other)?.status === "completed");
-  });
+  return waiting.filter(
+    ({ name, dependsOn }) => !begun.has(name) && isReady(state, name, dependsOn) && !isPaused(state, name),
+  );
+}
+
+/** Whether nothing but a pause keeps somebody from beginning. */
+function isAnyPaused(waiting: readonly WaitingWorker[], state: SwarmState, { begun }: Owning): boolean {
+  return waiting.some(
+    ({ name, dependsOn }) => !begun.has(name) && isReady(state, name, dependsOn) && isPaused(state, name),
+  );
+}
+
+function isReady(state: SwarmState, name: string, dependsOn: readonly string[]): boolean {
+  const record = recordIn(state, name);
+  if (!record || isTerminal(record.status)) return false;
+  return dependsOn.every((other) => recordIn(state, other)?.status === "completed");
+}
+
+const isPaused = (state: SwarmState, name: string): boolean => recordIn(state, name)?.paused != null;
+
+/** Says why a worker has not begun, each time that this is another reason. */
+function tellWaiting(
+  { tell }: SwarmDeps,
+  waiting: readonly WaitingWorker[],
+  state: SwarmState,
+  { begun, whyByName }: Owning,
+): void {
+  for (const { name, slug, dependsOn } of waiting) {
+    if (begun.has(name)) continue;
+    const open = dependsOn
+      .map((other) => recordIn(state, other))
+      .find((record) => record && record.status !== "completed");
+    const why = isPaused(state, name) ? "paused" : open ? `for ${workerSlug(open)}` : "for a free slot";
+    if (whyByName.get(name) === why) continue;
+    whyByName.set(name, why);
+    tell({ event: "waiting", worker: slug, why });
+  }
 }
 
 /** What depends on something that failed cannot be begun. */
-async function skipBlocked(deps: SwarmDeps, { workers }: OwnedSwarm): Promise<SwarmState> {
+async function skipBlocked(
+  deps: SwarmDeps,
+  waiting: readonly WaitingWorker[],
+  owning: Owning,
+): Promise<SwarmState> {
   for (;;) {
     const state = await deps.read();
-    const blocked = workers.find(
-      ({ name, dependsOn }) =>
-        recordIn(state, name)?.status === "pending" && blameIn(state, dependsOn) !== null,
+    const blocked = waiting.find(
+      ({ name, dependsOn }) => isIdle(state, name, owning) && blameIn(state, dependsOn, owning) !== null,
     );
     if (!blocked) return state;
-    const message = `it depends on ${blameIn(state, blocked.dependsOn)}, which failed`;
+    const blamed = blameIn(state, blocked.dependsOn, owning);
+    const message = `it depends on ${blamed ? workerSlug(blamed) : "another one"}, which failed`;
     const reason = { code: "DEPENDENCY_FAILED", message };
     deps.tell({ event: "skipped", worker: blocked.slug, reason });
     await deps.change(blocked.name, (record) => movedTo(record, "failed", reason, deps.clock()));
   }
 }
 
-function blameIn(state: SwarmState, names: readonly string[]): string | null {
-  return names.find((name) => recordIn(state, name)?.status === "failed") ?? null;
+/** Whether it has not begun. One that somebody stopped a moment ago is left as it is until the swarm is gone on with. */
+function isIdle(state: SwarmState, name: string, { begun }: Owning): boolean {
+  const status = recordIn(state, name)?.status;
+  return status === "pending" || (status === "stopped" && !begun.has(name));
+}
+
+/** A worker that is still kept may have another attempt. */
+function blameIn(state: SwarmState, names: readonly string[], { running }: Owning): ContainerRecord | null {
+  const failed = names
+    .map((name) => recordIn(state, name))
+    .find((record) => record?.status === "failed" && !running.has(record.containerName));
+  return failed ?? null;
+}
+
+function haltAfterFailure({ tell }: SwarmDeps, { containers }: SwarmState, { begun, halt }: Owning): void {
+  const failed = containers.find(
+    ({ containerName, status }) => status === "failed" && begun.has(containerName),
+  );
+  if (!failed) return;
+  const reason = `${workerSlug(failed)} failed, and --fail-fast was given`;
+  tell({ event: "stopping", why: reason });
+  halt({ reason, graceMs: 10_000 });
 }

@@ -1,6 +1,7 @@
+import { withCorrection } from "../domain/correct-record.ts";
 import { SwarmError } from "../domain/errors.ts";
 import type { ContainerRecord, ProjectRef, StoryProgress } from "../domain/generated/swarm-state.ts";
-import { judgeEnded, withCorrection } from "../domain/reconcile.ts";
+import { judgeEnded } from "../domain/reconcile.ts";
 import { newSwarm, type SwarmState, withContainer, withRecord } from "../domain/swarm-state.ts";
 import { type EngineScope, type LabelledContainer, labels } from "../ports/engine.ts";
 import type { JournalSummary } from "../ports/journal.ts";

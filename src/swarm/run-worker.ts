@@ -7,6 +7,7 @@ import type { Conversation, ConversationEnd } from "../ports/conversations.ts";
 import { collectWork, publishWork } from "./collect-work.ts";
 import { removeWorker, standUpWorker, stopWorker } from "./stand-up-worker.ts";
 import type { SwarmDeps, Worker } from "./swarm-deps.ts";
+import { unpauseWorker } from "./unpause-worker.ts";
 
 /** How a worker's run is to be ended before its time. */
 export interface Halt {
@@ -15,34 +16,58 @@ export interface Halt {
   readonly graceMs: number;
 }
 
+/** What the owner holds of a worker that runs. */
+export interface WorkerControl {
+  /** Aborted with a `Halt`: the agent is asked to stop, and the worker can go on later. */
+  readonly halt: AbortSignal;
+  /** Told of the conversation while there is one. */
+  readonly onTalk: (conversation: Conversation | null) => void;
+}
+
 const quietMs = 1_000;
 
 /**
  * Carries one worker from wherever it stands to its end: container, conversation, collection. Whatever was cut off before is
- * gone on with. With the signal, whose reason is a `Halt`, the agent is asked to stop, and the worker can go on later.
+ * gone on with.
  */
-export async function runWorker(deps: SwarmDeps, worker: Worker, halt: AbortSignal): Promise<void> {
-  const containerId = await standUpWorker(deps, worker, halt);
-  if (containerId === null) return;
+export async function runWorker(
+  deps: SwarmDeps,
+  worker: Worker,
+  { halt, onTalk }: WorkerControl,
+): Promise<void> {
+  const stoodUp = await standUpWorker(deps, worker, halt);
+  if (stoodUp === null) return;
+  const { containerId, pausedMs } = stoodUp;
   const late = await catchUp(deps, worker, containerId);
   if (late !== null)
     return settle(deps, worker, { end: { kind: "violation", reason: late }, isAllHere: false });
   const { slug, task, request } = worker;
+  const doneIds = (request.done ?? []).map(({ storyId }) => storyId);
   await using conversation = await deps.places.talk(
     {
       ...{ containerId, slug, request, attempt: (await recordOf(deps, worker)).attempt },
       storyIds: task.taskFile.userStories.map(({ id }) => id),
-      doneIds: [],
+      doneIds,
     },
     deps.signal,
   );
-  const cancel = (): void => void conversation.cancel(halt.reason as Halt);
+  // Whatever keeps it from that, an engine that is away or a state that cannot be written, is met by those who listen, too.
+  const cancel = (): void => void askToStop().catch(() => {});
   if (halt.aborted) cancel();
   else halt.addEventListener("abort", cancel, { once: true });
+  if (pausedMs > 0) await conversation.resumed(pausedMs);
+  onTalk(conversation);
   try {
     await settle(deps, worker, await listen(deps, worker, conversation, containerId));
   } finally {
+    onTalk(null);
     halt.removeEventListener("abort", cancel);
+  }
+
+  /** Whoever is paused would not hear of it. */
+  async function askToStop(): Promise<void> {
+    await conversation.cancel(halt.reason as Halt);
+    await unpauseWorker(deps, await recordOf(deps, worker), (ms) => conversation.resumed(ms));
   }
 }
 
@@ -105,9 +130,12 @@ async function listen(
     const { message } = event;
     deps.onMessage(worker, message);
     unwritten.push((record) => withMessage(record, message, deps.clock()));
+    if (message.type === "progress-update" && message.payload.status === "in_progress")
+      deps.passes("mid-run");
     if (message.type === "progress-update" || performance.now() - writtenAt > quietMs) await write();
     const stored = storedBy(message);
     if (stored === null || failure !== null) continue;
+    deps.passes("after-checkpoint-before-collect");
     failure = await collectWork(deps, worker, { ...stored, containerId });
     // What cannot be brought in is no work: the agent need not go on with it.
     if (failure !== null) await conversation.cancel({ reason: failure.code, graceMs: 0 });
@@ -133,8 +161,11 @@ function storedBy(message: { readonly type: string; readonly payload: unknown })
 async function settle(deps: SwarmDeps, worker: Worker, { end, isAllHere }: Heard): Promise<void> {
   const record = await recordOf(deps, worker);
   const verdict = judge(record, end);
+  deps.passes("after-completion-before-record");
   deps.tell({ event: "ended", worker: worker.slug, ...verdict });
   if (verdict.status === "completed") await publishWork(deps, worker);
+  // Before the record: whoever is cut off in between does both once more, and nobody does it all again.
+  if (verdict.status !== "stopped") await deps.remember(worker, verdict.status);
   await deps.change(worker.name, (now) => ({
     ...movedTo(now, verdict.status, verdict.reason, deps.clock()),
     ...{
@@ -144,7 +175,6 @@ async function settle(deps: SwarmDeps, worker: Worker, { end, isAllHere }: Heard
     },
   }));
   if (verdict.status === "stopped") return;
-  await deps.remember(worker, verdict.status);
   // Where its own last word is missing or doubted, the volume may have what is nowhere else.
   const isTold =
     end.kind === "error" || (end.kind === "completion" && end.message.payload.status === verdict.status);

@@ -1,6 +1,6 @@
 import { SwarmError } from "../domain/errors.ts";
 import { findContainer, movedTo } from "../domain/swarm-state.ts";
-import { homeVolumeName } from "../domain/worker-names.ts";
+import { attemptsBefore, homeVolumeName } from "../domain/worker-names.ts";
 import { labels } from "../ports/engine.ts";
 import type { SwarmDeps, Worker } from "./swarm-deps.ts";
 import { workerContainer } from "./worker-container.ts";
@@ -8,23 +8,38 @@ import { workerContainer } from "./worker-container.ts";
 const tmpBytes = 1024 ** 3;
 const stopMs = 5_000;
 
+/** A running container, and for how long it had been paused by us until now. */
+export interface StoodUp {
+  readonly containerId: string;
+  readonly pausedMs: number;
+}
+
 /**
  * A running container for the worker: the one that is there, started again if it has ended, or a new one on what volumes there are.
- * Null, with the record's end written down, when the one that was there is gone for good.
+ * Null when it is not to begin any more, or, with the record's end written down, when the one that was there is gone for good.
  */
 export async function standUpWorker(
   deps: SwarmDeps,
   worker: Worker,
   halt: AbortSignal,
-): Promise<string | null> {
-  const { containers, change, clock } = deps;
+): Promise<StoodUp | null> {
+  const { containers, change, clock, passes } = deps;
   const facts = await containers.look(worker.name, undefined, deps.signal);
+  const isAlive = facts?.state === "running" || facts?.state === "paused";
   let id = facts?.id ?? null;
   if (id === null) {
     if (halt.aborted) return null;
     if (await isLost(deps, worker)) return null;
     id = await makeContainer(deps, worker);
   }
+  // What is to stop is not begun.
+  if (halt.aborted && !isAlive) return null;
+  const { paused } = findContainer(await deps.read(), worker.name);
+  const now = clock().getTime();
+  const pausedMs = paused
+    ? Math.max(0, (paused.until ? Date.parse(paused.until) : now) - Date.parse(paused.since))
+    : 0;
+  passes("after-record-before-start");
   if (facts?.state === "paused") await containers.unpause(id, deps.signal);
   else if (facts?.state !== "running") await containers.start(id, deps.signal);
   const containerId = id;
@@ -32,13 +47,15 @@ export async function standUpWorker(
     ...movedTo(record, "running", null, clock()),
     ...{ containerId, creating: null, reason: null, paused: null, acpPid: process.pid },
   }));
-  return id;
+  passes("after-start-before-request");
+  return { containerId, pausedMs };
 }
 
 async function makeContainer(deps: SwarmDeps, worker: Worker): Promise<string> {
-  const { containers, volumes, change, clock, signal } = deps;
+  const { containers, volumes, change, clock, signal, passes } = deps;
   const record = findContainer(await deps.read(), worker.name);
   await change(worker.name, (now) => ({ ...now, creating: { since: clock().toISOString() } }));
+  passes("after-creating-before-create");
   const marks = labelsOf(deps, worker, record.attempt);
   const homeVolume = homeVolumeName(worker.name);
   for (const volume of [worker.name, homeVolume]) await volumes.create(volume, marks, signal);
@@ -52,15 +69,17 @@ async function makeContainer(deps: SwarmDeps, worker: Worker): Promise<string> {
         runtime: deps.runtime,
         limits: deps.limits,
       },
-      ...{ network: { kind: "none" }, tmpBytes, swarmId: deps.swarmId, worker: worker.slug },
+      ...{ network: deps.network, tmpBytes, swarmId: deps.swarmId, worker: worker.slug },
       ...{ attempt: record.attempt, branch: record.branchName },
     }),
     signal,
   );
   if (worker.request.repoUrl !== "image:") {
-    await using bundle = await deps.commits.bundle(worker.base, "workspace", signal);
+    const from = worker.request.baseCommit ?? worker.base;
+    await using bundle = await deps.commits.bundle(from, "workspace", signal);
     await deps.places.giveBundle(id, bundle.file, signal);
   }
+  passes("after-create-before-record");
   await change(worker.name, (now) => ({ ...now, containerId: id, creating: null }));
   deps.tell({ event: "created", worker: worker.slug, containerId: id });
   return id;
@@ -83,12 +102,17 @@ async function isLost(deps: SwarmDeps, worker: Worker): Promise<boolean> {
   return true;
 }
 
-/** Ends a worker that is given up, and keeps all that it has: somebody may want to look. An engine that is gone is left alone. */
-export async function stopWorker(
-  { containers, signal, tell }: SwarmDeps,
-  { name, slug }: Worker,
+/** Ends a worker that is given up, and keeps all that it has: somebody may want to look. */
+export async function stopWorker(deps: SwarmDeps, worker: Pick<Worker, "name" | "slug">): Promise<void> {
+  deps.tell({ event: "kept", worker: worker.slug });
+  await stopContainer(deps, worker);
+}
+
+/** Ends a worker's container. An engine that is gone is left alone. */
+export async function stopContainer(
+  { containers, signal }: Pick<SwarmDeps, "containers" | "signal">,
+  { name }: Pick<Worker, "name">,
 ): Promise<void> {
-  tell({ event: "kept", worker: slug });
   await containers.stop(name, { graceMs: stopMs }, signal).catch((error: unknown) => {
     if (!(error instanceof SwarmError)) throw error;
   });
@@ -96,14 +120,27 @@ export async function stopWorker(
 
 /** Takes away what is left of a worker whose work is here. */
 export async function removeWorker(
-  { containers, volumes, signal, tell }: SwarmDeps,
-  { name, slug }: Worker,
+  { containers, volumes, signal, tell, passes }: SwarmDeps,
+  { name, slug }: Pick<Worker, "name" | "slug">,
   { withHome }: { readonly withHome: boolean },
 ): Promise<void> {
+  passes("after-record-before-remove");
   await containers.remove(name, signal);
+  passes("mid-remove");
   await volumes.remove(name, signal);
-  if (withHome) await volumes.remove(homeVolumeName(name), signal);
+  // An attempt whose container was kept has its home there, too.
+  const isShared = await isAnyThere(containers, attemptsBefore(name), signal);
+  if (withHome && !isShared) await volumes.remove(homeVolumeName(name), signal);
   tell({ event: "removed", worker: slug });
+}
+
+async function isAnyThere(
+  containers: SwarmDeps["containers"],
+  names: readonly string[],
+  signal: AbortSignal,
+): Promise<boolean> {
+  for (const name of names) if ((await containers.look(name, undefined, signal)) !== null) return true;
+  return false;
 }
 
 function labelsOf(

@@ -1,9 +1,10 @@
 import type { AdapterMessage } from "../domain/acp-messages.ts";
+import type { PassPoint } from "../domain/crash-points.ts";
 import type { TaskRequestPayload } from "../domain/generated/acp.ts";
 import type { ContainerRecord, SwarmState } from "../domain/generated/swarm-state.ts";
-import type { LoadedTask } from "../domain/plan.ts";
+import type { WorkerTask } from "../domain/plan.ts";
 import type { CommitReader } from "../ports/commit-reader.ts";
-import type { ContainerLimits, Containers } from "../ports/containers.ts";
+import type { ContainerLimits, ContainerNetwork, Containers } from "../ports/containers.ts";
 import type { Volumes } from "../ports/networks.ts";
 import type { WorkRepository } from "../ports/work-repository.ts";
 import type { WorkerPlaces } from "../ports/worker-places.ts";
@@ -13,8 +14,8 @@ export interface Worker {
   /** Its container's, and so its record's, name. */
   readonly name: string;
   readonly slug: string;
-  readonly task: LoadedTask;
-  /** Where its work begins. */
+  readonly task: WorkerTask;
+  /** The commit that all of its work goes on from, whatever attempt this is. */
   readonly base: string;
   /** What is asked of its adapter, again and again if need be. */
   readonly request: TaskRequestPayload;
@@ -40,15 +41,26 @@ export interface SwarmDeps {
   readonly image: string;
   readonly runtime: string;
   readonly limits: ContainerLimits;
+  /** Of every sandbox that is made; one that is there keeps what it was made with. */
+  readonly network: ContainerNetwork;
   /** The state as it is now. */
   readonly read: () => Promise<SwarmState>;
   /** Changes one record, on the disk when it resolves. */
   readonly change: (name: string, change: (record: ContainerRecord) => ContainerRecord) => Promise<void>;
+  /** Changes the state, on the disk when it resolves. */
+  readonly update: (change: (state: SwarmState) => SwarmState) => Promise<void>;
   /** Remembers a task's end by its content. */
   readonly remember: (worker: Worker, outcome: "completed" | "failed") => Promise<void>;
   readonly tell: (event: SwarmEvent) => void;
   readonly onMessage: (worker: Worker, message: AdapterMessage) => void;
   readonly clock: () => Date;
+  readonly timing: {
+    /** Rejects with the signal's reason. */
+    readonly wait: (ms: number, signal: AbortSignal) => Promise<void>;
+    /** From 0 to 1. */
+    readonly random: () => number;
+  };
+  readonly passes: PassPoint;
   /** Aborted when nothing more is to be done at all, whatever state things are in. */
   readonly signal: AbortSignal;
 }

@@ -9,6 +9,9 @@ import type { Scenarios } from "../stand-ins/scenarios.ts";
 const sources = fileURLToPath(new URL("../stand-ins", import.meta.url));
 const folder = "/opt/stand-ins";
 const port = 8801;
+
+/** Where agents in other containers find it. */
+export const standInAt = (host: string): string => `http://${host}:${port}`;
 const root = { uid: 0, gid: 0, mode: 0o644 };
 
 /** What agents need to find the stand-in on the loopback of a container without a network; the keys are none. */
@@ -49,9 +52,13 @@ export interface StandIn extends AsyncDisposable {
   requests(): Promise<SeenRequest[]>;
 }
 
-/** Starts it as root in a running container, where no agent can end it. */
-export async function startStandIn(containers: Containers, id: string): Promise<StandIn> {
-  const program = ["/opt/aimi/node", `${folder}/model-api.ts`, "--port", String(port)];
+/** Starts it as root in a running container, where no agent can end it; seen from elsewhere where the host says so. */
+export async function startStandIn(
+  containers: Containers,
+  id: string,
+  { host = "127.0.0.1" }: { readonly host?: string } = {},
+): Promise<StandIn> {
+  const program = ["/opt/aimi/node", `${folder}/model-api.ts`, "--host", host, "--port", String(port)];
   const execution = await containers.exec(id, {
     command: [...program, "--scenarios", `${folder}/scenarios.json`],
     user: "0:0",

@@ -84,6 +84,8 @@ describe("the command line", () => {
     [["state", "add", "-", "--rm", "t.json", "b"], /unknown option '--rm'/],
     [["plan", "--parallel", "0"], /--parallel cannot be "0"/],
     [["plan", "--isolation", "best"], /--isolation cannot be "best"/],
+    [["plan", "--network", "host"], /--network cannot be "host"[\s\S]*no network of the host/],
+    [["plan", "--network", "container:x"], /--network cannot be "container:x"/],
     [["plan", "--progress", "loud"], /--progress .*loud/],
     [["plan", "--all", "a-tasks.json"], /exclude each other/],
     [["state", "update", "x", "--pr-url", `https://example.org/${"x".repeat(2000)}`], /--pr-url cannot be/],
@@ -379,7 +381,7 @@ describe("swarm init and plan", () => {
     writeTask(repository, "a-tasks.json", taskFileWith());
     write(repository, "README.md", "changed");
 
-    expect((await swarm("plan")).stderr).toContain("2 files differ from HEAD");
+    expect((await swarm("plan")).stderr).toContain("1 file differs from HEAD");
   });
 
   test("an invalid task file: exit 2, file, line, column, pointer, hint", async ({ swarm, repository }) => {

@@ -70,6 +70,30 @@ describe("work that is taken in", () => {
     git(repository, "fsck", "--strict");
   });
 
+  test("is here to stay while some ref has it, and not by its objects alone", async ({
+    repository,
+    folder,
+  }) => {
+    const { tip, work } = oneCommit(repository, folder);
+    const repo = repositoryAt(repository);
+    expect(await repo.isKept(tip)).toBe(false);
+
+    await repo.takeIn(work());
+    expect(await repo.isKept(tip)).toBe(true);
+
+    // Later work upon it keeps it as well; without a ref only its objects are left, until git tidies up.
+    git(
+      repository,
+      "branch",
+      "later",
+      git(repository, "commit-tree", "-p", tip, "-m", "More", `${tip}^{tree}`).trim(),
+    );
+    git(repository, "update-ref", "-d", keep);
+    expect(await repo.isKept(tip)).toBe(true);
+    git(repository, "branch", "-D", "later");
+    expect([await repo.has(tip), await repo.isKept(tip)]).toEqual([true, false]);
+  });
+
   test("is found done the second time, without its bundle being read", async ({ repository, folder }) => {
     const { tip, work } = oneCommit(repository, folder);
     const repo = repositoryAt(repository);

@@ -1,60 +1,24 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { createInterface } from "node:readline";
-import { afterEach, describe, expect, inject } from "vitest";
+import { describe, expect } from "vitest";
 import type { SwarmState } from "../../src/domain/swarm-state.ts";
-import { openEngine } from "../fakes/engine-at.ts";
-import { test, writeTask } from "../fakes/folders.ts";
-import { git, write } from "../fakes/repository.ts";
-import { type Finished, swarm, swarmProgram } from "../fakes/swarm-command.ts";
+import { writeTask } from "../fakes/folders.ts";
+import { git } from "../fakes/repository.ts";
+import { begun, leftOnEngine, stateOf, swarmIn, test, writeScript } from "../fakes/swarms.ts";
 import { storyWith, taskFileWith } from "../fakes/task-files.ts";
-
-const endpoint = inject("endpoint");
-const engine = openEngine(endpoint);
-
-function envOf(folder: string): Record<string, string> {
-  return { HOME: folder, SWARM_STATE_DIR: inject("stateFolder"), DOCKER_HOST: endpoint };
-}
-
-/** `swarm …` in a repository, on the tests' engine. */
-function command(repository: string, folder: string, ...words: string[]): Promise<Finished> {
-  return swarm({ folder: repository, env: envOf(folder) }, ...words);
-}
-
-async function workersLeft(): Promise<string[]> {
-  const { containers: _containers, volumes } = await engine.open();
-  return volumes.list({ "org.aimi.role": "worker" });
-}
-
-/** Takes away the image that each repository of these tests got. */
-afterEach(async () => {
-  const { images, containers, volumes } = await engine.open();
-  for (const { id, labels } of await images.list({ "org.aimi.role": "project-image" }))
-    if (labels) await images.remove(id);
-  for (const name of await volumes.list({ "org.aimi.role": "worker" })) {
-    await containers.remove(name.replace(/-home$/, ""));
-    await volumes.remove(name);
-  }
-});
 
 const script = { agent: { kind: "script" as const, script: "script.json" } };
 
-function writeScript(repository: string, name: string, content: unknown): void {
-  write(repository, `.aimi/${name}`, JSON.stringify(content));
-}
-
 describe("swarm start", () => {
   test("carries out task files that build upon each other, up to branches, and leaves nothing on the engine", async ({
-    repository,
-    folder,
+    place,
   }) => {
-    writeScript(repository, "script.json", {
+    const { repository } = place;
+    writeScript(place, "script.json", {
       "US-001": [
         { write: { path: "a.txt", content: "wrong\n" } },
         { onRepair: [{ write: { path: "a.txt", content: "right\n" } }] },
       ],
     });
-    writeScript(repository, "second.json", { "US-001": [{ run: ["sh", "-c", "cat a.txt a.txt > b.txt"] }] });
+    writeScript(place, "second.json", { "US-001": [{ run: ["sh", "-c", "cat a.txt a.txt > b.txt"] }] });
     writeTask(
       repository,
       "2026-01-02-first-tasks.json",
@@ -75,28 +39,28 @@ describe("swarm start", () => {
       }),
     );
 
-    const { exit, stdout, stderr } = await command(repository, folder, "start", "--all");
+    const { exit, stdout, stderr } = await swarmIn(place, "start", "--all");
 
     expect(exit, stdout + stderr).toBe(0);
     expect(git(repository, "show", "feat/first:a.txt")).toBe("right\n");
     expect(git(repository, "show", "feat/second:b.txt")).toBe("right\nright\n");
     expect(git(repository, "log", "--format=%s", "main..feat/second").trim().split("\n")).toHaveLength(2);
     expect(git(repository, "status", "--porcelain", "--untracked-files=no")).toBe("");
-    expect(await workersLeft()).toEqual([]);
+    expect(await leftOnEngine(place)).toEqual([]);
 
-    const again = await command(repository, folder, "start", "--all");
+    const again = await swarmIn(place, "start", "--all");
     expect(again).toMatchObject({ exit: 0, stdout: expect.stringContaining("Nothing to carry out") });
   });
 
   test("a worker that fails takes down none but those that depend on it, and what it had finished is kept", async ({
-    repository,
-    folder,
+    place,
   }) => {
-    writeScript(repository, "script.json", {
+    const { repository } = place;
+    writeScript(place, "script.json", {
       "US-001": [{ write: { path: "a.txt", content: "a\n" } }],
       "US-002": [{ exit: 3 }],
     });
-    writeScript(repository, "good.json", { "US-001": [{ write: { path: "g.txt", content: "g\n" } }] });
+    writeScript(place, "good.json", { "US-001": [{ write: { path: "g.txt", content: "g\n" } }] });
     const stories = [storyWith(), storyWith({ id: "US-002", dependsOn: ["US-001"] })];
     writeTask(
       repository,
@@ -116,7 +80,7 @@ describe("swarm start", () => {
       }),
     );
 
-    const { exit, stdout, stderr } = await command(repository, folder, "start", "--all", "--json");
+    const { exit, stdout, stderr } = await swarmIn(place, "start", "--all", "--json");
 
     expect(exit, stderr).toBe(5);
     const { swarm: state }: { swarm: SwarmState } = JSON.parse(stdout);
@@ -132,12 +96,10 @@ describe("swarm start", () => {
     expect(git(repository, "branch", "--list", "feat/*").trim()).toBe("feat/good");
   });
 
-  test("a worker whose bases contradict each other fails and names the file", async ({
-    repository,
-    folder,
-  }) => {
+  test("a worker whose bases contradict each other fails and names the file", async ({ place }) => {
+    const { repository } = place;
     for (const name of ["one", "two"]) {
-      writeScript(repository, `${name}.json`, {
+      writeScript(place, `${name}.json`, {
         "US-001": [{ write: { path: "a.txt", content: `${name}\n` } }],
       });
       const agent = { kind: "script" as const, script: `${name}.json` };
@@ -154,7 +116,7 @@ describe("swarm start", () => {
       taskFileWith({ metadata: { branchName: "feat/both", dependsOn, ...script } }),
     );
 
-    const { exit, stdout } = await command(repository, folder, "start", "--all", "--json");
+    const { exit, stdout } = await swarmIn(place, "start", "--all", "--json");
 
     const { swarm: state }: { swarm: SwarmState } = JSON.parse(stdout);
     const both = state.containers.find(({ branchName }) => branchName === "feat/both");
@@ -165,11 +127,9 @@ describe("swarm start", () => {
     });
   });
 
-  test("killed in the middle, `resume` goes on, and every story is carried out once", async ({
-    repository,
-    folder,
-  }) => {
-    writeScript(repository, "script.json", {
+  test("killed in the middle, `resume` goes on, and every story is carried out once", async ({ place }) => {
+    const { repository } = place;
+    writeScript(place, "script.json", {
       "US-001": [{ write: { path: "a.txt", content: "a\n" } }],
       "US-002": [{ run: ["sh", "-c", "test -e /tmp/once || { touch /tmp/once; sleep 2; }; echo b > b.txt"] }],
     });
@@ -179,24 +139,22 @@ describe("swarm start", () => {
       "2026-01-02-work-tasks.json",
       taskFileWith({ metadata: { branchName: "feat/work", ...script }, stories }),
     );
-    const owner = spawn(swarmProgram, ["start", "--all"], {
-      cwd: repository,
-      env: { ...process.env, ...envOf(folder) },
-      stdio: ["ignore", "ignore", "pipe"],
-    });
-    for await (const line of createInterface(owner.stderr)) if (line.includes("US-002 in progress")) break;
+    const { owner, ended } = await begun(place, "US-002 in progress", "start", "--all");
     owner.kill("SIGKILL");
-    await once(owner, "exit");
+    await ended;
 
-    const { exit, stdout, stderr } = await command(repository, folder, "resume");
+    const { exit, stdout, stderr } = await swarmIn(place, "resume");
 
     expect(exit, stdout + stderr).toBe(0);
     expect(git(repository, "log", "--format=%s", "main..feat/work").trim().split("\n")).toHaveLength(2);
-    expect(await workersLeft()).toEqual([]);
+    expect(await leftOnEngine(place)).toEqual([]);
   });
 
-  test("Ctrl-C keeps what there is, and `resume` goes on", async ({ repository, folder }) => {
-    writeScript(repository, "script.json", {
+  test("Ctrl-C twice stops the containers and keeps what there is, and `resume` goes on", async ({
+    place,
+  }) => {
+    const { repository } = place;
+    writeScript(place, "script.json", {
       "US-001": [
         { write: { path: "a.txt", content: "a\n" } },
         { run: ["sh", "-c", "test -e once || { touch once; exec sleep 600; }"] },
@@ -207,28 +165,54 @@ describe("swarm start", () => {
       "2026-01-02-work-tasks.json",
       taskFileWith({ metadata: { branchName: "feat/work", ...script } }),
     );
-    const owner = spawn(swarmProgram, ["start", "--all"], {
-      cwd: repository,
-      env: { ...process.env, ...envOf(folder) },
-      stdio: ["ignore", "ignore", "pipe"],
-    });
-    const exited = once(owner, "exit");
-    for await (const line of createInterface(owner.stderr)) if (line.includes("wrote a.txt")) break;
-    owner.stderr.resume();
+    const { owner, ended, reach } = await begun(place, "wrote a.txt", "start", "--all");
     owner.kill("SIGINT");
-    expect(await exited).toEqual([130, null]);
+    await reach("Again to stop now");
+    owner.kill("SIGINT");
+    expect((await ended).exit).toBe(130);
 
-    const { exit, stdout, stderr } = await command(repository, folder, "resume");
+    const { exit, stdout, stderr } = await swarmIn(place, "resume");
 
     expect(exit, stdout + stderr).toBe(0);
     expect(git(repository, "show", "feat/work:a.txt")).toBe("a\n");
   });
 
-  test("work that cannot be brought in stays where it is, and a dependency of an earlier swarm is no base", async ({
-    repository,
-    folder,
+  test("Ctrl-C while the image is built ends that, and `--all` goes on with what was left, carried out before or not", async ({
+    place,
   }) => {
-    writeScript(repository, "script.json", {
+    const { repository } = place;
+    writeScript(place, "script.json", { "US-001": [{ write: { path: "a.txt", content: "a\n" } }] });
+    writeTask(
+      repository,
+      "2026-01-02-work-tasks.json",
+      taskFileWith({ metadata: { branchName: "feat/work", ...script } }),
+    );
+    expect((await swarmIn(place, "start", "--all")).exit).toBe(0);
+    git(
+      repository,
+      ...["-c", "user.name=T", "-c", "user.email=t@example.invalid", "commit", "-q", "--allow-empty"],
+      ...["-m", "Another tree to build"],
+    );
+    const { owner, ended } = await begun(place, "Building", "start", "--all", "--again", "--json");
+    owner.kill("SIGINT");
+    const stopped = await ended;
+    expect(stopped.exit).toBe(130);
+    expect(stateOf(stopped).containers.map(({ status }) => status)).toEqual(["pending"]);
+
+    const again = await swarmIn(place, "start", "--all", "--json");
+
+    expect(again.exit, again.stderr).toBe(0);
+    expect(stateOf(again)).toMatchObject({
+      swarmId: stateOf(stopped).swarmId,
+      containers: [{ status: "completed" }],
+    });
+  });
+
+  test("work that cannot be brought in stays where it is, and a dependency of an earlier swarm is no base", async ({
+    place,
+  }) => {
+    const { repository } = place;
+    writeScript(place, "script.json", {
       "US-001": [{ run: ["ln", "-s", "elsewhere", ".gitattributes"] }],
     });
     writeTask(
@@ -237,11 +221,11 @@ describe("swarm start", () => {
       taskFileWith({ metadata: { branchName: "feat/work", ...script } }),
     );
 
-    const { exit, stdout } = await command(repository, folder, "start", "--all");
+    const { exit, stdout } = await swarmIn(place, "start", "--all");
 
     expect(exit, stdout).toBe(5);
     expect(stdout).toContain("COLLECT_FAILED");
-    expect(await workersLeft()).toHaveLength(2);
+    expect(await leftOnEngine(place)).toHaveLength(3);
 
     const dependsOn = ["2026-01-02-work-tasks.json"];
     writeTask(
@@ -249,18 +233,19 @@ describe("swarm start", () => {
       "2026-01-03-on-tasks.json",
       taskFileWith({ metadata: { branchName: "feat/on", dependsOn, ...script } }),
     );
-    const later = await command(repository, folder, "start", "--all");
+    const later = await swarmIn(place, "start", "--all");
     expect(later.exit).toBe(2);
     expect(later.stderr).toContain("--again");
   });
 
-  test("an agent that needs its model is refused before anything starts", async ({ repository, folder }) => {
+  test("an agent that needs its model is refused before anything starts", async ({ place }) => {
+    const { repository } = place;
     writeTask(repository, "2026-01-02-work-tasks.json", taskFileWith());
 
-    const { exit, stderr } = await command(repository, folder, "start", "--all");
+    const { exit, stderr } = await swarmIn(place, "start", "--all");
 
     expect(exit).toBe(3);
     expect(stderr).toContain("AGENT_NEEDS_NETWORK");
-    expect(await workersLeft()).toEqual([]);
+    expect(await leftOnEngine(place)).toEqual([]);
   });
 });

@@ -48,7 +48,7 @@ export function containerEngineSuite(open: () => Promise<OpenedEngine>): void {
     expect(containers).toMatchObject([
       { name: name("ours"), state: "created", labels: labelsOf(projectId, "main") },
     ]);
-    expect(volumes).toEqual([name("ours")]);
+    expect(volumes).toEqual([{ name: name("ours"), labels: labelsOf(projectId, "main") }]);
     expect(await engine.observe(scope)).toEqual([]);
   });
 

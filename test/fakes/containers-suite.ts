@@ -4,6 +4,7 @@ import { packFiles } from "../../src/archive/pack-files.ts";
 import { readArchive } from "../../src/archive/read-archive.ts";
 import type { ContainerSpec, ExecExit, ExecSpec, Execution } from "../../src/ports/containers.ts";
 import type { ContainerEngine } from "../../src/ports/engine.ts";
+import { terminalFacts } from "./terminal-facts.ts";
 import { testLabel } from "./test-label.ts";
 
 export interface SuiteEngine {
@@ -132,6 +133,8 @@ export function containersSuite(open: () => Promise<SuiteEngine>): void {
     expect((await finish(await containers.exec(id, variable))).stdout).toBe("a=b c\n");
   });
 
+  terminalFacts(prepared);
+
   test("what is copied in before the start is read inside, and comes out after the end", async () => {
     await using made = await prepared();
     const { containers, id } = made;
@@ -241,6 +244,7 @@ export function containersSuite(open: () => Promise<SuiteEngine>): void {
       () => containers.stop("aimi-none", { graceMs: 0 }),
       () => containers.pause("aimi-none"),
       () => containers.exec("aimi-none", { command: ["echo"], input: false }),
+      () => containers.openTerminal("aimi-none", { command: ["sh"], columns: 80, rows: 24 }),
       () => containers.stats("aimi-none"),
       () => Array.fromAsync(containers.logs("aimi-none", { follow: false })),
     ])
@@ -305,13 +309,17 @@ export function containersSuite(open: () => Promise<SuiteEngine>): void {
       code: "NAME_TAKEN",
     });
     const [foundVolumes, foundNetworks] = [await volumes.list(labels), await networks.list(labels)];
+    const names = await networks.names();
     for (const _ of [1, 2]) {
       await volumes.remove(name);
       await networks.remove(name);
     }
 
     expect([foundVolumes, foundNetworks]).toEqual([[name], [name]]);
+    expect(names).toContain(name);
+    expect(names.filter((each) => ["host", "none"].includes(each))).toEqual([]);
     expect([...(await volumes.list(labels)), ...(await networks.list(labels))]).toEqual([]);
+    expect(await networks.names()).not.toContain(name);
   });
 
   test("a root filesystem becomes an image with labels, and goes again", async () => {
@@ -345,6 +353,7 @@ export function containersSuite(open: () => Promise<SuiteEngine>): void {
       () => containers.remove("aimi-x"),
       () => containers.look("aimi-x"),
       () => containers.exec("aimi-x", { command: ["echo"], input: false }),
+      () => containers.openTerminal("aimi-x", { command: ["sh"], columns: 80, rows: 24 }),
       () => containers.copyIn("aimi-x", "/", packFiles([])),
       () => Array.fromAsync(containers.copyOut("aimi-x", "/")),
       () => Array.fromAsync(containers.logs("aimi-x", { follow: false })),

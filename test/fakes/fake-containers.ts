@@ -12,6 +12,7 @@ import type {
   Execution,
   OutputChunk,
 } from "../../src/ports/containers.ts";
+import { fakeTerminal } from "./fake-terminal.ts";
 
 interface FakeContainer {
   readonly id: string;
@@ -154,6 +155,16 @@ export function fakeContainers(answer: Answer): Containers {
           [Symbol.asyncDispose]: async () => {},
         };
         return execution;
+      }),
+
+    openTerminal: (id, spec, signal) =>
+      answer(signal, () => {
+        const container = running(known(id));
+        return fakeTerminal(
+          spec,
+          container.ended.promise.then(() => container.state),
+          signal,
+        );
       }),
 
     copyIn: (id, path, archive, signal) =>

@@ -86,7 +86,11 @@ export function fakeEngine({
       })),
     observe: (scope) => answer(() => containers.filter((container) => isIn(scope, container.labels))),
     volumes: (scope) =>
-      answer(() => [...volumesByName].filter(([, found]) => isIn(scope, found)).map(([name]) => name)),
+      answer(() =>
+        [...volumesByName]
+          .filter(([, found]) => isIn(scope, found))
+          .map(([name, found]) => ({ name, labels: found })),
+      ),
     probe: (runtime) =>
       answer(() => {
         if (!runtimes.includes(runtime))

@@ -74,6 +74,7 @@ export function fakeNames(answer: Answer): Networks & Volumes {
       answer(signal, () =>
         [...labelsByName].filter(([, found]) => carries(found, labels)).map(([name]) => name),
       ),
+    names: (signal) => answer(signal, () => [...labelsByName.keys()]),
     remove: (name, signal) => answer(signal, () => void labelsByName.delete(name)),
   };
 }

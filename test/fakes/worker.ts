@@ -95,7 +95,7 @@ export async function startWorker(engine: ContainerEngine, options: WorkerOption
     ...workerContainer({
       ...{
         name,
-        homeVolume: `${name}-home`,
+        homeVolume: `${name}.home`,
         labels: { [testLabel]: "worker" },
         image: options.image ?? baseImage,
       },

@@ -248,6 +248,20 @@ describe("the desk, whatever the host says", () => {
     expect(await at.outcome()).toEqual(request);
   });
 
+  test("keeps credentials that come before the request, takes the newest, and answers with none of them", async () => {
+    const at = deskWith();
+
+    at.hear(fromHost("credentials", { env: { API_KEY: "sesame", API_URL: "https://one.example" } }));
+    expect(await at.outcome()).toBe("nothing");
+    at.hear(fromHost("task-request", request));
+    expect(await at.outcome()).toEqual(request);
+    expect(at.desk.credentials()).toEqual({ API_KEY: "sesame", API_URL: "https://one.example" });
+    at.hear(fromHost("credentials", { env: { API_KEY: "open sesame" } }));
+
+    expect(at.desk.credentials()).toEqual({ API_KEY: "open sesame" });
+    expect(JSON.stringify([at.answers, at.complaints, at.status.envelope()])).not.toContain("sesame");
+  });
+
   test("leaves what is for another swarm alone", async () => {
     const at = deskWith();
     const foreign = "3f2b8c1e-5d47-4a69-9b0e-7c1d2e3f4a5c";

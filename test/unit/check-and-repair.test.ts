@@ -112,6 +112,8 @@ describe("swarm state repair", () => {
       completion: "completed",
       error: null,
       lastCheckpoint: null,
+      isWhole: true,
+      failedWork: [],
     });
 
     const { result, state } = await repairState(

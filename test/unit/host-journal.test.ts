@@ -1,6 +1,6 @@
 import { Readable } from "node:stream";
 import { describe, expect } from "vitest";
-import { readHostJournal } from "../../src/acp/host-journal.ts";
+import { readAttemptJournal, readHostJournal } from "../../src/acp/host-journal.ts";
 import { readLines } from "../../src/wire/read-lines.ts";
 import { test } from "../fakes/folders.ts";
 import { write } from "../fakes/repository.ts";
@@ -69,6 +69,8 @@ describe("the host's journal of a worker", () => {
       completion: "completed",
       error: null,
       lastCheckpoint: commit,
+      isWhole: true,
+      failedWork: [],
     });
   });
 
@@ -84,6 +86,27 @@ describe("the host's journal of a worker", () => {
     );
 
     expect(await readHostJournal(folder)).toMatchObject({ lastSeq: 2, completion: null });
+  });
+
+  test("knows what was stored, of failed stories as well, and whether all was said", async ({ folder }) => {
+    const other = "d".repeat(40);
+    write(
+      folder,
+      "journal-1.ndjson",
+      message(1, "checkpoint", { commit, bundle: "/aimi/out/1.bundle" }) +
+        message(2, "progress-update", {
+          storyId: "US-002",
+          status: "failed",
+          failedWork: { commit: other, bundle: "/aimi/out/2.bundle" },
+        }) +
+        message(3, "checkpoint", { commit: other, bundle: null }) +
+        message(4, "error", { code: "AGENT_CRASH", message: "it fell" }),
+    );
+
+    expect(await readAttemptJournal(folder, 1)).toMatchObject({
+      ...{ lastCheckpoint: commit, failedWork: [other], isWhole: true },
+    });
+    expect(await readAttemptJournal(folder, 2)).toBeNull();
   });
 
   test("what has not the right form counts for nothing", async ({ folder }) => {
@@ -104,6 +127,8 @@ describe("the host's journal of a worker", () => {
       completion: null,
       error: null,
       lastCheckpoint: null,
+      isWhole: false,
+      failedWork: [],
     });
   });
 

@@ -9,6 +9,9 @@ import { test, writeTask } from "../fakes/folders.ts";
 import { git, write } from "../fakes/repository.ts";
 import { storyWith, taskFileWith } from "../fakes/task-files.ts";
 
+/** What carries out tasks that name no agent. */
+const agent = { agent: "claude", agentCommand: [] } as const;
+
 type Loaded = Awaited<ReturnType<typeof loadTasks>>;
 
 function load(
@@ -18,7 +21,7 @@ function load(
   const trust = { isTrusted: async () => request.trusted ?? false };
   return loadTasks(
     { folder: taskFolder(repository), parsers, trust },
-    { files: [], settings: { budgetUsd: null, timeout: "6h" }, strict: false, ...request },
+    { files: [], settings: { ...agent, budgetUsd: null, timeout: "6h" }, strict: false, ...request },
   );
 }
 
@@ -304,7 +307,7 @@ describe("what a task file may not ask for unless it is trusted", () => {
   ] as const) {
     test(`${name}: refused with its line; accepted when trusted`, async ({ repository }) => {
       writeTask(repository, "x-tasks.json", taskFileWith({ metadata: metadata as object }));
-      const settings = { budgetUsd: 10, timeout: "6h" };
+      const settings = { ...agent, budgetUsd: 10, timeout: "6h" };
 
       expect(await refusal(repository, { settings })).toMatch(
         new RegExp(`^UNTRUSTED .*x-tasks\\.json:\\d+:\\d+ \\(${pointer}\\)`),

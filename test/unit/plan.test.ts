@@ -29,6 +29,7 @@ function context(change: Partial<PlanContext> & { flags?: SettingsFile } = {}): 
     head: "a".repeat(40),
     machine: { cpus: 2, memoryBytes: 32 * 1024 ** 3 },
     warnings: [],
+    variables: new Set(),
     ...change,
   };
 }
@@ -111,5 +112,30 @@ describe("the plan", () => {
     );
 
     expect(await findViolations("plan", JSON.parse(JSON.stringify(plan)))).toEqual([]);
+  });
+
+  test("says which network there is and whose variables go where, for what runs alone", () => {
+    const variables = new Set(["ANTHROPIC_API_KEY", "GITHUB_TOKEN"]);
+    const ledger = new Map([["done", { ...done, sha256: "done" }]]);
+    const tasks = [
+      task("a"),
+      task("b", { metadata: { agent: { kind: "script", script: "s.json" } } }),
+      task("done", { metadata: { agent: { kind: "acp", command: ["gemini"] } } }),
+    ];
+
+    const planned = planSwarm(tasks, context({ variables, ledger, flags: { network: "bridge" } }));
+
+    expect(planned).toMatchObject({
+      ...{ network: "bridge", warnings: [] },
+      credentials: [{ agent: "claude", variables: ["ANTHROPIC_API_KEY"] }],
+    });
+  });
+
+  test("warns of what `start` will refuse", () => {
+    const sealed = planSwarm([task("a")], context());
+    const keyless = planSwarm([task("a")], context({ flags: { network: "bridge" } }));
+
+    expect(sealed.warnings).toEqual([expect.stringContaining("--network")]);
+    expect(keyless.warnings).toEqual([expect.stringContaining("needs one of ANTHROPIC_AUTH_TOKEN")]);
   });
 });

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
+import { withCorrection } from "../../src/domain/correct-record.ts";
 import {
   type CorrectionAction,
   judgeEnded,
   judgePlain,
   type Observed,
   reconcile,
-  withCorrection,
 } from "../../src/domain/reconcile.ts";
 import type { ContainerRecord } from "../../src/domain/swarm-state.ts";
 import { now, recordWith, swarmOf } from "../fakes/records.ts";

@@ -39,6 +39,8 @@ describe("settings", () => {
   const widening: [name: SettingName, project: SettingsFile, user: SettingsFile][] = [
     ["allow", { allow: ["example.org:443"] }, {}],
     ["engine", { engine: "unix:///elsewhere" }, {}],
+    ["network", { network: "bridge" }, {}],
+    ["network", { network: "another" }, { network: "agents" }],
     ["isolation", { isolation: "shared-kernel" }, { isolation: "strong" }],
     ["isolation", { isolation: "auto" }, { isolation: "userns" }],
     ["limits.cpus", { limits: { cpus: 64 } }, {}],
@@ -72,6 +74,8 @@ describe("settings", () => {
     ["budgetUsd", { budgetUsd: 1 }, {}],
     ["verify", { verify: ["npm test"] }, {}],
     ["agent", { agent: "script" }, {}],
+    ["network", { network: "none" }, { network: "bridge" }],
+    ["network", { network: "agents" }, { network: "agents" }],
   ];
   test.each(narrowing)("an untrusted project may narrow %s", (name, project, user) => {
     expect(explain({ project, user })(name)).toMatchObject({ origin: "project", untrusted: null });
@@ -98,6 +102,9 @@ describe("settings from the environment", () => {
     ["AIMI_SANDBOX_MEMORY", "4 GB"],
     ["SWARM_BUDGET_USD", "-1"],
     ["SWARM_ENGINE", "file:///x"],
+    ...["host", "default", "container:x", "-x", "a b", "../x", "ns:/proc/1/ns/net"].map(
+      (network): [string, string] => ["SWARM_NETWORK", network],
+    ),
   ])("%s=%s is an error that names the variable", async (name, value) => {
     const { settings, variableByPointer } = settingsFromEnvironment({ [name]: value });
 

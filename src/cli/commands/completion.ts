@@ -39,7 +39,7 @@ function nameOf({ name }: Command): string {
 }
 
 function flagsOf({ options = [], load }: Command): string[] {
-  const own = options.map(([flags]) => flags.split(/[ ,]/)[0] ?? flags);
+  const own = options.filter(([, , how]) => how !== "old").map(([flags]) => flags.split(/[ ,]/)[0] ?? flags);
   return load ? [...own, "--json", "--progress", "--help"] : ["--help"];
 }
 

@@ -5,6 +5,7 @@ import { exitCodes } from "../../domain/exit-codes.ts";
 import type { SwarmPlan } from "../../domain/plan.ts";
 import { type CommandHandler, listAt } from "../command.ts";
 import type { Paint } from "../output.ts";
+import { accessLines } from "../plan-notes.ts";
 
 export const plan: CommandHandler = async ({ swarm, output }, args, { again, strict, all }) => {
   if (all && listAt(args, 0).length > 0)
@@ -24,11 +25,13 @@ export const plan: CommandHandler = async ({ swarm, output }, args, { again, str
   return exitCodes.done;
 };
 
-function lines({ base, parallel, isolation, limits, tasks }: SwarmPlan, paint: Paint): string[] {
+function lines(planned: SwarmPlan, paint: Paint): string[] {
+  const { base, parallel, isolation, network, limits, tasks } = planned;
   const running = tasks.filter(({ action }) => action === "run").length;
   const head = [
     `${countOf(tasks.length, "task file")}, ${running} to run, ${parallel.workers} at a time (${parallel.why})`,
-    `base ${base?.slice(0, 12) ?? "none"}, isolation ${isolation}, ${limits.cpus} CPUs, ${limits.memory} memory, ${limits.disk} disk`,
+    `base ${base?.slice(0, 12) ?? "none"}, isolation ${isolation}, network ${network}, ${limits.cpus} CPUs, ${limits.memory} memory, ${limits.disk} disk`,
+    ...accessLines(planned),
   ];
   const body = tasks.flatMap((task) => [
     "",

@@ -6,10 +6,8 @@ import type { SandboxRecord } from "../../domain/generated/sandbox-run.ts";
 import type { SandboxSummary } from "../../domain/generated/sandbox-summary.ts";
 import { argumentAt, type CommandHandler, type CommandOptions, listAt } from "../command.ts";
 import type { Output } from "../output.ts";
+import { exitOf, passingThrough, passThrough } from "../passing-through.ts";
 import { table } from "../table.ts";
-
-/** What `docker` exits with when it is not the program that failed. */
-const passThrough = { ours: 125, notExecutable: 126, notFound: 127 } as const;
 
 export const up: CommandHandler = async ({ swarm, output, signal }, _args, options) => {
   const sandboxes = await swarm.sandboxes();
@@ -162,23 +160,6 @@ function nameAt(args: Parameters<CommandHandler>[1]): string | null {
 function textOf(options: CommandOptions, name: string): string | null {
   const value = options[name];
   return typeof value === "string" ? value : null;
-}
-
-/** What goes wrong on our side must not look like the program's own exit code. */
-async function passingThrough(output: Output, work: () => Promise<number>): Promise<number> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!(error instanceof SwarmError)) throw error;
-    output.fail(error);
-    return exitOf(error);
-  }
-}
-
-function exitOf({ code, exitCode }: SwarmError): number {
-  if (code === "PROGRAM_NOT_FOUND") return passThrough.notFound;
-  if (code === "PROGRAM_NOT_EXECUTABLE") return passThrough.notExecutable;
-  return exitCode === exitCodes.limited ? exitCodes.limited : passThrough.ours;
 }
 
 function summaryLine({ id }: SandboxRecord, { status, exitCode, durationMs }: SandboxSummary): string {

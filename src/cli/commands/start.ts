@@ -1,74 +1,97 @@
-import { cleanText } from "../../domain/clean-text.ts";
-import { countOf } from "../../domain/count-of.ts";
 import { SwarmError } from "../../domain/errors.ts";
-import { type ExitCode, exitCodes } from "../../domain/exit-codes.ts";
-import type { SwarmState } from "../../domain/swarm-state.ts";
-import { type CommandContext, type CommandHandler, listAt } from "../command.ts";
-import type { SwarmReport } from "../composition.ts";
-import { resultLines } from "../result-lines.ts";
-import { describeEvent, describeMessage } from "../worker-news.ts";
+import { exitCodes } from "../../domain/exit-codes.ts";
+import { workerSlug } from "../../domain/slug.ts";
+import { reportEnd, watchOver } from "../carry-out.ts";
+import { chooseTasks, namedFiles } from "../choose-tasks.ts";
+import { type CommandContext, type CommandHandler, type CommandOptions, listAt } from "../command.ts";
+import type { OwnWords, Started, StartWords } from "../composition.ts";
+import { owning, startDetached } from "../detached-owner.ts";
 
-/** How long agents may take to end by themselves after Ctrl-C. */
-const graceMs = 10_000;
-
-export const start: CommandHandler = async (context, args, { again, strict, all }) => {
-  const files = listAt(args, 0);
-  if (all && files.length > 0)
+export const start: CommandHandler = async (context, args, options) => {
+  const { again, strict, all, append, force } = options;
+  const named = namedFiles(listAt(args, 0), options);
+  if (all && named.length > 0)
     throw new SwarmError("USAGE", { message: "--all and the names of task files exclude each other" });
-  if (!all && files.length === 0)
-    throw new SwarmError("WOULD_ASK", { question: "which task files?", flag: "their names, or --all" });
-  const words = { files, again: again === true, strict: strict === true };
-  return carryOut(context, (report) => context.swarm.swarm().start(words, report));
+  const isNamed = all === true || named.length > 0;
+  const files = isNamed ? named : await chooseTasks(context, options);
+  if (!isNamed && files.length === 0) return exitCodes.done;
+  const words: StartWords = {
+    ...ownWords(options),
+    ...{
+      files,
+      again: again === true,
+      strict: strict === true,
+      append: append === true,
+      force: force === true,
+    },
+  };
+  // Whoever goes on in the background must not ask again.
+  const typed = isNamed ? context.words : ["start", ...files, ...context.words.slice(1)];
+  const isLeftToAnother = words.append && (await context.swarm.upkeep().glance())?.owner != null;
+  if (options["detach"] && !isLeftToAnother) return startDetached({ ...context, words: typed }, words);
+  return startSwarm(context, words);
 };
 
-export const resume: CommandHandler = async (context) =>
-  carryOut(context, (report) => context.swarm.swarm().resume(report));
+/** Starts what the words say, and stays until it has ended. */
+export async function startSwarm(context: CommandContext, words: StartWords): Promise<number> {
+  const started = await watchOver(context, (report) => context.swarm.swarm().start(words, report));
+  return reportStarted(context, started);
+}
 
-async function carryOut(
-  { output, signal }: CommandContext,
-  work: (report: SwarmReport) => Promise<SwarmState | null>,
-): Promise<number> {
-  const halt = new AbortController();
-  const ask = (): void => {
-    output.note("Stopping: agents are asked to end, and their work is kept. Ctrl-C again leaves at once.");
-    halt.abort({ reason: "asked to stop", graceMs });
-  };
-  if (signal.aborted) ask();
-  else signal.addEventListener("abort", ask, { once: true });
-  const state = await output.during("Carrying out", (onStep) =>
-    work({
-      onStep,
-      planned: ({ warnings }) => {
-        for (const warning of warnings) output.note(`warning: ${cleanText(warning, 1_000)}`);
-      },
-      tell: (event) => say(onStep, describeEvent(event)),
-      onMessage: (worker, message) => say(onStep, describeMessage(worker.slug, message)),
-      halt: halt.signal,
-      signal: new AbortController().signal,
-    }),
-  );
-  if (state === null) {
-    output.result({ swarm: null }, () => ["Nothing to carry out: every task file was carried out before."]);
-    output.next("`swarm start --all --again` repeats them");
-    return exitCodes.done;
+function reportStarted(context: CommandContext, started: Started): number {
+  const { output } = context;
+  switch (started.kind) {
+    case "carried out":
+      return reportEnd(context, started.state);
+    case "appended":
+      output.result({ swarm: started.state }, () => [
+        `The owner of this swarm has them now: ${started.state.containers
+          .filter(({ taskFilePath }) => started.files.includes(taskFilePath))
+          .map(workerSlug)
+          .join(", ")}`,
+      ]);
+      output.next("`swarm status -w` shows how they get on");
+      return exitCodes.done;
+    case "nothing":
+      output.result({ swarm: null }, () => ["Nothing to carry out: every task file was carried out before."]);
+      output.next("`swarm start --all --again` repeats them");
+      return exitCodes.done;
   }
-  output.result({ swarm: state }, () => resultLines(state));
-  const { exit, next } = outcomeOf(state);
-  output.next(next);
-  return exit;
 }
 
-function say(onStep: (step: string) => void, line: string | null): void {
-  if (line !== null) onStep(line);
-}
+export const resume: CommandHandler = async (context, _args, options) => {
+  const words = ownWords(options);
+  if (options["detach"]) return startDetached(context, null);
+  return reportEnd(
+    context,
+    await watchOver(context, (report) => context.swarm.swarm().resume(words, report)),
+  );
+};
 
-function outcomeOf({ containers }: SwarmState): { exit: ExitCode; next: string } {
-  const failed = containers.filter(({ status }) => status === "failed").length;
-  if (containers.some(({ status }) => status !== "completed" && status !== "failed"))
-    return { exit: exitCodes.stillRunning, next: "`swarm resume` goes on where this ended" };
-  if (failed === 0) return { exit: exitCodes.done, next: "`git log --all --oneline` shows the branches" };
+export const retry: CommandHandler = async (context, args, options) => {
+  const words = { ...ownWords(options), workers: listAt(args, 0) };
+  const { kind, state } = await watchOver(context, (report) => context.swarm.swarm().retry(words, report));
+  if (kind === "carried out") return reportEnd(context, state);
+  context.output.result({ swarm: state }, () => [
+    kind === "asked"
+      ? "The owner of this swarm tries them again."
+      : "None of them has failed or was stopped.",
+  ]);
+  context.output.next("`swarm status`");
+  return exitCodes.done;
+};
+
+export const own: CommandHandler = owning({ start, resume });
+
+/** What `--fail-fast` and `--max-attempts` say. */
+function ownWords({ failFast, maxAttempts, swarmId }: CommandOptions): OwnWords {
+  const attempts = Number(maxAttempts ?? 1);
+  if (!Number.isInteger(attempts) || attempts < 1 || attempts > 100) {
+    const expected = "a number from 1 to 100";
+    throw new SwarmError("INVALID_VALUE", { name: "--max-attempts", value: String(maxAttempts), expected });
+  }
   return {
-    exit: exitCodes.workersFailed,
-    next: `${countOf(failed, "worker")} failed; .aimi/swarms has their journals`,
+    policy: { maxAttempts: attempts, failFast: failFast === true },
+    ...(typeof swarmId === "string" && { swarmId }),
   };
 }

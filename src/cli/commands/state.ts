@@ -5,9 +5,9 @@ import { countOf } from "../../domain/count-of.ts";
 import { SwarmError } from "../../domain/errors.ts";
 import { exitCodes } from "../../domain/exit-codes.ts";
 import type { StoryProgress } from "../../domain/generated/swarm-state.ts";
-import type { Correction } from "../../domain/reconcile.ts";
 import type { ContainerChange } from "../../domain/swarm-state.ts";
 import { argumentAt, type CommandHandler, type CommandOptions } from "../command.ts";
+import { describeCorrection } from "../describe-correction.ts";
 import { toJson } from "../to-json.ts";
 
 export const init: CommandHandler = async ({ swarm, output }, _args, { force }) => {
@@ -78,7 +78,7 @@ export const check: CommandHandler = async ({ swarm, output }) => {
       ? `swarm ${state.swarmId}: the file is valid, ${countOf(state.containers.length, "record")}`
       : "There is no swarm here.",
     reconciled ? "compared with the engine" : "not reconciled: no engine answers",
-    ...corrections.map((correction) => `${correction.container}: ${describe(correction)}`),
+    ...corrections.map((correction) => `${correction.container}: ${describeCorrection(correction)}`),
     ...orphans.map((name) => `${cleanText(name)}: a container of this project without a record`),
   ]);
   const agrees = corrections.length === 0 && orphans.length === 0;
@@ -182,23 +182,4 @@ function toProgress(text: string): StoryProgress {
 function checked(name: string, value: string, form: RegExp, expected: string): string {
   if (!form.test(value)) throw new SwarmError("INVALID_VALUE", { name, value, expected });
   return value;
-}
-
-function describe({ from, action }: Correction): string {
-  switch (action.kind) {
-    case "set-status":
-      return `${from.status}, should be ${action.to}${action.reason ? ` (${action.reason.code}: ${action.reason.message})` : ""}`;
-    case "clear-creating":
-      return "its creation was cut off and left nothing";
-    case "adopt":
-      return `it is now container ${action.containerId.slice(0, 12)}`;
-    case "collect-then-judge":
-      return `${from.status}, but its container has ended; its work waits to be collected`;
-    case "collect":
-      return "has work that is not collected yet";
-    case "publish":
-      return "is collected, but its branch was not moved yet";
-    case "report":
-      return action.note;
-  }
 }

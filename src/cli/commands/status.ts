@@ -1,17 +1,27 @@
-import { exitCodes } from "../../domain/exit-codes.ts";
+import { SwarmError } from "../../domain/errors.ts";
+import { type ExitCode, exitCodes } from "../../domain/exit-codes.ts";
+import { swarmExit } from "../../domain/swarm-exit.ts";
+import type { SwarmStatus } from "../../domain/swarm-status.ts";
 import type { CommandHandler } from "../command.ts";
-import { statusLines, statusNext } from "../status-lines.ts";
+import { statusDocument, statusLines, statusNext } from "../status-lines.ts";
 
-export const status: CommandHandler = async ({ swarm, output }) => {
-  const state = await swarm.findState();
-  if (!state) {
-    output.result({ swarm: null }, () => ["There is no swarm here."]);
-    output.next(
-      "`swarm plan` shows what could run, `swarm init` writes an example, `swarm help` shows every command",
+export const status: CommandHandler = async (context, _args, { watch, exitStatus }) => {
+  const { output, swarm } = context;
+  const upkeep = swarm.upkeep();
+  const found = watch
+    ? await (await import("../watch-status.ts")).watchStatus(context, upkeep)
+    : await upkeep.status();
+  if (!found && exitStatus) throw new SwarmError("STATE_MISSING", { file: ".aimi/swarm-state.json" });
+  if (!watch || !found) {
+    const dependsOn = await upkeep.taskDependencies();
+    output.result(statusDocument(found), () =>
+      found ? statusLines(found, { now: new Date(), dependsOn }) : ["There is no swarm here."],
     );
-    return exitCodes.done;
   }
-  output.result({ swarm: state }, () => statusLines(state));
-  output.next(statusNext);
-  return exitCodes.done;
+  output.next(statusNext(found));
+  return found && exitStatus ? exitOf(found) : exitCodes.done;
 };
+
+function exitOf({ swarm, reconciled }: SwarmStatus): ExitCode {
+  return reconciled ? swarmExit(swarm) : exitCodes.environment;
+}

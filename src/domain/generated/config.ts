@@ -19,6 +19,13 @@ export interface SettingsFile {
    */
   readonly agent?: "claude" | "acp" | "command" | "script";
   /**
+   * What that agent runs: program and arguments for `acp` and `command`, the script's path below `.aimi/` for `script`.
+   *
+   * @minItems 1
+   * @maxItems 1000
+   */
+  readonly agentCommand?: readonly string[];
+  /**
    * Workers at once; `auto` takes what memory and CPUs allow.
    */
   readonly parallel?: number | string;
@@ -48,6 +55,10 @@ export interface SettingsFile {
    * @maxItems 100
    */
   readonly allow?: readonly string[];
+  /**
+   * The network of workers' sandboxes: `none`; `bridge`, the engine's own, unfiltered; or the name of one that the engine has. Needs trust, but for `none`.
+   */
+  readonly network?: string;
   /**
    * Endpoint of the container engine. Needs trust.
    */

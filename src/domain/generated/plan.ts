@@ -10,6 +10,14 @@ export interface SwarmPlan {
   readonly base: string | null;
   readonly parallel: PlannedParallel;
   readonly isolation: "auto" | "shared-kernel" | "userns" | "strong";
+  /**
+   * Of every worker's sandbox: `none`, `bridge`, or the name of one that the engine has.
+   */
+  readonly network: string;
+  /**
+   * Which variables of this environment go into which agents' own; never their values.
+   */
+  readonly credentials: readonly PlannedCredentials[];
   readonly limits: PlannedLimits;
   readonly timeout: string;
   /**
@@ -21,6 +29,10 @@ export interface SwarmPlan {
 export interface PlannedParallel {
   readonly workers: number;
   readonly why: string;
+}
+export interface PlannedCredentials {
+  readonly agent: string;
+  readonly variables: readonly string[];
 }
 export interface PlannedLimits {
   readonly cpus: number;

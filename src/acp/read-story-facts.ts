@@ -1,0 +1,42 @@
+import { createReadStream } from "node:fs";
+import { stat } from "node:fs/promises";
+import { join } from "node:path";
+import type { JournalledMessage } from "../domain/acp-messages.ts";
+import { cleanMessage } from "../domain/clean-message.ts";
+import { FactsOfWorker, type WorkerFacts } from "../domain/story-facts.ts";
+import { readLines } from "../wire/read-lines.ts";
+import { attemptsIn, longestLine } from "./host-journal.ts";
+import type { FindProblem } from "./receive-messages.ts";
+
+const journalled: ReadonlySet<unknown> = new Set([
+  "progress-update",
+  "activity",
+  "usage",
+  "checkpoint",
+  "completion",
+  "error",
+] satisfies JournalledMessage["type"][]);
+
+/** What all of the host's journals of a worker say of its stories; nothing where there is none. They may be written to meanwhile. */
+export async function readStoryFacts(folder: string, findProblem: FindProblem): Promise<WorkerFacts> {
+  const facts = new FactsOfWorker();
+  for (const attempt of (await attemptsIn(folder)).reverse()) {
+    const file = join(folder, `journal-${attempt}.ndjson`);
+    // Reading a pipe that lies in the file's place would wait for ever.
+    if (!(await stat(file).catch(() => null))?.isFile()) continue;
+    facts.begin(attempt);
+    let lastSeq = 0;
+    for await (const message of readLines(createReadStream(file), { longestLine })) {
+      if (!isJournalled(message, findProblem) || message.seq <= lastSeq) continue;
+      lastSeq = message.seq;
+      facts.hear(cleanMessage(message));
+    }
+  }
+  return facts.facts();
+}
+
+/** What comes from a sandbox is a claim: only what has the right form counts. */
+function isJournalled(value: unknown, findProblem: FindProblem): value is JournalledMessage {
+  if (typeof value !== "object" || value === null || !("type" in value) || !("seq" in value)) return false;
+  return journalled.has(value.type) && findProblem(value) === null;
+}

@@ -1,0 +1,60 @@
+import { setFlagsFromString } from "node:v8";
+import type { ExitCode } from "../domain/exit-codes.ts";
+import type { SwarmState } from "../domain/swarm-state.ts";
+import type { CommandContext } from "./command.ts";
+import type { SwarmReport } from "./composition.ts";
+import { planNotes } from "./plan-notes.ts";
+import { resultLines } from "./result-lines.ts";
+import { outcomeOf } from "./swarm-outcome.ts";
+
+/** How long agents may take to end their turn after the first Ctrl-C. */
+const graceMs = 60_000;
+
+/** Shows a swarm while `work` carries it out, and takes Ctrl-C: once, agents may end their turn; twice, containers are stopped. */
+export async function watchOver<Result>(
+  { output, signal, onSecondSignal, onBegun }: CommandContext,
+  work: (report: SwarmReport) => Promise<Result>,
+): Promise<Result> {
+  // An owner lives for hours beside what it owns: it is to be small rather than quick.
+  setFlagsFromString("--optimize-for-size");
+  const halt = new AbortController();
+  const stopNow = new AbortController();
+  const ask = (): void => {
+    output.note(
+      "Stopping: agents may end their turn, at most a minute, and their work is kept. Again to stop now.",
+    );
+    halt.abort({ reason: "asked to stop", graceMs });
+  };
+  onSecondSignal(() => {
+    output.note("Stopping the containers. Again leaves at once; `swarm resume` goes on.");
+    stopNow.abort();
+  });
+  if (signal.aborted) ask();
+  else signal.addEventListener("abort", ask, { once: true });
+  const board = await output.board();
+  try {
+    return await work({
+      onStep: board.step,
+      begun(state) {
+        board.begun(state);
+        onBegun?.(state.swarmId);
+      },
+      planned(plan) {
+        for (const line of planNotes(plan)) output.note(line);
+      },
+      tell: board.tell,
+      onMessage: (worker, message) => board.message(worker.slug, message),
+      ...{ halt: halt.signal, stopNow: stopNow.signal, signal: new AbortController().signal },
+    });
+  } finally {
+    await board.close();
+  }
+}
+
+/** Says how a swarm ended, and what the command exits with. */
+export function reportEnd({ output }: Pick<CommandContext, "output">, state: SwarmState): ExitCode {
+  output.result({ swarm: state }, () => [...resultLines(state), `report  .aimi/reports/${state.swarmId}.md`]);
+  const { exit, next } = outcomeOf(state);
+  output.next(next);
+  return exit;
+}

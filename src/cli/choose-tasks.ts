@@ -1,0 +1,120 @@
+import { cleanText } from "../domain/clean-text.ts";
+import { SwarmError } from "../domain/errors.ts";
+import type { SwarmPlan } from "../domain/plan.ts";
+import type { CommandContext, CommandOptions } from "./command.ts";
+import { table } from "./table.ts";
+
+type PlannedTask = Pick<
+  SwarmPlan["tasks"][number],
+  "file" | "slug" | "title" | "branch" | "action" | "why" | "stories"
+>;
+
+export type Choice =
+  | { readonly kind: "chosen"; readonly files: readonly string[] }
+  | { readonly kind: "none" }
+  | { readonly kind: "wrong"; readonly problem: string };
+
+const mostAnswers = 3;
+
+/** The task files that are named, by their place or in the old spelling. */
+export function namedFiles(words: readonly string[], { file, files }: CommandOptions): string[] {
+  const old = [file, ...(typeof files === "string" ? files.split(",") : [])];
+  return [...words, ...old.flatMap((each) => (typeof each === "string" && each.trim() ? [each.trim()] : []))];
+}
+
+/** Asks which task files are to be carried out; none is an answer, too. Without a terminal nobody is asked. */
+export async function chooseTasks(
+  { swarm, output }: Pick<CommandContext, "swarm" | "output">,
+  { again, strict }: CommandOptions,
+): Promise<readonly string[]> {
+  if (!output.canAsk)
+    throw new SwarmError("WOULD_ASK", { question: "which task files?", flag: "their names, or --all" });
+  const { tasks } = await swarm.plan({ files: [], again: again === true, strict: strict === true });
+  if (!tasks.some(({ action }) => action === "run")) {
+    output.note(
+      tasks.length === 0 ? "There is no task file here." : "Every task file was carried out before.",
+    );
+    output.next(
+      tasks.length === 0
+        ? "`swarm init` writes an example task file"
+        : "`swarm start --all --again` repeats them",
+    );
+    return [];
+  }
+  for (const line of choiceLines(tasks)) output.note(line);
+  let problem = "";
+  for (let count = 0; count < mostAnswers; count += 1) {
+    const answer = await output.ask("Which? 1,3 or 1-4 or names; a for all, nothing for none:");
+    const choice = parseChoice(answer ?? "", tasks);
+    if (choice.kind === "chosen") return choice.files;
+    if (choice.kind === "none") {
+      output.next("`swarm start --all` carries out all of them, `swarm plan` shows them with their stories");
+      return [];
+    }
+    problem = choice.problem;
+    output.note(problem);
+  }
+  throw new SwarmError("USAGE", { message: `no task file was chosen: ${problem}` });
+}
+
+/** A line for each task file, numbered from 1. */
+function choiceLines(tasks: readonly PlannedTask[]): string[] {
+  return table(
+    tasks.map(({ slug, title, branch, action, why, stories }, index) => [
+      `${index + 1}`.padStart(`${tasks.length}`.length),
+      cleanText(slug),
+      cleanText(title, 60),
+      cleanText(branch, 60),
+      stories.length === 1 ? "1 story" : `${stories.length} stories`,
+      action === "skip" ? `skipped: ${cleanText(why)}` : "",
+    ]),
+  );
+}
+
+/** What an answer means: numbers, ranges and slugs, in any order; `a` for all that can run. */
+export function parseChoice(answer: string, tasks: readonly PlannedTask[]): Choice {
+  const words = answer
+    .trim()
+    .split(/[\s,]+/)
+    .filter(Boolean);
+  if (words.length === 0) return { kind: "none" };
+  const chosen = new Set<PlannedTask>();
+  for (const word of words) {
+    const meant = meantBy(word, tasks);
+    if (typeof meant === "string") return { kind: "wrong", problem: meant };
+    for (const task of meant) chosen.add(task);
+  }
+  return { kind: "chosen", files: tasks.filter((task) => chosen.has(task)).map(({ file }) => file) };
+}
+
+/** The tasks that a word means, or why it means none. */
+function meantBy(word: string, tasks: readonly PlannedTask[]): readonly PlannedTask[] | string {
+  const runnable = tasks.filter(({ action }) => action === "run");
+  if (/^(?:a|all)$/i.test(word)) return runnable;
+  const [, from, to] = /^(\d{1,6})-(\d{1,6})$/.exec(word) ?? [];
+  if (from !== undefined && to !== undefined) {
+    const range = tasks.slice(Math.max(0, Number(from) - 1), Number(to));
+    if (Number(from) < 1 || Number(to) > tasks.length || range.length === 0)
+      return `${word} is no range from 1 to ${tasks.length}`;
+    const left = range.filter((task) => runnable.includes(task));
+    return left.length > 0 ? left : `all of ${word} were carried out before; --again repeats them`;
+  }
+  if (/^\d+$/.test(word)) return one(word, tasks[Number(word) - 1], `there are 1 to ${tasks.length}`);
+  return one(word, bySlug(word, tasks), "it is neither a number nor the name of one task");
+}
+
+function one(
+  word: string,
+  task: PlannedTask | undefined,
+  otherwise: string,
+): readonly PlannedTask[] | string {
+  if (!task) return `${cleanText(word, 60)}: ${otherwise}`;
+  return task.action === "run" ? [task] : `${cleanText(task.slug)}: ${cleanText(task.why)}`;
+}
+
+/** By its slug, or the beginning of a single one. */
+function bySlug(word: string, tasks: readonly PlannedTask[]): PlannedTask | undefined {
+  const exact = tasks.find(({ slug }) => slug === word);
+  const [found, ...more] = tasks.filter(({ slug }) => slug.startsWith(word));
+  return exact ?? (more.length === 0 ? found : undefined);
+}

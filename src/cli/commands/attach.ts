@@ -1,0 +1,20 @@
+import { chooseWorker } from "../../domain/choose-workers.ts";
+import { exitCodes } from "../../domain/exit-codes.ts";
+import { workerSlug } from "../../domain/slug.ts";
+import { argumentAt, type CommandHandler } from "../command.ts";
+
+/** What happened just before is shown as well. */
+const last = 20;
+
+export const attach: CommandHandler = async ({ swarm, output, signal }, args) => {
+  const watch = swarm.watch();
+  const record = chooseWorker(await watch.state(), argumentAt(args, 0));
+  const worker = workerSlug(record);
+  output.note(`Watching ${worker}. Ctrl-C leaves, and the worker goes on.`);
+  for await (const line of watch.tail(record, { last }, signal))
+    await output.item({ worker, line }, () => line);
+  if (signal.aborted) return exitCodes.done;
+  output.note(`The container of ${worker} has ended.`);
+  output.next(`\`swarm logs ${worker}\` shows all that it did, \`swarm status\` what became of it`);
+  return exitCodes.done;
+};

@@ -1,0 +1,68 @@
+import { cleanText } from "../../domain/clean-text.ts";
+import { SwarmError } from "../../domain/errors.ts";
+import { exitCodes } from "../../domain/exit-codes.ts";
+import type { CleanupDocument, KeptThing, RemovedThing } from "../../domain/generated/cleanup.ts";
+import { agrees } from "../agrees.ts";
+import { type CommandContext, type CommandHandler, listAt } from "../command.ts";
+import type { CleanupWords } from "../composition.ts";
+
+export const cleanup: CommandHandler = async (context, args, options) => {
+  const words: CleanupWords = {
+    workers: listAt(args, 0),
+    all: options["all"] === true,
+    discard: options["discard"] === true,
+    everything: options["everything"] === true,
+    dryRun: options["dryRun"] === true,
+  };
+  if (words.workers.length > 0 && (words.all || words.everything))
+    throw new SwarmError("USAGE", {
+      message: "the names of workers exclude --all and --everything, which are about all of them",
+    });
+  if (words.everything && !words.dryRun && options["yes"] !== true && !(await isAgreed(context, words)))
+    return exitCodes.usage;
+
+  const { output, signal, swarm } = context;
+  const { removed, kept, failure } = await output.during("Cleaning up", (onStep) =>
+    swarm.upkeep().cleanup(words, onStep, signal),
+  );
+  const document: CleanupDocument = { dryRun: words.dryRun, removed, kept };
+  output.result(document, () => linesOf(document));
+  if (failure) output.note(cleanText(`not everything could be removed: ${failure.message}`, 1_000));
+  else if (kept.length > 0) output.next(nextFor(kept));
+  return failure?.exitCode ?? exitCodes.done;
+};
+
+/** What is for all projects of a user is named before, and asked for. */
+async function isAgreed({ swarm, output, signal }: CommandContext, words: CleanupWords): Promise<boolean> {
+  const upkeep = swarm.upkeep();
+  const planned = await output.during("Looking", (onStep) =>
+    upkeep.cleanup({ ...words, dryRun: true }, onStep, signal),
+  );
+  for (const line of linesOf({ ...planned, dryRun: true })) output.note(line);
+  return agrees(
+    output,
+    "Remove all this? Trust, caches and the private engine are shared by all your projects.",
+  );
+}
+
+function linesOf({ dryRun, removed, kept }: CleanupDocument): string[] {
+  if (removed.length + kept.length === 0) return ["There is nothing to clean up."];
+  return [
+    ...removed.map((thing) => `${dryRun ? "would remove" : "removed"} ${nameOf(thing)}`),
+    ...kept.map((thing) =>
+      cleanText(`${dryRun ? "would keep" : "kept"} ${nameOf(thing)}: ${thing.why}`, 1_000),
+    ),
+  ];
+}
+
+function nameOf({ kind, name, worker }: RemovedThing): string {
+  const what = { files: "the files in", engine: "the private engine at", "state-folder": "the folder" };
+  const shown = `${kind in what ? what[kind as keyof typeof what] : kind} ${name}`;
+  return cleanText(worker === null ? shown : `${shown} (${worker})`);
+}
+
+function nextFor(kept: readonly KeptThing[]): string {
+  return kept.some(({ kind }) => kind === "container" || kind === "volume")
+    ? "`swarm resume` collects what can be collected; `swarm cleanup --discard` gives up the rest"
+    : "`swarm cleanup --everything --dry-run` looks again";
+}

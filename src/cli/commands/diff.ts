@@ -1,0 +1,41 @@
+import { cleanText } from "../../domain/clean-text.ts";
+import { exitCodes } from "../../domain/exit-codes.ts";
+import type { WorkDiff } from "../../domain/generated/work-diff.ts";
+import { argumentAt, type CommandHandler } from "../command.ts";
+import { lineGroups } from "../line-groups.ts";
+
+export const diff: CommandHandler = async ({ swarm, output, signal }, args, { stat }) => {
+  const found = await swarm.watch().diff(argumentAt(args, 0));
+  const { worker, base, ref } = found;
+  if (found.kind === "nothing") {
+    const document: WorkDiff = {
+      ...{ worker, base, commit: null, ref, changes: null },
+      sensitive: { paths: [], isCut: false },
+    };
+    output.result(document, () => []);
+    output.note(`${worker} has brought nothing into this repository yet.`);
+    return exitCodes.done;
+  }
+  if (output.json) {
+    const document: WorkDiff = {
+      ...{ worker, base, commit: found.commit, ref },
+      ...(await found.changes(signal)),
+    };
+    output.result(document, () => []);
+    return exitCodes.done;
+  }
+  const patch = found.patch(stat === true, signal);
+  // Elsewhere than on a terminal it is for programs, byte for byte.
+  if (!output.isTerminal) for await (const bytes of patch) await output.stream({ stream: "stdout", bytes });
+  else
+    for await (const lines of lineGroups(patch))
+      await output.item(null, () => lines.map((line) => output.paint.changed(shown(line))).join("\n"));
+  return exitCodes.done;
+};
+
+function shown(line: string): string {
+  return line
+    .split("\t")
+    .map((part) => cleanText(part, Number.POSITIVE_INFINITY))
+    .join("\t");
+}

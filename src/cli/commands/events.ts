@@ -1,0 +1,26 @@
+import { cleanText } from "../../domain/clean-text.ts";
+import { exitCodes } from "../../domain/exit-codes.ts";
+import type { KeptEvent } from "../../domain/generated/event.ts";
+import type { CommandHandler } from "../command.ts";
+import { eventWords } from "../event-words.ts";
+
+export const events: CommandHandler = async ({ swarm, output, signal }, _args, options) => {
+  const follow = options["follow"] === true;
+  const choice = { worker: wordIn(options["worker"]), swarm: wordIn(options["swarm"]), follow };
+  let isEmpty = true;
+  for await (const event of await swarm.watch().events(choice, signal)) {
+    isEmpty = false;
+    await output.item(event, () => eventLine(event));
+  }
+  if (isEmpty && !follow) output.note("No such events are kept here.");
+  return exitCodes.done;
+};
+
+function wordIn(option: unknown): string | null {
+  return typeof option === "string" ? option : null;
+}
+
+function eventLine({ at, worker, isCut, ...told }: KeptEvent): string {
+  const time = cleanText(at).replace(/\.\d+Z$/, "Z");
+  return `${time}  ${cleanText(worker ?? "swarm")}  ${eventWords(told)}${isCut ? " (cut)" : ""}`;
+}

@@ -1,0 +1,82 @@
+import { chooseWorker } from "../../domain/choose-workers.ts";
+import { cleanText } from "../../domain/clean-text.ts";
+import { isTerminal } from "../../domain/container-status.ts";
+import { SwarmError } from "../../domain/errors.ts";
+import { exitCodes } from "../../domain/exit-codes.ts";
+import { workerSlug } from "../../domain/slug.ts";
+import type { ContainerRecord } from "../../domain/swarm-state.ts";
+import { whyWaiting } from "../../domain/why-waiting.ts";
+import { argumentAt, type CommandContext, type CommandHandler } from "../command.ts";
+import { journalLines, storyOf } from "../journal-lines.ts";
+
+export const logs: CommandHandler = async (context, args, options) => {
+  const { swarm, output, signal } = context;
+  const watch = swarm.watch();
+  const record = chooseWorker(await watch.state(), argumentAt(args, 0));
+  const worker = workerSlug(record);
+  const attempt = attemptIn(options["attempt"], record);
+  const story = storyIn(options["story"], record);
+  const follow = options["follow"] === true;
+
+  let before: Parameters<typeof journalLines>[1] = null;
+  let hasSpoken = false;
+  if (follow && record.lastSeq === 0 && record.attempt === 1) output.note(await whyNothing(context, record));
+  for await (const message of watch.journals({ worker, attempt, follow }, signal)) {
+    hasSpoken = true;
+    if (story !== null && storyOf(message) !== story) continue;
+    const previous = before;
+    before = message;
+    await output.item(message, () => journalLines(message, previous).join("\n"));
+  }
+  if (signal.aborted) return exitCodes.done;
+  if (!hasSpoken && !follow) output.note(await whyNothing(context, record));
+  else if (before === null && story !== null) output.note(`${worker} has said nothing about ${story}.`);
+  if (follow) await sayEnd(context, record);
+  return exitCodes.done;
+};
+
+/** Why there is nothing more to follow. */
+async function sayEnd({ swarm, output }: CommandContext, record: ContainerRecord): Promise<void> {
+  const worker = workerSlug(record);
+  const now = (await swarm.findState())?.containers.find((other) => workerSlug(other) === worker);
+  if (!now) return;
+  const isOver = isTerminal(now.status);
+  output.note(
+    isOver ? `${worker} is ${now.status}.` : `${worker} is ${now.status}, and nobody carries it on.`,
+  );
+  if (!isOver) output.next("`swarm resume` goes on where this ended");
+}
+
+function attemptIn(option: unknown, { attempt: newest }: ContainerRecord): number | null {
+  if (option === undefined) return null;
+  const attempt = Number(option);
+  if (Number.isInteger(attempt) && attempt >= 1 && attempt <= newest) return attempt;
+  const expected = newest === 1 ? "1, the only attempt so far" : `a number from 1 to ${newest}`;
+  throw new SwarmError("INVALID_VALUE", { name: "--attempt", value: String(option), expected });
+}
+
+function storyIn(option: unknown, { stories }: ContainerRecord): string | null {
+  if (typeof option !== "string") return null;
+  if (stories.some(({ id }) => id === option)) return option;
+  const known = stories.map(({ id }) => id).join(", ");
+  const expected = known === "" ? "a story of this worker, and none is recorded" : `one of ${known}`;
+  throw new SwarmError("INVALID_VALUE", { name: "--story", value: option, expected });
+}
+
+/** Why a worker has no journal. */
+async function whyNothing({ swarm }: CommandContext, record: ContainerRecord): Promise<string> {
+  const worker = workerSlug(record);
+  const upkeep = swarm.upkeep();
+  const found = await upkeep.glance();
+  const dependsOn = (await upkeep.taskDependencies())(record);
+  const isOwned = found !== null && found.owner !== null;
+  const waits = found && whyWaiting(record, found.swarm, { dependsOn, isOwned, now: new Date() });
+  const why = waits ?? reasonOf(record, isOwned);
+  return `${worker} has said nothing yet: it is ${record.status}${why === null ? "" : `, ${why}`}`;
+}
+
+function reasonOf({ status, reason }: ContainerRecord, isOwned: boolean): string | null {
+  if (reason !== null) return cleanText(`${reason.code}: ${reason.message}`);
+  if (status === "completed" || status === "failed" || isOwned) return null;
+  return "and nobody carries this swarm out; `swarm resume` does";
+}

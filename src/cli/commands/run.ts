@@ -1,0 +1,76 @@
+import { stat } from "node:fs/promises";
+import { cleanText } from "../../domain/clean-text.ts";
+import { SwarmError } from "../../domain/errors.ts";
+import type { MadeTask, TaskCheck } from "../../swarm/make-task.ts";
+import { type CommandHandler, type CommandOptions, listAt } from "../command.ts";
+import { start } from "./start.ts";
+
+/** A prompt becomes a task file, and that is started like any other. */
+export const run: CommandHandler = async (context, args, options) => {
+  const words = listAt(args, 0);
+  await refuseFile(words[0] ?? "");
+  const { verify, branch } = options;
+  const made = await context.swarm.makeTask({
+    prompt: words.join(" "),
+    branch: typeof branch === "string" ? branch : null,
+    verify: verify === false ? [] : Array.isArray(verify) ? verify : null,
+  });
+  for (const line of describe(made, verify === false)) context.output.note(line);
+  return start({ ...context, words: startWords(made.file, options) }, [[made.file]], options);
+};
+
+/** As it was typed when single files were run by this word. */
+async function refuseFile(word: string): Promise<void> {
+  const stats = await stat(word).catch(() => null);
+  if (stats?.isFile())
+    throw new SwarmError("USAGE", {
+      message: `${cleanText(word)} is a file: \`swarm sandbox run ${cleanText(word)}\` runs it. A prompt for \`swarm run\` stands in quotation marks`,
+    });
+}
+
+function describe({ file, branch, check, isNew }: MadeTask, isWithout: boolean): string[] {
+  const how = isNew ? "wrote" : "takes up";
+  return [
+    `${how} ${file}, for the branch ${branch}; \`swarm start ${file}\` carries it out at any time`,
+    describeCheck(check, isWithout),
+  ];
+}
+
+const wordAlone = "the agent's word is all there is";
+
+function describeCheck(check: TaskCheck, isWithout: boolean): string {
+  switch (check.kind) {
+    case "asked":
+      return isWithout ? `no check, as asked: ${wordAlone}` : `check: ${shown(check.commands)}`;
+    case "settings":
+      return `check: ${shown(check.commands)} (the setting verify)`;
+    case "found":
+      return `check: ${shown([check.command])} (${check.by}); --verify takes another, --no-verify none`;
+    case "not in the image":
+      return `no check: ${wordAlone}. ${check.command} would be one (${check.by}), and needs what the image of sandboxes lacks: \`swarm image explain\` shows what is in it, .aimi/Dockerfile.sandbox can add more`;
+    case "none":
+      return `no check: ${wordAlone}; --verify gives one`;
+  }
+}
+
+function shown(commands: readonly string[]): string {
+  return commands.map((command) => cleanText(command, 200)).join("; ");
+}
+
+/** What a background process is asked to do: the file has the rest. */
+function startWords(file: string, options: CommandOptions): string[] {
+  const values = {
+    parallel: "--parallel",
+    isolation: "--isolation",
+    network: "--network",
+    engine: "--engine",
+  };
+  const flags = { failFast: "--fail-fast", append: "--append", force: "--force", strict: "--strict" };
+  return [
+    ...["start", file],
+    ...Object.entries({ ...values, maxAttempts: "--max-attempts" }).flatMap(([name, flag]) =>
+      typeof options[name] === "string" ? [flag, options[name]] : [],
+    ),
+    ...Object.entries(flags).flatMap(([name, flag]) => (options[name] === true ? [flag] : [])),
+  ];
+}

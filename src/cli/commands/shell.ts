@@ -1,0 +1,63 @@
+import { chooseWorker } from "../../domain/choose-workers.ts";
+import { SwarmError } from "../../domain/errors.ts";
+import { workerSlug } from "../../domain/slug.ts";
+import type { ContainerRecord } from "../../domain/swarm-state.ts";
+import { argumentAt, type CommandContext, type CommandHandler, listAt } from "../command.ts";
+import { passingThrough } from "../passing-through.ts";
+import type { UserTerminal } from "../user-terminal.ts";
+
+/** As a shell shows a program that lost its terminal. */
+const hungUp = 129;
+
+interface Inside {
+  readonly record: ContainerRecord;
+  readonly command: readonly string[];
+}
+
+export const shell: CommandHandler = async (context, args) =>
+  passingThrough(context.output, async () => {
+    const { swarm, output } = context;
+    const words = listAt(args, 1);
+    const command = words[0] === "--" ? words.slice(1) : words;
+    const terminal = output.terminal();
+    if (terminal === null && command.length === 0)
+      throw new SwarmError("WOULD_ASK", { question: "what to run?", flag: "`-- command` behind the worker" });
+    const record = chooseWorker(await swarm.watch().state(), argumentAt(args, 0));
+    output.note(
+      `${workerSlug(record)}: you share this sandbox with its agent; what you run as its user can be seen by it, and ends with its turn.`,
+    );
+    return terminal === null
+      ? runInside(context, { record, command })
+      : openTerminal(context, { record, command }, terminal);
+  });
+
+async function runInside(
+  { swarm, output, signal }: CommandContext,
+  { record, command }: Inside,
+): Promise<number> {
+  const { exitCode, stdout, stderr, durationMs } = await output.withInput((input) =>
+    swarm.watch().runInside(record, { command, input, onOutput: (chunk) => output.stream(chunk) }, signal),
+  );
+  if (output.json) output.result({ exitCode, stdout, stderr, durationMs }, () => []);
+  return exitCode;
+}
+
+async function openTerminal(
+  { swarm, signal }: CommandContext,
+  { record, command }: Inside,
+  terminal: UserTerminal,
+): Promise<number> {
+  const leaving = new AbortController();
+  const until = AbortSignal.any([signal, leaving.signal]);
+  const prompt = `${workerSlug(record)}:\\w$ `;
+  await using session = await swarm
+    .watch()
+    .openTerminal(record, { command, prompt, ...terminal.size() }, until);
+  try {
+    await terminal.giveTo(session, (error) => leaving.abort(error));
+  } catch (error) {
+    if (leaving.signal.aborted) return hungUp;
+    throw error;
+  }
+  return await session.exitCode();
+}

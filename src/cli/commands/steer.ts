@@ -1,0 +1,22 @@
+import { exitCodes } from "../../domain/exit-codes.ts";
+import type { SteeringWish } from "../../swarm/steer-unowned.ts";
+import { type CommandHandler, listAt } from "../command.ts";
+import { resultLines } from "../result-lines.ts";
+
+/** A command that asks the owner for something, or does it where there is no owner. */
+function steering(wish: SteeringWish, next: string): CommandHandler {
+  return async ({ swarm, output, signal }, args) => {
+    const { by, state } = await output.during(`Asking to ${wish}`, () =>
+      swarm.swarm().steer(wish, listAt(args, 0), signal),
+    );
+    output.result({ swarm: state }, () =>
+      by === "nobody" ? ["There is no such worker that is not at its end."] : resultLines(state),
+    );
+    if (by !== "nobody") output.next(next);
+    return exitCodes.done;
+  };
+}
+
+export const stop: CommandHandler = steering("stop", "`swarm resume` goes on with what was stopped");
+export const pause: CommandHandler = steering("pause", "`swarm unpause` goes on");
+export const unpause: CommandHandler = steering("unpause", "`swarm status`");

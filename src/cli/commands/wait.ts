@@ -1,0 +1,64 @@
+import { chooseWorkers } from "../../domain/choose-workers.ts";
+import { cleanText } from "../../domain/clean-text.ts";
+import { countOf } from "../../domain/count-of.ts";
+import { parseDurationMs } from "../../domain/duration.ts";
+import { SwarmError } from "../../domain/errors.ts";
+import { type ExitCode, exitCodes } from "../../domain/exit-codes.ts";
+import { workerSlug } from "../../domain/slug.ts";
+import type { ContainerRecord } from "../../domain/swarm-state.ts";
+import type { Waited } from "../../swarm/wait-for-workers.ts";
+import { type CommandHandler, listAt } from "../command.ts";
+import type { Output } from "../output.ts";
+import { resultLines } from "../result-lines.ts";
+import { outcomeOf } from "../swarm-outcome.ts";
+
+const longestMs = 24 * 86_400_000;
+
+export const wait: CommandHandler = async ({ swarm, output, signal }, args, { timeout }) => {
+  const timeoutMs = timeoutIn(timeout);
+  const words = listAt(args, 0);
+  const watch = swarm.watch();
+  const state = await watch.state();
+  const slugs = words.length === 0 ? null : chooseWorkers(state, words).map(workerSlug);
+  const count = slugs?.length ?? state.containers.length;
+  const waited = await output.during(`Waiting for ${countOf(count, "worker")}`, (onStep) =>
+    watch.wait({ slugs, timeoutMs, onEnded: (record) => onStep(describeEnd(record)) }, signal),
+  );
+  const { state: now, workers } = waited;
+  output.result({ swarm: now }, () => resultLines({ ...now, containers: workers }));
+  return reportWait(output, waited);
+};
+
+function timeoutIn(option: unknown): number | null {
+  if (option === undefined) return null;
+  const ms = parseDurationMs(String(option));
+  if (ms !== undefined && ms <= longestMs) return ms;
+  const expected = "a time such as 90s, 30m or 6h, at most 24d";
+  throw new SwarmError("INVALID_VALUE", { name: "--timeout", value: String(option), expected });
+}
+
+function describeEnd(record: ContainerRecord): string {
+  const { status, reason } = record;
+  return `${workerSlug(record)}  ${status}${reason ? cleanText(`, ${reason.code}: ${reason.message}`) : ""}`;
+}
+
+function reportWait(output: Pick<Output, "note" | "next">, { end, workers }: Waited): ExitCode {
+  const { exit, next } = outcomeOf({ containers: workers });
+  switch (end) {
+    case "timeout":
+      output.note("The time is over, and they go on.");
+      output.next("`swarm status -w` watches them, `swarm wait` waits on");
+      return exitCodes.stillRunning;
+    case "replaced":
+      output.note("Another swarm has taken the place of this one.");
+      output.next("`swarm status` shows it");
+      return exit;
+    case "unowned":
+      output.note("It stands still: nobody carries this swarm out.");
+      output.next(next);
+      return exit;
+    case "ended":
+      output.next(next);
+      return exit;
+  }
+}

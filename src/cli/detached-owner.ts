@@ -1,0 +1,65 @@
+import { SwarmError } from "../domain/errors.ts";
+import { exitCodes } from "../domain/exit-codes.ts";
+import { isOpen } from "../domain/swarm-state.ts";
+import { argumentAt, type CommandContext, type CommandHandler } from "./command.ts";
+import type { PlanWords } from "./composition.ts";
+import { planNotes } from "./plan-notes.ts";
+
+/** Leaves the work to a process that goes on after this one, and waits until it has begun. */
+export async function startDetached(
+  { swarm, output, words }: CommandContext,
+  planned: PlanWords | null,
+): Promise<number> {
+  if (planned !== null) {
+    const plan = await swarm.plan(planned);
+    for (const line of planNotes(plan)) output.note(line);
+    const known = planned.files.length === 0 ? (await swarm.upkeep().glance())?.swarm : null;
+    const isLeft = known != null && isOpen(known);
+    if (!isLeft && !plan.tasks.some(({ action }) => action === "run")) {
+      output.result({ swarm: null }, () => ["Nothing to carry out: every task file was carried out before."]);
+      return exitCodes.done;
+    }
+  }
+  const owner = await output.during("Starting in the background", () =>
+    swarm.swarm().detach(withoutDetach(words)),
+  );
+  const { swarmId, pid, log } = owner;
+  output.result(owner, () => [
+    `swarm ${swarmId} runs in the background, pid ${pid}; what it says goes to ${log}`,
+  ]);
+  output.next("`swarm status -w` watches it, `swarm wait` waits for it, `swarm stop` ends it");
+  return exitCodes.done;
+}
+
+/** What comes after `--` is somebody else's. */
+function withoutDetach(words: readonly string[]): string[] {
+  const end = words.includes("--") ? words.indexOf("--") : words.length;
+  return words.filter((word, index) => index > end || !["-d", "--detach", "--json"].includes(word));
+}
+
+/** `own <verb> …`: the process that was left to go on. It tells its parent that it has begun, or why not. */
+export function owning(verbs: Readonly<Record<string, CommandHandler>>): CommandHandler {
+  return async (context, args, options) => {
+    const verb = verbs[argumentAt(args, 0)];
+    if (!verb || !process.send)
+      throw new SwarmError("USAGE", { message: "`swarm own` is started by `swarm start -d`" });
+    let isTold = false;
+    const tell = (word: object): void => {
+      if (isTold || !process.connected) return;
+      isTold = true;
+      // A parent that is gone by now is told nothing, and that is no failure of ours.
+      process.send?.(word, undefined, {}, () => {
+        if (process.connected) process.disconnect();
+      });
+    };
+    try {
+      const onBegun = (swarmId: string): void => tell({ begun: swarmId });
+      const exit = await verb({ ...context, onBegun }, args.slice(1), options);
+      tell({ begun: null });
+      return exit;
+    } catch (error) {
+      if (error instanceof SwarmError) tell({ failed: { code: error.code, details: error.details } });
+      throw error;
+    }
+  };
+}

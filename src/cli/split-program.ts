@@ -1,0 +1,25 @@
+import type { Command } from "./command.ts";
+
+/** Words of ours, and those of the agent's program. */
+export interface SplitWords {
+  readonly own: readonly string[];
+  readonly program: readonly string[];
+}
+
+/**
+ * `… --agent command -- sh agent.sh`: after `--` come the words of the agent's program. Everywhere else `--` means what it
+ * always means, that no flags of ours follow.
+ */
+export function splitProgram(words: readonly string[], commands: readonly Command[]): SplitWords {
+  const at = words.indexOf("--");
+  const own = at < 0 ? words : words.slice(0, at);
+  const namesAgent = own.some((word) => word === "--agent" || word.startsWith("--agent="));
+  if (at < 0 || !namesAgent || !takesProgram(own, commands)) return { own: words, program: [] };
+  return { own, program: words.slice(at + 1) };
+}
+
+function takesProgram([first, ...rest]: readonly string[], commands: readonly Command[]): boolean {
+  const command = commands.find(({ name }) => name.split(" ")[0] === first);
+  if (!command) return false;
+  return command.takesProgram === true || takesProgram(rest, command.commands ?? []);
+}

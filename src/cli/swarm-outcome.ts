@@ -1,0 +1,23 @@
+import { isTerminal } from "../domain/container-status.ts";
+import { countOf } from "../domain/count-of.ts";
+import type { ExitCode } from "../domain/exit-codes.ts";
+import { swarmExit } from "../domain/swarm-exit.ts";
+import type { SwarmState } from "../domain/swarm-state.ts";
+
+/** What a command exits with that stayed with these workers until nobody carried them on, and what to type next. */
+export function outcomeOf(swarm: Pick<SwarmState, "containers">): {
+  readonly exit: ExitCode;
+  readonly next: string;
+} {
+  const exit = swarmExit(swarm);
+  const { containers } = swarm;
+  if (!containers.every(({ status }) => isTerminal(status)))
+    return { exit, next: "`swarm resume` goes on where this ended" };
+  const failed = containers.filter(({ status }) => status === "failed").length;
+  if (failed === 0)
+    return { exit, next: "`swarm summary` says what was done, `swarm diff <worker>` shows it" };
+  return {
+    exit,
+    next: `${countOf(failed, "worker")} failed: \`swarm logs <worker>\` says why, \`swarm retry @failed\` tries again`,
+  };
+}

@@ -1,0 +1,132 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { isOver, type SwarmStatus, stillTrue } from "../domain/swarm-status.ts";
+import { cutTo } from "./board/text-width.ts";
+import type { CommandContext } from "./command.ts";
+import type { UpkeepOperations } from "./composition.ts";
+import type { LiveResult, Output } from "./output.ts";
+import {
+  ownerLines,
+  remarkLines,
+  type StatusContext,
+  statusDocument,
+  statusLines,
+  workerCells,
+} from "./status-lines.ts";
+import { table } from "./table.ts";
+
+const reconcileEveryMs = 5_000;
+/** Time goes by where nothing else does. */
+const tickMs = 1_000;
+
+type Watched = SwarmStatus | null;
+
+/**
+ * Shows a swarm again whenever its state changes, and compares it with the engine every few seconds, until every worker has
+ * ended and nobody acts on it.
+ */
+export async function watchStatus(
+  { output, signal }: Pick<CommandContext, "output" | "signal">,
+  upkeep: UpkeepOperations,
+): Promise<Watched> {
+  const dependsOn = await upkeep.taskDependencies();
+  const live = await output.live();
+  if (!live) return watch(upkeep, teller(output, dependsOn), signal);
+  let last: Watched = null;
+  try {
+    last = await watch(upkeep, drawer(live, dependsOn), signal);
+  } finally {
+    await live.end();
+  }
+  const final = last;
+  if (final) output.result(statusDocument(final), () => statusLines(final, { now: new Date(), dependsOn }));
+  return last;
+}
+
+async function watch(upkeep: UpkeepOperations, show: Show, signal: AbortSignal): Promise<Watched> {
+  const ending = new AbortController();
+  try {
+    const changes = await bell(upkeep, AbortSignal.any([signal, ending.signal]));
+    let status = await upkeep.status();
+    let reconciledAt = performance.now();
+    for (;;) {
+      show(status);
+      if (status === null || signal.aborted || (isOver(status.swarm) && status.owner === null)) return status;
+      const hasChanged = await changes.within(tickMs);
+      if (signal.aborted) return status;
+      if (performance.now() - reconciledAt >= reconcileEveryMs) {
+        status = await upkeep.status();
+        reconciledAt = performance.now();
+      } else if (hasChanged) status = glanced(status, await upkeep.glance());
+    }
+  } finally {
+    ending.abort();
+  }
+}
+
+/** What the last look said of it, as far as it is not out of date. */
+function glanced(last: SwarmStatus, now: Awaited<ReturnType<UpkeepOperations["glance"]>>): Watched {
+  return now && { ...last, ...now, corrections: stillTrue(now.swarm, last.corrections) };
+}
+
+/** Rung by each change of the state; several before anybody listens are one. */
+async function bell(
+  upkeep: UpkeepOperations,
+  signal: AbortSignal,
+): Promise<{ within: (ms: number) => Promise<boolean> }> {
+  let rung = Promise.withResolvers<boolean>();
+  signal.addEventListener("abort", () => rung.resolve(true), { once: true });
+  await upkeep.watchState(() => rung.resolve(true), signal);
+  return {
+    /** Whether something happened in that time. */
+    async within(ms) {
+      const waiting = new AbortController();
+      const late = delay(ms, false, { signal: waiting.signal }).catch(() => false);
+      const happened = await Promise.race([rung.promise, late]);
+      waiting.abort();
+      if (happened) rung = Promise.withResolvers();
+      return happened;
+    },
+  };
+}
+
+type Show = (status: Watched) => void;
+
+/** In place, as much of it as the window has room for. */
+function drawer(live: LiveResult, dependsOn: StatusContext["dependsOn"]): Show {
+  return (status) => {
+    const lines = status ? statusLines(status, { now: new Date(), dependsOn }) : [];
+    const { rows = 24, columns = 80 } = live.terminal;
+    const room = Math.max(2, rows - 1);
+    const left = lines.length - room + 1;
+    const shown = lines.length <= room ? lines : [...lines.slice(0, room - 1), `and ${left} more lines`];
+    live.draw(shown.map((line) => cutTo(line, Math.max(1, columns - 1), "...")));
+  };
+}
+
+/** First everything, then a line for whatever changed. */
+function teller(output: Output, dependsOn: StatusContext["dependsOn"]): Show {
+  const toldByKey = new Map<string, string>();
+  return (status) => {
+    if (status === null) return;
+    const context = { now: new Date(), dependsOn };
+    const rows = status.swarm.containers.map((record) => workerCells(record, status, context));
+    const lines = table(rows);
+    // Times and tokens change all the time, and are nothing to be told of.
+    const told: [key: string, content: string, line: string][] = [
+      ...rows.map(([word, slug = "", , stories, , , why], at): [string, string, string] => [
+        ...([slug, `${word} ${stories} ${why}`, lines[at] ?? ""] as const),
+      ]),
+      ...[...ownerLines(status), ...remarkLines(status)].map((line): [string, string, string] => [
+        ...([line, "", line] as const),
+      ]),
+    ];
+    const isFirst = toldByKey.size === 0;
+    const changed = told.filter(([key, content]) => toldByKey.get(key) !== content);
+    toldByKey.clear();
+    for (const [key, content] of told) toldByKey.set(key, content);
+    if (!isFirst && changed.length === 0) return;
+    output.each(statusDocument(status), () =>
+      isFirst ? statusLines(status, context) : changed.map(([, , line]) => line),
+    );
+  };
+}

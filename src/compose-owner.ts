@@ -1,0 +1,411 @@
+import { randomUUID } from "node:crypto";
+import { join } from "node:path";
+import type { OwnWords, SwarmReport } from "./cli/composition.ts";
+import { adapterId } from "./compose-engine.ts";
+import { isTerminal } from "./domain/container-status.ts";
+import type { PassPoint } from "./domain/crash-points.ts";
+import { SwarmError } from "./domain/errors.ts";
+import type { ContainerRecord, ProjectRef } from "./domain/generated/swarm-state.ts";
+import type { LoadedTask, WorkerTask } from "./domain/plan.ts";
+import { recordable, withRecorded } from "./domain/recorded-settings.ts";
+import type { ExplainedSetting, Settings } from "./domain/settings.ts";
+import { workerSlug } from "./domain/slug.ts";
+import {
+  countsOf,
+  findContainer,
+  isFinished,
+  isOpen,
+  type SwarmState,
+  withRecord,
+} from "./domain/swarm-state.ts";
+import { openWishes } from "./domain/wishes.ts";
+import type { Repository } from "./host/find-repository.ts";
+import type { Environment, UserFolders } from "./host/user-folders.ts";
+import type { ImageOperations } from "./image/image-operations.ts";
+import type { ContainerLimits } from "./ports/containers.ts";
+import type { DocumentParsers } from "./ports/documents.ts";
+import type { ContainerEngine } from "./ports/engine.ts";
+import type { EventLog } from "./ports/event-log.ts";
+import type { Lock } from "./ports/lock.ts";
+import type { LedgerFile } from "./ports/project-files.ts";
+import type { StateStore } from "./ports/state-store.ts";
+import type { StateFile } from "./state/state-file.ts";
+import type { AgentAccess } from "./swarm/agent-access.ts";
+import type { PlannedWork } from "./swarm/begin-swarm.ts";
+import type { EquipDeps } from "./swarm/equip-worker.ts";
+import type { LoadTasksDeps } from "./swarm/load-tasks.ts";
+import type { SwarmEvent } from "./swarm/swarm-deps.ts";
+
+export interface ComposeOwnerDeps {
+  readonly env: Environment;
+  readonly folders: UserFolders;
+  readonly clock: () => Date;
+  readonly repository: () => Promise<Repository>;
+  readonly project: () => Promise<ProjectRef>;
+  readonly explainAllSettings: () => Promise<{ readonly settings: readonly ExplainedSetting[] }>;
+  /** The first engine that answers; the private one is started if it is the recorded one. */
+  readonly engine: (recorded: string | null) => Promise<ContainerEngine>;
+  readonly passes: PassPoint;
+  readonly images: () => Promise<ImageOperations>;
+  readonly limits: () => Promise<ContainerLimits>;
+  readonly ownerLock: () => Promise<Lock>;
+  readonly stateLock: () => Promise<Lock>;
+  readonly stateFile: () => Promise<StateFile>;
+  readonly stateStore: () => Promise<StateStore>;
+  readonly ledger: () => Promise<LedgerFile>;
+  readonly taskDeps: () => Promise<LoadTasksDeps & { readonly parsers: DocumentParsers }>;
+}
+
+/** What an owner is to carry out. */
+export interface OwnedWork extends OwnWords {
+  /** Beside what the state has already. */
+  readonly works: readonly PlannedWork[];
+  /** How many at once; null for what settings and machine say. */
+  readonly parallel: number | null;
+}
+
+export interface ComposedOwner {
+  /** Holds the swarm, and carries it out as far as it goes. */
+  readonly own: (work: OwnedWork, report: SwarmReport) => Promise<SwarmState>;
+  /** By these settings; null for those of a new swarm. */
+  readonly accessToModels: (settings: Settings | null) => Promise<AgentAccess>;
+  readonly watcher: () => Promise<(onChange: () => void, signal: AbortSignal) => void>;
+}
+
+/** Builds the owner of a swarm. */
+export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
+  return { own, accessToModels, watcher };
+
+  async function own(words: OwnedWork, report: SwarmReport): Promise<SwarmState> {
+    const { works } = words;
+    const [
+      { holdOwnership },
+      { ownedState },
+      { beginSwarm, waitingWorkers },
+      { ownSwarm },
+      { tidyWorkers },
+      { retryWorkers },
+    ] = await Promise.all([
+      import("./state/ownership.ts"),
+      import("./state/owned-state.ts"),
+      import("./swarm/begin-swarm.ts"),
+      import("./swarm/own-swarm.ts"),
+      import("./swarm/tidy-workers.ts"),
+      import("./swarm/retry-workers.ts"),
+    ]);
+    await using ownership = await holdOwnership(await deps.ownerLock());
+    const known = await (await deps.stateStore()).find();
+    const isGoneOnWith = known !== null && !words.force && !(works.length > 0 && isFinished(known));
+    const settings = await settingsFor(isGoneOnWith ? known.swarmId : null);
+    const access = await accessToModels(settings);
+    const due = await access.due(works, isGoneOnWith ? known : null, words.retry ?? []);
+    access.refuse(due);
+    if (works.length === 0) for (const line of access.describe(due)) report.onStep(line);
+    const engine = await deps.engine(known?.engine?.endpoint ?? null);
+    const network = await access.network((await engine.open()).networks, report.signal);
+    const { id, name, endpoint } = await engine.info(report.signal);
+    const found = await findRuntimeOf(engine, settings, report.signal);
+    deps.passes("before-state-init");
+    const state = await beginSwarm(
+      {
+        store: await deps.stateStore(),
+        project: await deps.project(),
+        engine: { id, name, endpoint, isolation: found.level },
+        // One that goes into the archive keeps its own.
+        newId: () =>
+          words.swarmId === undefined || words.swarmId === known?.swarmId ? randomUUID() : words.swarmId,
+        clock: deps.clock,
+      },
+      { works, isNew: !isGoneOnWith, left: known === null ? [] : openWishes(known) },
+    );
+    deps.passes("after-state-init");
+    await (await requestsOf(state.swarmId)).keepSettings(recordable(settings));
+    await using events = await openEvents(state.swarmId, report);
+    const tell = (event: SwarmEvent): void => {
+      events.add(event);
+      report.tell(event);
+    };
+    tell({ event: "begun", workers: state.containers.length });
+    report.begun(state);
+    const isWork = words.retry?.length || isOpen(state);
+    const image = isWork ? await build(report, access.inImage(due)) : "";
+    await using owned = ownedState({
+      file: await deps.stateFile(),
+      lock: await deps.stateLock(),
+      clock: deps.clock,
+      passes: deps.passes,
+    });
+    const equipped = await equip(state, engine, {
+      ...{ image, network, access, settings, tell, runtime: found.runtime, report },
+      change: async (worker, change) => {
+        await owned.update((before) => withRecord(before, change(findContainer(before, worker))));
+      },
+      update: async (change) => {
+        await owned.update(change);
+      },
+    });
+    await tidyWorkers(equipped);
+    await retryWorkers(equipped, words.retry ?? []);
+    const tasks = new Map<string, WorkerTask | null>();
+    let told = state.containers.length;
+    const ended = await ownSwarm(
+      equipped,
+      {
+        ...{ policy: words.policy, watch: await watcher() },
+        parallel: words.parallel ?? (await parallelFor(state, settings)),
+        async waitingIn(now) {
+          if (now.containers.length > told) report.begun(now);
+          told = now.containers.length;
+          for (const record of now.containers)
+            if (!isTerminal(record.status) && !tasks.has(record.containerName))
+              tasks.set(record.containerName, await recallOrTell(state.swarmId, record, tell));
+          return waitingWorkers(now, ({ containerName }) => tasks.get(containerName) ?? null);
+        },
+      },
+      { halt: report.halt, stopNow: report.stopNow, lost: ownership.lost },
+    );
+    tell({ event: "finished", ...countsOf(ended) });
+    await writeDown(ended, report);
+    deps.passes("before-owner-release");
+    return ended;
+  }
+
+  /** The summary as a file. Whatever is wrong with it, the work is done. */
+  async function writeDown(ended: SwarmState, report: SwarmReport): Promise<void> {
+    const [{ composeReview }, { writeReport }] = await Promise.all([
+      import("./compose-review.ts"),
+      import("./host/write-report.ts"),
+    ]);
+    const state = async (): Promise<SwarmState> => ended;
+    try {
+      const summary = await composeReview({ ...deps, state, findState: state }).summary();
+      await writeReport((await deps.repository()).root, summary);
+    } catch (error) {
+      report.onStep(
+        `The report cannot be written: ${error instanceof Error ? error.message : String(error)}`,
+      );
+    }
+  }
+
+  async function openEvents(swarmId: string, report: SwarmReport): Promise<EventLog> {
+    const [{ eventLog }, { liesInside }, { root }] = await Promise.all([
+      import("./state/event-log.ts"),
+      import("./host/inside.ts"),
+      deps.repository(),
+    ]);
+    const folder = join(root, ".aimi");
+    if (!(await liesInside(root, join(folder, "events.ndjson"))))
+      throw new SwarmError("FILE_FAILED", {
+        file: ".aimi/events.ndjson",
+        reason: "a link there leads out of the repository",
+      });
+    const onFailure = (error: unknown): void =>
+      report.onStep(
+        `The events cannot be written: ${error instanceof Error ? error.message : String(error)}`,
+      );
+    return eventLog({ folder, swarmId, clock: deps.clock, onFailure });
+  }
+
+  async function requestsOf(swarmId: string) {
+    const { requestFiles } = await import("./acp/request-files.ts");
+    return requestFiles((await deps.repository()).gitFolder, swarmId);
+  }
+
+  /** What a swarm was begun with holds for it, unless a flag says otherwise now. */
+  async function settingsFor(swarmId: string | null): Promise<Settings> {
+    const { settings } = await deps.explainAllSettings();
+    return withRecorded(settings, swarmId === null ? null : await (await requestsOf(swarmId)).findSettings());
+  }
+
+  async function accessToModels(settings: Settings | null): Promise<AgentAccess> {
+    const [{ agentAccess }, { requestFiles }] = await Promise.all([
+      import("./swarm/agent-access.ts"),
+      import("./acp/request-files.ts"),
+    ]);
+    const { gitFolder } = await deps.repository();
+    return agentAccess({
+      ...{ settings: settings ?? (await settingsFor(null)), env: deps.env, loadTask },
+      requestsOf: (swarmId) => requestFiles(gitFolder, swarmId),
+    });
+  }
+
+  /** The tag of the image of this repository; empty where nobody is to begin any more. */
+  async function build(report: SwarmReport, withAgents: readonly string[]): Promise<string> {
+    deps.passes("before-image-build");
+    const building = (await deps.images()).build(
+      {
+        ...{ agents: null, withAgents, fresh: false, baseOnly: false },
+        ...{ ignoreScripts: false, buildNetwork: true },
+      },
+      {
+        onStep(step) {
+          report.onStep(step);
+          deps.passes("during-image-build");
+        },
+        onEvent: () => {},
+      },
+      // Nothing runs yet that could be asked to stop.
+      AbortSignal.any([report.signal, report.halt]),
+    );
+    const built = await building.catch((error: unknown) => {
+      if (!report.halt.aborted) throw error;
+      return null;
+    });
+    if (built === null) return "";
+    if (!built.project) throw new SwarmError("NOT_A_REPOSITORY", { folder: (await deps.repository()).root });
+    return built.project.tag;
+  }
+
+  async function recallOrTell(
+    swarmId: string,
+    record: ContainerRecord,
+    tell: (event: SwarmEvent) => void,
+  ): Promise<WorkerTask | null> {
+    const { recallTask } = await import("./swarm/recall-task.ts");
+    const { findRequest } = await requestsOf(swarmId);
+    const task = await recallTask({ loadTask, findRequest }, record);
+    const why = `for its task file ${record.taskFilePath}, which is gone or broken`;
+    if (task === null) tell({ event: "waiting", worker: workerSlug(record), why });
+    return task;
+  }
+
+  /** Null when its file is gone or broken by now. */
+  async function loadTask(path: string): Promise<LoadedTask | null> {
+    const { folder, parsers } = await deps.taskDeps();
+    try {
+      const { fileName, sha256, bytes } = await folder.read(path);
+      return { fileName, path, sha256, taskFile: (await parsers.parseTaskFile(bytes, path)).document };
+    } catch (error) {
+      if (error instanceof SwarmError) return null;
+      throw error;
+    }
+  }
+
+  async function findRuntimeOf(engine: ContainerEngine, { isolation }: Settings, signal: AbortSignal) {
+    const [{ findRuntime }, { probeCache }, { parseProbe }] = await Promise.all([
+      import("./sandbox/find-runtime.ts"),
+      import("./host/probe-cache.ts"),
+      import("./schema/read-document.ts"),
+    ]);
+    const probes = probeCache(join(deps.folders.state, "probes.json"), { parseProbe, clock: deps.clock });
+    return findRuntime({ engine, probes, adapterId }, isolation, signal);
+  }
+
+  async function equip(
+    state: SwarmState,
+    engine: ContainerEngine,
+    {
+      image,
+      runtime,
+      change,
+      update,
+      network,
+      access,
+      settings,
+      tell,
+      report,
+    }: Pick<EquipDeps, "image" | "runtime" | "change" | "update" | "network" | "tell"> & {
+      readonly settings: Settings;
+      readonly access: AgentAccess;
+      readonly report: SwarmReport;
+    },
+  ): Promise<EquipDeps> {
+    const [
+      { workerPlaces },
+      { realTiming },
+      { readArchive },
+      { packFiles },
+      { findMessageProblem },
+      { workRepository },
+      { commitReader },
+      { gitIn },
+      { readScript },
+    ] = await Promise.all([
+      import("./acp/worker-places.ts"),
+      import("./acp/timing.ts"),
+      import("./archive/read-archive.ts"),
+      import("./archive/pack-files.ts"),
+      import("./schema/find-message-problem.ts"),
+      import("./host/work-repository.ts"),
+      import("./host/commit-reader.ts"),
+      import("./host/git.ts"),
+      import("./host/read-script.ts"),
+    ]);
+    const { root, gitFolder, commonFolder, worktree } = await deps.repository();
+    const { containers, volumes } = await engine.open();
+    const { swarmId, project } = state;
+    const commits = commitReader(root);
+    const imageCommit = await commits.head();
+    if (imageCommit === null)
+      throw new SwarmError("GIT_FAILED", { command: "rev-parse HEAD", reason: "there is no commit yet" });
+    const ledger = await deps.ledger();
+    const own = { uid: 0, gid: 0 };
+    return {
+      ...{
+        swarmId,
+        projectId: project.id,
+        worktree,
+        containers,
+        volumes,
+        image,
+        runtime,
+        imageCommit,
+        commits,
+        network,
+        change,
+        update,
+      },
+      timing: realTiming,
+      passes: deps.passes,
+      limits: await deps.limits(),
+      settings,
+      author: await gitIn(root).user(),
+      work: workRepository({ commonFolder }),
+      places: workerPlaces({
+        ...{ containers, swarmId, timing: realTiming, findProblem: findMessageProblem, passes: deps.passes },
+        readArchive: (archive, limits) => readArchive(archive, { limits }),
+        folder: join(root, ".aimi", "swarms", swarmId),
+        gitFolder,
+        packFile: (path, from) =>
+          packFiles([
+            { kind: "folder", path: "in", mode: 0o700, ...own },
+            { kind: "file", path, mode: 0o600, ...own, from },
+          ]),
+        credentials: access.credentials,
+      }),
+      read: async () => (await deps.stateStore()).read(),
+      readScript: (path) => readScript(join(root, ".aimi"), path),
+      async remember({ task }, outcome) {
+        // Without its file there is no content to remember it by.
+        if (task.sha256 === null) return;
+        await ledger.add([
+          { sha256: task.sha256, file: task.fileName, outcome, swarmId, at: deps.clock().toISOString() },
+        ]);
+      },
+      tell,
+      onMessage: report.onMessage,
+      clock: deps.clock,
+      signal: report.signal,
+    };
+  }
+
+  async function parallelFor({ containers }: SwarmState, settings: Settings): Promise<number> {
+    const [{ admission }, { machineFacts }] = await Promise.all([
+      import("./domain/plan.ts"),
+      import("./host/machine.ts"),
+    ]);
+    if (typeof settings.parallel === "number") return settings.parallel;
+    const tasks = await Promise.all(containers.map(({ taskFilePath }) => loadTask(taskFilePath)));
+    const caps = tasks.flatMap((task) => task?.taskFile.metadata.maxConcurrency ?? []);
+    return Math.min(
+      ...[4, admission(await machineFacts(), settings["limits.memory"])],
+      ...caps.map((cap) => (cap <= 0 ? 4 : cap)),
+    );
+  }
+
+  async function watcher(): Promise<(onChange: () => void, signal: AbortSignal) => void> {
+    const { watchState } = await import("./state/watch-state.ts");
+    const { stateFile } = (await deps.stateFile()).places;
+    return (onChange, signal) => watchState(stateFile, onChange, signal);
+  }
+}

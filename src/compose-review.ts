@@ -1,0 +1,115 @@
+import { join } from "node:path";
+import type { ReviewOperations } from "./cli/composition.ts";
+import { chooseWorker } from "./domain/choose-workers.ts";
+import { SwarmError } from "./domain/errors.ts";
+import { eventFilter } from "./domain/event-filter.ts";
+import type { KeptEvent } from "./domain/generated/event.ts";
+import type { TaskFile } from "./domain/generated/tasks.ts";
+import { workerSlug } from "./domain/slug.ts";
+import type { SwarmState } from "./domain/swarm-state.ts";
+import type { Repository } from "./host/find-repository.ts";
+import type { DocumentParsers } from "./ports/documents.ts";
+import type { Lock } from "./ports/lock.ts";
+import type { TaskFolder } from "./ports/project-files.ts";
+import { nullIfInvalid } from "./ports/state-store.ts";
+
+export interface ComposeReviewDeps {
+  readonly clock: () => Date;
+  readonly repository: () => Promise<Repository>;
+  /** The state of this very project; PROJECT_MOVED where it is another's. */
+  readonly findState: () => Promise<SwarmState | null>;
+  /** The same; STATE_MISSING where there is none. */
+  readonly state: () => Promise<SwarmState>;
+  readonly ownerLock: () => Promise<Lock>;
+  readonly taskDeps: () => Promise<{ readonly folder: TaskFolder; readonly parsers: DocumentParsers }>;
+}
+
+/** Builds what looks back: events, summaries, and what workers changed. */
+export function composeReview(deps: ComposeReviewDeps): ReviewOperations {
+  /** Null when its file is gone or broken by now. */
+  const readTask = async (path: string): Promise<TaskFile | null> => {
+    const { folder, parsers } = await deps.taskDeps();
+    try {
+      return (await parsers.parseTaskFile((await folder.read(path)).bytes, path)).document;
+    } catch (error) {
+      if (error instanceof SwarmError) return null;
+      throw error;
+    }
+  };
+
+  const isOwned = async (): Promise<boolean> => {
+    const holder = await (await deps.ownerLock()).holder();
+    return holder !== null && holder.pid !== process.pid;
+  };
+
+  const workRepositoryHere = async () => {
+    const { workRepository } = await import("./host/work-repository.ts");
+    return workRepository({ commonFolder: (await deps.repository()).commonFolder });
+  };
+
+  return {
+    async events({ follow, ...choice }, signal) {
+      const [{ eventReader }, { liesInside }, { root }] = await Promise.all([
+        import("./state/read-events.ts"),
+        import("./host/inside.ts"),
+        deps.repository(),
+      ]);
+      const folder = join(root, ".aimi");
+      if (!(await liesInside(root, join(folder, "events.ndjson"))))
+        throw new SwarmError("FILE_FAILED", {
+          file: ".aimi/events.ndjson",
+          reason: "a link there leads out of the repository",
+        });
+      // What happened can be read whatever became of the state.
+      const state = await deps.findState().catch(nullIfInvalid);
+      const reader = eventReader(folder);
+      return chosen(follow ? reader.follow(signal) : reader.read(), eventFilter(state, choice, deps.clock()));
+    },
+
+    async summary() {
+      const [{ summarizeSwarm }, { readStoryFacts }, { findMessageProblem }, { root }] = await Promise.all([
+        import("./swarm/summarize-swarm.ts"),
+        import("./acp/read-story-facts.ts"),
+        import("./schema/find-message-problem.ts"),
+        deps.repository(),
+      ]);
+      const folder = join(root, ".aimi", "swarms");
+      return summarizeSwarm(
+        {
+          ...{ readTask, isOwned, clock: deps.clock, work: await workRepositoryHere() },
+          readFacts: (swarmId, slug) => readStoryFacts(join(folder, swarmId, slug), findMessageProblem),
+        },
+        await deps.state(),
+      );
+    },
+
+    async diff(word) {
+      const record = chooseWorker(await deps.state(), word);
+      const { baseCommit: base, collected } = record;
+      const names = { worker: workerSlug(record), base, ref: collected?.ref ?? null };
+      if (base === null || collected === null) return { kind: "nothing", ...names };
+      const { commit } = collected;
+      return {
+        ...{ kind: "work", ...names, commit },
+        async *patch(stat, signal) {
+          const { diffWork } = await import("./host/diff-work.ts");
+          yield* diffWork((await deps.repository()).commonFolder, { base, tip: commit, stat }, signal);
+        },
+        async changes(signal) {
+          const work = await workRepositoryHere();
+          return {
+            changes: await work.changes(base, commit, signal),
+            sensitive: await work.sensitivePaths(base, commit, signal),
+          };
+        },
+      };
+    },
+  };
+}
+
+async function* chosen(
+  events: AsyncIterable<KeptEvent>,
+  isWanted: (event: KeptEvent) => boolean,
+): AsyncGenerator<KeptEvent> {
+  for await (const event of events) if (isWanted(event)) yield event;
+}

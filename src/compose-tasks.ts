@@ -1,0 +1,47 @@
+import type { Composition } from "./cli/composition.ts";
+import type { Settings } from "./domain/settings.ts";
+import type { Repository } from "./host/find-repository.ts";
+import type { DocumentParsers } from "./ports/documents.ts";
+import type { LedgerFile, TaskFolder } from "./ports/project-files.ts";
+
+export interface ComposeTasksDeps {
+  readonly clock: () => Date;
+  readonly repository: () => Promise<Repository>;
+  readonly resolveSettings: () => Promise<Settings>;
+  readonly taskDeps: () => Promise<{ readonly folder: TaskFolder; readonly parsers: DocumentParsers }>;
+  readonly ledger: () => Promise<LedgerFile>;
+}
+
+/** Builds what writes task files. */
+export function composeTasks(deps: ComposeTasksDeps): Pick<Composition, "init" | "makeTask"> {
+  const today = (): string => deps.clock().toISOString().slice(0, 10);
+  return {
+    async init() {
+      const [{ initProject }, { newFilesIn }] = await Promise.all([
+        import("./swarm/init-project.ts"),
+        import("./host/new-files.ts"),
+      ]);
+      return initProject(newFilesIn((await deps.repository()).root), { today: today() });
+    },
+
+    async makeTask(words) {
+      const [{ makeTask }, { newFilesIn }, { commitReader }, { gitIn }] = await Promise.all([
+        import("./swarm/make-task.ts"),
+        import("./host/new-files.ts"),
+        import("./host/commit-reader.ts"),
+        import("./host/git.ts"),
+      ]);
+      const { root } = await deps.repository();
+      const settings = await deps.resolveSettings();
+      return makeTask(
+        {
+          ...(await deps.taskDeps()),
+          ...{ files: newFilesIn(root), commits: commitReader(root), git: gitIn(root) },
+          ...{ ledger: await deps.ledger(), today: today() },
+        },
+        words,
+        settings,
+      );
+    },
+  };
+}

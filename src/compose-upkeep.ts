@@ -1,0 +1,180 @@
+import { join } from "node:path";
+import type { CleanupWords, UpkeepOperations } from "./cli/composition.ts";
+import { chooseWorkers } from "./domain/choose-workers.ts";
+import { isError, SwarmError } from "./domain/errors.ts";
+import type { ProjectRef } from "./domain/generated/swarm-state.ts";
+import type { SwarmState } from "./domain/swarm-state.ts";
+import type { Repository } from "./host/find-repository.ts";
+import type { UserFolders } from "./host/user-folders.ts";
+import type { ImageOperations } from "./image/image-operations.ts";
+import type { ContainerEngine, EngineScope } from "./ports/engine.ts";
+import type { Lock } from "./ports/lock.ts";
+import type { PrivateEngine } from "./ports/private-engine.ts";
+import type { StateStore } from "./ports/state-store.ts";
+import type { StateFile } from "./state/state-file.ts";
+import type { ReadJournal } from "./swarm/check-state.ts";
+import type { CleanUpDeps } from "./swarm/clean-up.ts";
+import type { ClearMachineDeps } from "./swarm/clear-machine.ts";
+
+export interface ComposeUpkeepDeps {
+  readonly clock: () => Date;
+  readonly repository: () => Promise<Repository>;
+  readonly project: () => Promise<ProjectRef>;
+  readonly ownerLock: () => Promise<Lock>;
+  readonly stateFile: () => Promise<StateFile>;
+  readonly stateStore: () => Promise<StateStore>;
+  /** The state of this very project; PROJECT_MOVED where it is another's. */
+  readonly findState: () => Promise<SwarmState | null>;
+  readonly findEngine: (endpoint: string | null) => Promise<ContainerEngine | null>;
+  readonly readJournal: ReadJournal;
+  readonly folders: UserFolders;
+  readonly privateEngine: () => Promise<PrivateEngine>;
+  readonly openEngine: () => Promise<(endpoint: string) => ContainerEngine>;
+  readonly images: () => Promise<ImageOperations>;
+}
+
+/** Builds what keeps a swarm's records and its engine in order. */
+export function composeUpkeep(deps: ComposeUpkeepDeps): UpkeepOperations {
+  const scope = async (): Promise<EngineScope> => ({
+    projectId: (await deps.project()).id,
+    worktree: (await deps.repository()).worktree,
+  });
+
+  const hold = async (): Promise<AsyncDisposable> => {
+    const { holdOwnership } = await import("./state/ownership.ts");
+    return holdOwnership(await deps.ownerLock());
+  };
+
+  return {
+    async status() {
+      if ((await deps.findState()) === null) return null;
+      const { lookAtSwarm } = await import("./swarm/look-at-swarm.ts");
+      const { findEngine, readJournal, clock } = deps;
+      const store = await deps.stateStore();
+      return lookAtSwarm(
+        { store, owner: await deps.ownerLock(), findEngine, readJournal, hold, clock },
+        scope,
+      );
+    },
+
+    async glance() {
+      const swarm = await deps.findState();
+      return swarm && { swarm, owner: await (await deps.ownerLock()).holder() };
+    },
+
+    async taskDependencies() {
+      const [{ readDependsOn }, { root }] = await Promise.all([
+        import("./schema/read-depends-on.ts"),
+        deps.repository(),
+      ]);
+      return ({ taskFilePath }) => readDependsOn(join(root, taskFilePath));
+    },
+
+    async watchState(onChange, signal) {
+      const { watchState } = await import("./state/watch-state.ts");
+      watchState((await deps.stateFile()).places.stateFile, onChange, signal);
+    },
+
+    async cleanup(words, onStep, signal) {
+      await using _held = words.dryRun ? null : await hold();
+      const { cleanUp } = await import("./swarm/clean-up.ts");
+      const state = await deps.findState();
+      const { workers, all, discard, everything, dryRun } = words;
+      const only = workers.length === 0 ? null : namesOf(state, workers);
+      const engine = await engineFor(state, words);
+      const request = { state, only, discard, dryRun, withFiles: all || everything, scope: await scope() };
+      const done = await cleanUp(await cleanUpDeps(engine), request, onStep, signal);
+      if (!everything) return done;
+      const isGoing = (kind: string): number =>
+        dryRun ? done.removed.filter((thing) => thing.kind === kind).length : 0;
+      const { clearMachine } = await import("./swarm/clear-machine.ts");
+      const cleared = await clearMachine(
+        await clearMachineDeps(engine, signal),
+        {
+          dryRun,
+          going: {
+            ...{ endpoint: engine?.endpoint ?? null },
+            ...{ containers: isGoing("container"), volumes: isGoing("volume") },
+          },
+        },
+        onStep,
+      );
+      return {
+        ...done,
+        removed: [...done.removed, ...cleared.removed],
+        kept: [...done.kept, ...cleared.kept],
+      };
+    },
+  };
+
+  function namesOf(state: SwarmState | null, workers: readonly string[]): string[] {
+    if (!state) throw new SwarmError("STATE_MISSING", { file: ".aimi/swarm-state.json" });
+    return chooseWorkers(state, workers).map(({ containerName }) => containerName);
+  }
+
+  /** Null when what there was is gone for good: the private engine's data were taken away by a run before. */
+  async function engineFor(
+    state: SwarmState | null,
+    { everything, dryRun }: CleanupWords,
+  ): Promise<ContainerEngine | null> {
+    const recorded = state?.engine?.endpoint ?? null;
+    const engine = await deps.findEngine(recorded);
+    const unreachable = await whyUnreachable(engine);
+    if (unreachable === null) return engine;
+    if (!everything) throw unreachable;
+    const own = await deps.privateEngine();
+    const { endpoint } = await own.status();
+    if (recorded !== null && recorded !== endpoint) throw unreachable;
+    const { stateFolder } = await import("./host/state-folder.ts");
+    if (!(await stateFolder(deps.folders.state).hasEngine())) return null;
+    if (dryRun) throw unreachable;
+    await own.start({ mayInstall: false, reset: false, onStep: () => {} });
+    return (await deps.openEngine())(endpoint);
+  }
+
+  async function whyUnreachable(engine: ContainerEngine | null): Promise<SwarmError | null> {
+    try {
+      if (!engine) throw new SwarmError("ENGINE_UNREACHABLE", { tried: [] });
+      await engine.info();
+      return null;
+    } catch (error) {
+      if (isError(error, "ENGINE_UNREACHABLE")) return error;
+      throw error;
+    }
+  }
+
+  async function cleanUpDeps(engine: ContainerEngine | null): Promise<CleanUpDeps> {
+    const [{ readAttemptJournal }, { workRepository }, { swarmFiles }, repository] = await Promise.all([
+      import("./acp/host-journal.ts"),
+      import("./host/work-repository.ts"),
+      import("./host/swarm-files.ts"),
+      deps.repository(),
+    ]);
+    return {
+      ...{ store: await deps.stateStore(), engine, clock: deps.clock, files: swarmFiles(repository) },
+      readAttempt: ({ swarmId, slug, attempt }) =>
+        readAttemptJournal(join(repository.root, ".aimi", "swarms", swarmId, slug), attempt),
+      work: workRepository({ commonFolder: repository.commonFolder }),
+    };
+  }
+
+  async function clearMachineDeps(
+    engine: ContainerEngine | null,
+    signal: AbortSignal,
+  ): Promise<ClearMachineDeps> {
+    const [{ stateFolder }, { engineContent }] = await Promise.all([
+      import("./host/state-folder.ts"),
+      import("./docker/engine-content.ts"),
+    ]);
+    return {
+      privateEngine: await deps.privateEngine(),
+      stateFolder: stateFolder(deps.folders.state),
+      contentOf: (endpoint) => engineContent(endpoint, signal),
+      async pruneImages(dryRun) {
+        if (!engine) return [];
+        const pruned = await (await deps.images()).prune({ all: false, own: true, dryRun }, signal);
+        return pruned.map(({ id, tags }) => tags.join(" ") || id);
+      },
+    };
+  }
+}

@@ -1,0 +1,92 @@
+import { join } from "node:path";
+import type { WatchOperations } from "./cli/composition.ts";
+import { type ComposeReviewDeps, composeReview } from "./compose-review.ts";
+import { isTerminal } from "./domain/container-status.ts";
+import { SwarmError } from "./domain/errors.ts";
+import { workerSlug } from "./domain/slug.ts";
+import type { ContainerRecord, SwarmState } from "./domain/swarm-state.ts";
+import type { Environment } from "./host/user-folders.ts";
+import type { ContainerEngine } from "./ports/engine.ts";
+import type { StateStore } from "./ports/state-store.ts";
+import type { StateFile } from "./state/state-file.ts";
+import type { RunningWorker } from "./swarm/find-running.ts";
+
+export interface ComposeWatchDeps extends Omit<ComposeReviewDeps, "state"> {
+  readonly stateFile: () => Promise<StateFile>;
+  readonly stateStore: () => Promise<StateStore>;
+  /** The engine at that endpoint; null when it does not answer. */
+  readonly findEngine: (endpoint: string | null) => Promise<ContainerEngine | null>;
+  readonly env: Environment;
+}
+
+/** Builds what looks at a swarm and changes nothing. */
+export function composeWatch(deps: ComposeWatchDeps): WatchOperations {
+  const state = async (): Promise<SwarmState> => {
+    const found = await deps.findState();
+    if (!found) throw new SwarmError("STATE_MISSING", { file: ".aimi/swarm-state.json" });
+    return found;
+  };
+
+  const watcher = async () => {
+    const { watchState } = await import("./state/watch-state.ts");
+    const { stateFile } = (await deps.stateFile()).places;
+    return (onChange: () => void, signal: AbortSignal) => watchState(stateFile, onChange, signal);
+  };
+
+  const runningWorker = async (record: ContainerRecord, signal: AbortSignal): Promise<RunningWorker> => {
+    const { findRunning } = await import("./swarm/find-running.ts");
+    return findRunning(deps, await state(), record, signal);
+  };
+
+  return {
+    state,
+    ...composeReview({ ...deps, state }),
+
+    async *journals({ worker, attempt, follow }, signal) {
+      const [{ followJournals }, { findMessageProblem }, { root }, { swarmId }] = await Promise.all([
+        import("./acp/follow-journals.ts"),
+        import("./schema/find-message-problem.ts"),
+        deps.repository(),
+        state(),
+      ]);
+      const owner = await deps.ownerLock();
+      const isOver = async (): Promise<boolean> => {
+        if (!follow) return true;
+        // Asked before: what an owner wrote before it went is seen.
+        const isOwned = (await owner.holder()) !== null;
+        const now = await deps.findState();
+        const record = now?.containers.find((other) => workerSlug(other) === worker);
+        if (now?.swarmId !== swarmId || !record || !isOwned || isTerminal(record.status)) return true;
+        return attempt !== null && record.attempt > attempt;
+      };
+      const folder = join(root, ".aimi", "swarms", swarmId, worker);
+      const watch = follow ? await watcher() : () => {};
+      yield* followJournals({ folder, attempt, isOver, watch }, findMessageProblem, signal);
+    },
+
+    async *tail(record, { last }, signal) {
+      const { tailWorker } = await import("./acp/tail-worker.ts");
+      const { containers, containerId } = await runningWorker(record, signal);
+      yield* tailWorker(containers, { containerId, last }, signal);
+    },
+
+    async wait(words, signal) {
+      const { waitForWorkers } = await import("./swarm/wait-for-workers.ts");
+      const [store, owner, watch] = await Promise.all([deps.stateStore(), deps.ownerLock(), watcher()]);
+      return waitForWorkers({ store, owner, watch }, words, signal);
+    },
+
+    async openTerminal(record, words, signal) {
+      const { openAgentTerminal } = await import("./sandbox/agent-shell.ts");
+      const term = deps.env["TERM"] ?? "";
+      // Whatever else it may be, it is no name of a kind of terminal.
+      const known = { ...words, term: /^[\w.+-]{1,50}$/.test(term) ? term : "dumb" };
+      return openAgentTerminal(await runningWorker(record, signal), known, signal);
+    },
+
+    async runInside(record, request, signal) {
+      const { runAsAgent } = await import("./sandbox/agent-shell.ts");
+      return runAsAgent(await runningWorker(record, signal), request, signal);
+    },
+  };
+}

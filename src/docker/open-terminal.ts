@@ -1,0 +1,93 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { TerminalSession, TerminalSize, TerminalSpec } from "../ports/containers.ts";
+import { until } from "./dockerode-at.ts";
+import { type ExecDeps, type StartedExec, startExec } from "./start-exec.ts";
+
+/** The engine answers before the program is there to have a window. */
+const resizes = 20;
+const againMs = 25;
+const lookEveryMs = 1_000;
+/** What a program wrote last is still on its way when it has ended. */
+const lastWordsMs = 300;
+
+/** Starts a program with a terminal of its own in a running container. */
+export async function openTerminal(
+  deps: ExecDeps,
+  { id, spec }: { readonly id: string; readonly spec: TerminalSpec },
+  signal?: AbortSignal,
+): Promise<TerminalSession> {
+  const { columns, rows, ...exec } = spec;
+  const started = await startExec(deps, { id, spec: { ...exec, input: true }, terminal: true }, signal);
+  let wanted: TerminalSize = { columns, rows };
+
+  /** A window of a wrong size is no reason to end what goes on in it. */
+  const resize = async (size: TerminalSize): Promise<void> => {
+    wanted = size;
+    for (let tries = 0; tries < resizes && !started.socket.destroyed && wanted === size; tries += 1) {
+      const isDone = await started.exec.resize({ w: size.columns, h: size.rows, ...until(signal) }).then(
+        () => true,
+        () => false,
+      );
+      if (isDone) return;
+      await delay(againMs);
+    }
+  };
+  await resize(wanted);
+
+  return {
+    write: started.write,
+    resize,
+    output: {
+      async *[Symbol.asyncIterator]() {
+        const { socket } = started;
+        const reading = new AbortController();
+        let hasEnded = false;
+        void endOf(deps, { id, started }, reading.signal).then((isOver) => {
+          if (!isOver) return;
+          hasEnded = true;
+          socket.destroy();
+        });
+        try {
+          for await (const bytes of socket) yield bytes as Uint8Array;
+        } catch (error) {
+          if (!hasEnded) throw started.inWords(error);
+        } finally {
+          reading.abort();
+        }
+        signal?.throwIfAborted();
+      },
+    },
+    exit: started.exit,
+    [Symbol.asyncDispose]: () => started[Symbol.asyncDispose](),
+  };
+}
+
+/**
+ * Resolves with true when the program or its container has ended: not every runtime closes a terminal with its container, and
+ * whoever reads it could not even type Ctrl-C. With false when nobody reads any more.
+ */
+async function endOf(
+  { docker }: Pick<ExecDeps, "docker">,
+  { id, started }: { readonly id: string; readonly started: StartedExec },
+  reading: AbortSignal,
+): Promise<boolean> {
+  const wait = (ms: number): Promise<unknown> => delay(ms, null, { signal: reading }).catch(() => null);
+  for (;;) {
+    await wait(lookEveryMs);
+    if (reading.aborted) return false;
+    if (await isRunning()) continue;
+    await wait(lastWordsMs);
+    return !reading.aborted;
+  }
+
+  async function isRunning(): Promise<boolean> {
+    try {
+      const { Running } = await started.exec.inspect({ ...until(reading) });
+      const { State } = await docker.getContainer(id).inspect({ ...until(reading) });
+      return Running && State.Running;
+    } catch (error) {
+      // Gone is over; an engine that is away is told by the connection.
+      return (error as { statusCode?: number }).statusCode !== 404;
+    }
+  }
+}

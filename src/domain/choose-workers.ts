@@ -1,0 +1,33 @@
+import { SwarmError } from "./errors.ts";
+import { workerSlug } from "./slug.ts";
+import type { ContainerRecord, SwarmState } from "./swarm-state.ts";
+
+const groups: Readonly<Record<string, (record: ContainerRecord) => boolean>> = {
+  "@all": () => true,
+  "@failed": ({ status }) => status === "failed",
+  "@running": ({ status }) => status === "running",
+};
+
+/** The workers that people mean, in the order of the swarm: a slug, the beginning of a single one, or `@failed`, `@running`, `@all`. */
+export function chooseWorkers({ containers }: SwarmState, words: readonly string[]): ContainerRecord[] {
+  const chosen = new Set(words.flatMap((word) => meant(containers, word)));
+  return containers.filter((record) => chosen.has(record));
+}
+
+/** The one worker that is meant. */
+export function chooseWorker(state: SwarmState, word: string): ContainerRecord {
+  const [record, another] = chooseWorkers(state, [word]);
+  if (record && !another) return record;
+  throw new SwarmError("WORKER_UNKNOWN", { word, known: state.containers.map(workerSlug) });
+}
+
+function meant(containers: readonly ContainerRecord[], word: string): ContainerRecord[] {
+  const group = groups[word];
+  if (group) return containers.filter(group);
+  const exact = containers.find((record) => workerSlug(record) === word || record.containerName === word);
+  if (exact) return [exact];
+  const found = containers.filter((record) => workerSlug(record).startsWith(word));
+  if (found.length === 1) return found;
+  const known = (found.length > 1 ? found : containers).map(workerSlug);
+  throw new SwarmError("WORKER_UNKNOWN", { word, known });
+}

@@ -1,0 +1,20 @@
+import type { AgentChoice } from "./generated/tasks.ts";
+import type { Settings } from "./settings.ts";
+
+export type AgentSettings = Pick<Settings, "agent" | "agentCommand">;
+
+/** The agent of tasks that name none. */
+export function agentOfSettings({ agent: kind, agentCommand }: AgentSettings): AgentChoice {
+  const [script] = agentCommand;
+  if (kind === "claude" || script === undefined) return { kind };
+  return kind === "script" ? { kind, script } : { kind, command: agentCommand };
+}
+
+/** What is missing before the settings' agent can carry out a task that names none; null when nothing is. */
+export function findAgentProblem({ agent: kind, agentCommand }: AgentSettings): string | null {
+  if (kind === "script" && agentCommand.length !== 1)
+    return "the agent script wants one script below .aimi/: `--agent script -- script.json`, or the setting agentCommand";
+  if ((kind === "command" || kind === "acp") && agentCommand.length === 0)
+    return `the agent ${kind} wants a program: \`--agent ${kind} -- program arguments …\`, or the setting agentCommand`;
+  return null;
+}

@@ -1,0 +1,94 @@
+import { cleanText } from "./clean-text.ts";
+import { bytesOf } from "./fit-message.ts";
+
+/** The longest line of the event log, in bytes with its line break. */
+export const longestEventLine = 4096;
+
+interface Told {
+  readonly event: string;
+  readonly worker?: string;
+  readonly [fact: string]: unknown;
+}
+
+interface Bounds {
+  readonly text: number;
+  readonly items: number;
+}
+
+/** Tried one after the other until the line fits. */
+const tries: readonly Bounds[] = [
+  { text: 1_000, items: 100 },
+  { text: 300, items: 30 },
+  { text: 100, items: 10 },
+  { text: 30, items: 5 },
+];
+const deepest = 5;
+const mostValues = 2_000;
+const longestName = 60;
+const ours: readonly string[] = ["at", "swarmId", "event", "worker", "isCut"];
+
+/** An event as one line of JSON, with its break: clean to be shown, and never longer than the log has room for. */
+export function eventLine(
+  { event, worker, ...facts }: Told,
+  { at, swarmId }: { readonly at: string; readonly swarmId: string | null },
+): string {
+  const told = facts["swarmId"];
+  const head = {
+    at,
+    swarmId: swarmId ?? (typeof told === "string" ? cleanText(told, longestName) : null),
+    event: cleanText(event, longestName),
+    ...(worker === undefined ? {} : { worker: cleanText(worker, longestName) }),
+  };
+  const own = Object.fromEntries(Object.entries(facts).filter(([name]) => !ours.includes(name)));
+  for (const bounds of tries) {
+    const cutter = new Cutter(bounds);
+    const kept = cutter.cut(own, 0) as object;
+    const line = `${JSON.stringify({ ...head, ...kept, ...(cutter.isCut && { isCut: true }) })}\n`;
+    if (bytesOf(line) <= longestEventLine) return line;
+  }
+  return `${JSON.stringify({ ...head, isCut: true })}\n`;
+}
+
+/** Makes a value of what JSON knows from any, no larger than it may be. */
+class Cutter {
+  isCut = false;
+  readonly #bounds: Bounds;
+  #values = 0;
+
+  constructor(bounds: Bounds) {
+    this.#bounds = bounds;
+  }
+
+  cut(value: unknown, depth: number): unknown {
+    this.#values += 1;
+    if (depth > deepest || this.#values > mostValues) {
+      this.isCut = true;
+      return null;
+    }
+    if (typeof value === "string") return this.#text(value);
+    if (typeof value === "number" || typeof value === "boolean" || value === null) return value;
+    if (typeof value === "bigint") return String(value);
+    if (typeof value !== "object") return undefined;
+    if (Array.isArray(value)) return this.#first(value).map((item) => this.cut(item, depth + 1) ?? null);
+    return Object.fromEntries(
+      this.#first(Object.entries(value)).map(([name, part]) => [
+        cleanText(name, longestName),
+        this.cut(part, depth + 1),
+      ]),
+    );
+  }
+
+  #text(text: string): string {
+    // Taking a text of megabytes apart to keep its beginning would cost the owner's time.
+    const start = text.slice(0, 8 * this.#bounds.text);
+    const clean = cleanText(start, Number.POSITIVE_INFINITY);
+    const short = cleanText(clean, this.#bounds.text);
+    if (start.length < text.length || short !== clean) this.isCut = true;
+    return short;
+  }
+
+  #first<Item>(items: readonly Item[]): readonly Item[] {
+    if (items.length > this.#bounds.items) this.isCut = true;
+    return items.slice(0, this.#bounds.items);
+  }
+}

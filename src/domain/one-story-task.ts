@@ -1,0 +1,92 @@
+import { branchesClash } from "./branch-name.ts";
+import { cleanText } from "./clean-text.ts";
+import { SwarmError } from "./errors.ts";
+import type { AgentChoice, TaskFile } from "./generated/tasks.ts";
+import { slugOf } from "./slug.ts";
+
+/** What a person asks for in one sentence or several pages. */
+export interface StoryWish {
+  /** A checked one. */
+  readonly prompt: string;
+  readonly branch: string;
+  /** Null leaves it to the settings. */
+  readonly verify: readonly string[] | null;
+  readonly agent: AgentChoice;
+  /** `YYYY-MM-DD` */
+  readonly today: string;
+}
+
+/** As many characters as a command line can carry anyway. */
+const longestPrompt = 120_000;
+const longestTitle = 200;
+const longestDescription = 500;
+/** With room for a number in a slug of thirty. */
+const longestName = 25;
+
+/** The prompt without spaces around it, if it says something and is not endless. */
+export function checkedPrompt(prompt: string): string {
+  const text = prompt.trim();
+  if (cleanText(text).trim() === "")
+    throw new SwarmError("USAGE", { message: "the prompt is empty: say what is to be done" });
+  if (text.length > longestPrompt)
+    throw new SwarmError("USAGE", {
+      message: `the prompt has ${text.length} characters, and at most ${longestPrompt} are taken: put the rest into a file of the repository and name it`,
+    });
+  return text;
+}
+
+/** A task file with the prompt as its only story; what does not fit into the description stands in the notes, to the last word. */
+export function oneStoryTask({ prompt: text, branch, verify, agent, today }: StoryWish): TaskFile {
+  const title = titleOf(text);
+  const isShort = text.length <= longestDescription;
+  return {
+    schemaVersion: "3.3",
+    metadata: {
+      ...{ title, branchName: branch, createdAt: today, agent },
+      ...(verify && { verify: [...verify] }),
+    },
+    userStories: [
+      {
+        ...{ id: "US-001", title, priority: 1 },
+        description: isShort ? text : "The notes below say what is to be done.",
+        acceptanceCriteria: isShort ? [] : ["What the notes ask for is done"],
+        ...(!isShort && { notes: text }),
+      },
+    ],
+  };
+}
+
+/** Names for the task file and its branch, one after the other: `fix-the-login`, `fix-the-login-2` … */
+export function* promptNames(prompt: string): Generator<string> {
+  const name = nameOf(prompt);
+  yield name;
+  for (let count = 2; ; count += 1) yield `${name}-${count}`;
+}
+
+/** The branch of a task that nobody gave one, where git can keep it beside the others. */
+export function branchFor(name: string, taken: readonly string[]): string | null {
+  // Where somebody has a branch `swarm`, there can be none below it.
+  const branch = taken.includes("swarm") ? `swarm-${name}` : `swarm/${name}`;
+  return taken.some((other) => branchesClash(other, branch)) ? null : branch;
+}
+
+/** The first words, as many as fit. */
+function nameOf(prompt: string): string {
+  const words = prompt.split(/\s+/).filter((word) => /[a-z0-9]/i.test(word.normalize("NFKD")));
+  let name = slugOf(words[0] ?? "")
+    .slice(0, longestName)
+    .replace(/-+$/, "");
+  for (const word of words.slice(1)) {
+    const longer = slugOf(`${name} ${word}`);
+    if (longer.length > longestName) break;
+    name = longer;
+  }
+  return name;
+}
+
+/** The first line, or of a long one the first sentence. */
+function titleOf(text: string): string {
+  const [line = ""] = text.split("\n").filter((each) => cleanText(each).trim() !== "");
+  const [sentence = line] = line.length > longestTitle ? line.split(/(?<=[.!?])\s/) : [line];
+  return cleanText(sentence, longestTitle).trim();
+}

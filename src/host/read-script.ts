@@ -1,0 +1,16 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { SwarmError } from "../domain/errors.ts";
+import { liesInside } from "./inside.ts";
+
+/** A script file that really lies in the folder; what it says is checked in the sandbox. */
+export async function readScript(folder: string, path: string): Promise<object> {
+  const file = join(folder, path);
+  try {
+    if (!(await liesInside(folder, file))) throw new Error("it lies outside of .aimi");
+    return JSON.parse(await readFile(file, "utf8")) as object;
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new SwarmError("FILE_UNREADABLE", { place: { file: `.aimi/${path}` }, reason }, error);
+  }
+}

@@ -1,0 +1,44 @@
+import { readFileSync, statSync } from "node:fs";
+import { hostname } from "node:os";
+import type { LockHolder } from "../domain/lock-holder.ts";
+import { parseHolder } from "./lock-holder.ts";
+
+/**
+ * Who holds a kernel lock, as far as Linux tells it without anything being loaded: null when nobody can, undefined where only the
+ * lock itself can tell.
+ */
+export function glanceAtHolder(file: string): LockHolder | null | undefined {
+  try {
+    const stats = statSync(file, { bigint: true, throwIfNoEntry: false });
+    if (!stats) return null;
+    const holder = parseHolder(readFileSync(file, "utf8"));
+    if (!holder || !(holder.pid > 0) || holder.host !== hostname()) return undefined;
+    if (isLocked(stats)) return holder;
+    return isAlive(holder.pid) ? undefined : null;
+  } catch {
+    return undefined;
+  }
+}
+
+/** `1: OFDLCK ADVISORY WRITE -1 08:01:1234 0 EOF` */
+function isLocked({ dev, ino }: { readonly dev: bigint; readonly ino: bigint }): boolean {
+  const major = ((dev >> 8n) & 0xfffn) | ((dev >> 32n) & ~0xfffn);
+  const minor = (dev & 0xffn) | ((dev >> 12n) & ~0xffn);
+  const device = [major, minor].map((part) => part.toString(16).padStart(2, "0")).join(":");
+  const place = `${device}:${ino}`;
+  return readFileSync("/proc/locks", "utf8")
+    .split("\n")
+    .some((line) => {
+      const fields = line.split(/\s+/);
+      return fields.includes("WRITE") && fields.includes(place) && !fields.includes("->");
+    });
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== "ESRCH";
+  }
+}

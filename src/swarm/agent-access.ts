@@ -1,0 +1,114 @@
+import {
+  accessesOf,
+  accessOf,
+  credentialsOf,
+  describeCredentials,
+  imageAgentOf,
+  type NamedAgent,
+} from "../domain/agent-credentials.ts";
+import { isTerminal } from "../domain/container-status.ts";
+import { SwarmError } from "../domain/errors.ts";
+import type { TaskRequestPayload } from "../domain/generated/acp.ts";
+import { agentOf, type LoadedTask } from "../domain/plan.ts";
+import type { Settings } from "../domain/settings.ts";
+import { workerSlug } from "../domain/slug.ts";
+import type { SwarmState } from "../domain/swarm-state.ts";
+import { describeNetwork, workerNetwork } from "../domain/worker-network.ts";
+import type { ContainerNetwork } from "../ports/containers.ts";
+import type { Networks } from "../ports/networks.ts";
+import type { WorkerPlaces } from "../ports/worker-places.ts";
+
+export interface AgentAccessDeps {
+  readonly settings: Pick<Settings, "agent" | "agentCommand" | "network">;
+  /** The user's own, as it was when the command began. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly requestsOf: (swarmId: string) => Pick<WorkerPlaces, "findRequest">;
+  readonly loadTask: (path: string) => Promise<LoadedTask | null>;
+}
+
+/** An agent that is to be begun or gone on with, and the task file that it is for. */
+export interface DueAgent {
+  readonly file: string;
+  readonly agent: NamedAgent;
+}
+
+/** What the agents of a swarm may reach, and what lets them in. */
+export interface AgentAccess {
+  /** The agents of these tasks, and of the workers in the state that are to go on. */
+  due(
+    works: readonly { readonly task: LoadedTask }[],
+    state: SwarmState | null,
+    retried: readonly string[],
+  ): Promise<DueAgent[]>;
+  /** Said before anything starts: these would wait for an answer that cannot come, or not be let in. */
+  refuse(due: readonly DueAgent[]): void;
+  /** What people must know of it; names of variables, and no value. */
+  describe(due: readonly DueAgent[]): string[];
+  /** What the base image must have for them. */
+  inImage(due: readonly DueAgent[]): string[];
+  /** The network that the setting names, by its whole name; it must be there. */
+  network(networks: Pick<Networks, "names">, signal: AbortSignal): Promise<ContainerNetwork>;
+  /** What goes into the environment of a request's agent; asked for at each connection, kept by nobody. */
+  credentials(request: TaskRequestPayload): Readonly<Record<string, string>> | null;
+}
+
+export function agentAccess({ settings, env, requestsOf, loadTask }: AgentAccessDeps): AgentAccess {
+  const isSet = (name: string): boolean => Boolean(env[name]);
+  return {
+    async due(works, state, retried) {
+      const due: DueAgent[] = works.map(({ task }) => ({
+        ...{ file: task.path, agent: agentOf(task, settings) },
+      }));
+      for (const record of state?.containers ?? []) {
+        const { taskFilePath: file, containerName, status, attempt } = record;
+        if (isTerminal(status) && !retried.includes(containerName)) continue;
+        const at = { slug: workerSlug(record), attempt };
+        // What was asked once is what goes on, whatever the task file and the flags say now.
+        const request = state && !isTerminal(status) && (await requestsOf(state.swarmId).findRequest(at));
+        const task = request ? null : await loadTask(file);
+        const agent = request ? request.agent : task && agentOf(task, settings);
+        if (agent) due.push({ file, agent });
+      }
+      return due;
+    },
+
+    refuse(due) {
+      for (const { file, agent } of due) {
+        const access = accessOf(agent, isSet);
+        if (access === null) continue;
+        if (settings.network === "none")
+          throw new SwarmError("AGENT_NEEDS_NETWORK", { kind: agent.kind, file });
+        const { missing: variables } = access;
+        if (variables.length > 0)
+          throw new SwarmError("CREDENTIALS_MISSING", { agent: access.agent, file, variables });
+      }
+    },
+
+    describe(due) {
+      if (due.length === 0) return [];
+      const accesses = accessesOf(
+        due.map(({ agent }) => agent),
+        isSet,
+      );
+      return [describeNetwork(settings.network), ...accesses.map(describeCredentials)].filter(
+        (line) => line !== null,
+      );
+    },
+
+    inImage: (due) => [...new Set(due.flatMap(({ agent }) => imageAgentOf(agent) ?? []))],
+
+    async network(networks, signal) {
+      const network = workerNetwork(settings.network);
+      if (network.kind !== "named") return network;
+      const names = await networks.names(signal);
+      if (names.includes(network.name)) return network;
+      const others = names.filter((name) => name !== "bridge").sort();
+      throw new SwarmError("INVALID_VALUE", {
+        ...{ name: "network", value: network.name },
+        expected: ["none", "bridge", ...others].join(", "),
+      });
+    },
+
+    credentials: ({ agent }) => credentialsOf(agent ?? { kind: "claude" }, env),
+  };
+}

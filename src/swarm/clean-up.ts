@@ -1,0 +1,170 @@
+import { SwarmError } from "../domain/errors.ts";
+import type { KeptThing, RemovedThing } from "../domain/generated/cleanup.ts";
+import {
+  attemptsIn,
+  type CleanupPlan,
+  type LeftAttempt,
+  type Leftover,
+  type LeftThing,
+  planCleanup,
+  type WorkPlace,
+  withDiscarded,
+} from "../domain/plan-cleanup.ts";
+import { findContainer, type SwarmState, withRecord } from "../domain/swarm-state.ts";
+import { type ContainerEngine, type EngineScope, labels } from "../ports/engine.ts";
+import type { JournalSummary } from "../ports/journal.ts";
+import type { SwarmFiles } from "../ports/leftovers.ts";
+import type { StateStore } from "../ports/state-store.ts";
+import type { WorkRepository } from "../ports/work-repository.ts";
+import { refuseOtherEngine } from "./check-state.ts";
+
+export interface CleanUpDeps {
+  readonly store: Pick<StateStore, "update">;
+  /** Null when it is certain that no engine has anything. */
+  readonly engine: ContainerEngine | null;
+  readonly readAttempt: (attempt: LeftAttempt) => Promise<JournalSummary | null>;
+  readonly work: Pick<WorkRepository, "isKept">;
+  readonly files: SwarmFiles;
+  readonly clock: () => Date;
+}
+
+export interface CleanUpRequest {
+  readonly state: SwarmState | null;
+  readonly scope: EngineScope;
+  /** Names of records; null for everything of the worktree. */
+  readonly only: readonly string[] | null;
+  readonly discard: boolean;
+  /** Also the files of swarms of which nothing is left on the engine. */
+  readonly withFiles: boolean;
+  readonly dryRun: boolean;
+}
+
+export interface CleanedUp {
+  readonly removed: readonly RemovedThing[];
+  readonly kept: readonly KeptThing[];
+  /** What the engine refused to remove was kept; this is why. */
+  readonly failure: SwarmError | null;
+}
+
+/**
+ * Takes away what workers left on the engine, as far as their work is in the repository. Each step can be cut off: what is gone
+ * already is fine, and a record is given up before its container is. Without `dryRun` only the owner may call this.
+ */
+export async function cleanUp(
+  deps: CleanUpDeps,
+  request: CleanUpRequest,
+  onStep: (step: string) => void,
+  signal: AbortSignal,
+): Promise<CleanedUp> {
+  const { state, scope, dryRun } = request;
+  if (deps.engine && state) await refuseOtherEngine(state, deps.engine);
+  const things = deps.engine ? await thingsOn(deps.engine, scope) : [];
+  const places = await placesOf(deps, attemptsIn(state, things));
+  const plan = planCleanup({
+    ...{ state, things, discard: request.discard, only: request.only },
+    placeOf: (attempt) => places.get(keyOf(attempt)) ?? { kind: "elsewhere", why: "nobody looked for it" },
+  });
+  const done = dryRun ? { ...plan, failure: null } : await carryOut(deps, plan, onStep, signal);
+  const files = request.withFiles ? await oldFiles(deps, state, done.keep) : [];
+  for (const { swarmId } of files) {
+    if (swarmId === null || dryRun) continue;
+    onStep(`Removing the files of swarm ${swarmId}`);
+    await deps.files.remove(swarmId);
+  }
+  return { removed: [...done.remove, ...files], kept: done.keep, failure: done.failure };
+}
+
+async function thingsOn(engine: ContainerEngine, scope: EngineScope): Promise<LeftThing[]> {
+  const [containers, volumes] = [await engine.observe(scope), await engine.volumes(scope)];
+  return [
+    ...containers.map((container) => toThing("container", container)),
+    ...volumes.map((volume) => toThing("volume", volume)),
+  ];
+}
+
+/** Labels are what somebody wrote: only what has the right form is believed. */
+function toThing(
+  kind: LeftThing["kind"],
+  { name, labels: found }: { readonly name: string; readonly labels: Readonly<Record<string, string>> },
+): LeftThing {
+  const swarmId = found[labels.swarm] ?? "";
+  const attempt = Number(found[labels.attempt]);
+  return {
+    ...{ kind, name },
+    swarmId: /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(swarmId) ? swarmId : null,
+    taskFile: found[labels.taskFile] ?? null,
+    attempt: Number.isSafeInteger(attempt) && attempt > 0 ? attempt : null,
+  };
+}
+
+const keyOf = ({ swarmId, slug, attempt }: LeftAttempt): string => `${swarmId}/${slug}/${attempt}`;
+
+async function placesOf(
+  deps: CleanUpDeps,
+  attempts: readonly LeftAttempt[],
+): Promise<ReadonlyMap<string, WorkPlace>> {
+  const places = new Map<string, WorkPlace>();
+  for (const attempt of attempts) places.set(keyOf(attempt), await placeOf(deps, attempt));
+  return places;
+}
+
+async function placeOf({ readAttempt, work }: CleanUpDeps, attempt: LeftAttempt): Promise<WorkPlace> {
+  const journal = await readAttempt(attempt);
+  if (!journal) return elsewhere("there is no journal of it here");
+  if (!journal.isWhole) return elsewhere("its journal here ends before its last word");
+  const { completion, lastCheckpoint, failedWork } = journal;
+  if (attempt.status !== null && (completion ?? "failed") !== attempt.status)
+    return elsewhere(`its journal does not say that it ${attempt.status}`);
+  for (const commit of [...(lastCheckpoint === null ? [] : [lastCheckpoint]), ...failedWork])
+    if (!(await work.isKept(commit)))
+      return elsewhere(`its commit ${commit.slice(0, 10)} is not in this repository`);
+  return { kind: "here" };
+}
+
+function elsewhere(why: string): WorkPlace {
+  return { kind: "elsewhere", why };
+}
+
+async function carryOut(
+  { store, engine, clock }: CleanUpDeps,
+  { remove, keep, discarded }: CleanupPlan,
+  onStep: (step: string) => void,
+  signal: AbortSignal,
+): Promise<CleanupPlan & { readonly failure: SwarmError | null }> {
+  if (discarded.length > 0)
+    await store.update((before) =>
+      discarded.reduce(
+        (state, name) => withRecord(state, withDiscarded(findContainer(state, name), clock())),
+        before,
+      ),
+    );
+  const removed: Leftover[] = [];
+  const kept = [...keep];
+  let failure: SwarmError | null = null;
+  for (const leftover of remove) {
+    signal.throwIfAborted();
+    onStep(`Removing the ${leftover.kind} ${leftover.name}`);
+    try {
+      const { containers, volumes } = await (engine as ContainerEngine).open();
+      await (leftover.kind === "container" ? containers : volumes).remove(leftover.name);
+      removed.push(leftover);
+    } catch (error) {
+      if (!(error instanceof SwarmError)) throw error;
+      failure ??= error;
+      kept.push({ ...leftover, why: error.message });
+    }
+  }
+  return { remove: removed, keep: kept, discarded, failure };
+}
+
+/** What is left in files of swarms that are neither the present one nor have anything on the engine. */
+async function oldFiles(
+  { files }: CleanUpDeps,
+  state: SwarmState | null,
+  kept: readonly Leftover[],
+): Promise<RemovedThing[]> {
+  const needed = new Set([state?.swarmId, ...kept.map(({ swarmId }) => swarmId)]);
+  return (await files.list())
+    .filter((swarmId) => !needed.has(swarmId))
+    .map((swarmId) => ({ kind: "files", name: `.aimi/swarms/${swarmId}`, worker: null, swarmId }));
+}

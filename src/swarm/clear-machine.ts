@@ -1,0 +1,86 @@
+import { countOf } from "../domain/count-of.ts";
+import type { KeptThing, RemovedThing } from "../domain/generated/cleanup.ts";
+import type { StateFolder } from "../ports/leftovers.ts";
+import type { PrivateEngine } from "../ports/private-engine.ts";
+
+export interface ClearMachineDeps {
+  /** Removes the images of this project, or with `dryRun` names them. */
+  readonly pruneImages: (dryRun: boolean) => Promise<readonly string[]>;
+  readonly privateEngine: PrivateEngine;
+  /** How much is on the engine at an endpoint, whoever made it. */
+  readonly contentOf: (
+    endpoint: string,
+  ) => Promise<{ readonly containers: number; readonly volumes: number }>;
+  readonly stateFolder: StateFolder;
+}
+
+export interface ClearMachineWords {
+  readonly dryRun: boolean;
+  /** What is still there and would be removed before. */
+  readonly going: {
+    readonly endpoint: string | null;
+    readonly containers: number;
+    readonly volumes: number;
+  };
+}
+
+export interface ClearedMachine {
+  readonly removed: readonly RemovedThing[];
+  readonly kept: readonly KeptThing[];
+}
+
+/**
+ * Takes away what is no worker's: this project's images, the private engine if nothing is left on it, and the user's
+ * state folder. What is gone already is fine, so that a second run finishes what was cut off.
+ */
+export async function clearMachine(
+  deps: ClearMachineDeps,
+  { dryRun, going }: ClearMachineWords,
+  onStep: (step: string) => void,
+): Promise<ClearedMachine> {
+  const removed: RemovedThing[] = [];
+  const kept: KeptThing[] = [];
+  const { privateEngine, stateFolder } = deps;
+  for (const name of await deps.pruneImages(dryRun)) removed.push(thing("image", name));
+
+  if (await stateFolder.hasEngine()) {
+    const { endpoint } = await privateEngine.status();
+    const why = await whyEngineStays(deps, { dryRun, going }, onStep);
+    if (why === null) {
+      removed.push(thing("engine", endpoint));
+      if (!dryRun) await privateEngine.stop({ onStep });
+    } else kept.push({ ...thing("engine", endpoint), why });
+  }
+  if (!(await stateFolder.exists())) return { removed, kept };
+
+  const folder = thing("state-folder", stateFolder.folder);
+  if (kept.length > 0)
+    return { removed, kept: [...kept, { ...folder, why: "it has the data of the private engine" }] };
+  if (!dryRun) {
+    onStep(`Removing ${stateFolder.folder}`);
+    await stateFolder.remove();
+  }
+  return { removed: [...removed, folder], kept };
+}
+
+/** Null when nothing is left on it: other projects of this user may have their work there. */
+async function whyEngineStays(
+  { privateEngine, contentOf }: ClearMachineDeps,
+  { dryRun, going }: ClearMachineWords,
+  onStep: (step: string) => void,
+): Promise<string | null> {
+  let { state, endpoint } = await privateEngine.status();
+  if (state === "stopped" && !dryRun)
+    ({ state, endpoint } = await privateEngine.start({ mayInstall: false, reset: false, onStep }));
+  if (state !== "running") return "it does not run, so what is on it is not known";
+  const content = await contentOf(endpoint);
+  const isSame = going.endpoint === endpoint;
+  const containers = content.containers - (isSame ? going.containers : 0);
+  const volumes = content.volumes - (isSame ? going.volumes : 0);
+  if (containers + volumes === 0) return null;
+  return `it still has ${countOf(containers, "container")} and ${countOf(volumes, "volume")}`;
+}
+
+function thing(kind: RemovedThing["kind"], name: string): RemovedThing {
+  return { kind, name, worker: null, swarmId: null };
+}

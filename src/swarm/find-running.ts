@@ -1,0 +1,47 @@
+import { SwarmError } from "../domain/errors.ts";
+import type { ContainerRecord, SwarmState } from "../domain/generated/swarm-state.ts";
+import { workerSlug } from "../domain/slug.ts";
+import type { Containers } from "../ports/containers.ts";
+import { type ContainerEngine, labels } from "../ports/engine.ts";
+import { refuseOtherEngine } from "./check-state.ts";
+
+export interface FindRunningDeps {
+  /** The engine at that endpoint; null when it does not answer. */
+  readonly findEngine: (endpoint: string | null) => Promise<ContainerEngine | null>;
+}
+
+export interface RunningWorker {
+  readonly containers: Containers;
+  readonly containerId: string;
+}
+
+/** The running container of a worker, on the engine of its swarm; CONTAINER_NOT_RUNNING, with what helps instead, where there is none. */
+export async function findRunning(
+  { findEngine }: FindRunningDeps,
+  state: SwarmState,
+  record: ContainerRecord,
+  signal: AbortSignal,
+): Promise<RunningWorker> {
+  const { containerName: id } = record;
+  const slug = workerSlug(record);
+  const refuse = (was: string): never => {
+    const instead =
+      was === "paused"
+        ? `\`swarm unpause ${slug}\` lets it go on; \`swarm logs ${slug}\` shows what it did.`
+        : `\`swarm logs ${slug}\` shows what it did.`;
+    throw new SwarmError("CONTAINER_NOT_RUNNING", { id, state: was, instead });
+  };
+  if (state.engine === null) return refuse("not made yet");
+  const { endpoint } = state.engine;
+  const engine = await findEngine(endpoint);
+  if (engine === null) throw new SwarmError("ENGINE_UNREACHABLE", { tried: [endpoint] });
+  await refuseOtherEngine(state, engine);
+  const { containers } = await engine.open(signal);
+  const facts = await containers.look(id, undefined, signal);
+  if (facts === null) return refuse(record.status === "pending" ? "not made yet" : "removed");
+  const isOurs =
+    facts.labels[labels.project] === state.project.id && facts.labels[labels.swarm] === state.swarmId;
+  if (!isOurs) return refuse("another one of that name");
+  if (facts.state !== "running") return refuse(facts.state);
+  return { containers, containerId: facts.id };
+}

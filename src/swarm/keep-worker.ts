@@ -1,0 +1,124 @@
+import { isTerminal } from "../domain/container-status.ts";
+import { isError, SwarmError } from "../domain/errors.ts";
+import type { ContainerRecord } from "../domain/generated/swarm-state.ts";
+import { nextAttemptMs, type RetryPolicy, restartMs } from "../domain/retry-policy.ts";
+import { findContainer, movedTo } from "../domain/swarm-state.ts";
+import type { Conversation } from "../ports/conversations.ts";
+import { type EquipDeps, equipWorker, type WaitingWorker } from "./equip-worker.ts";
+import { retryWorkers } from "./retry-workers.ts";
+import { type Halt, runWorker } from "./run-worker.ts";
+import { stopContainer } from "./stand-up-worker.ts";
+
+/** A worker that runs, and what the owner can do to it. */
+export interface KeptWorker {
+  /** Resolves when nothing more happens to it by itself. */
+  readonly ended: Promise<void>;
+  /** Asks its agent to stop. */
+  stop(halt: Halt): void;
+  /** Tells its adapter for how long it was paused. */
+  resumed(pausedMs: number): Promise<void>;
+}
+
+export interface KeepOptions {
+  readonly policy: RetryPolicy;
+  readonly halt: AbortSignal;
+  readonly stopNow: AbortSignal;
+}
+
+/** An engine that does not answer is asked again so often, at most. */
+const longestWaitMs = 10_000;
+
+/**
+ * Keeps a worker going to its end: a container that ends without a last word is started again, an engine that is away is
+ * waited for, and a failure is followed by the next attempt as far as the policy has one.
+ */
+export function keepWorker(deps: EquipDeps, waiting: WaitingWorker, options: KeepOptions): KeptWorker {
+  const own = new AbortController();
+  const halt = AbortSignal.any([options.halt, own.signal]);
+  let conversation: Conversation | null = null;
+  const stopNow = (): void => void stopContainer(deps, waiting);
+  return {
+    ended: keep().finally(() => options.stopNow.removeEventListener("abort", stopNow)),
+    stop: (why) => own.abort(why),
+    resumed: async (pausedMs) => conversation?.resumed(pausedMs),
+  };
+
+  async function keep(): Promise<void> {
+    options.stopNow.addEventListener("abort", stopNow, { once: true });
+    let ended = 0;
+    for (let interruptions = 1; ; interruptions += 1) {
+      const record = await goOn();
+      // Whoever ended a story between two interruptions may be interrupted as often again. To go on with one is not enough: that
+      // may be what kills it.
+      if (endedStories(record) > ended) interruptions = 1;
+      ended = endedStories(record);
+      const waitMs = restartMs(record, interruptions, deps.timing.random());
+      if (record.status === "failed") return tryAgain(record);
+      if (waitMs === null || halt.aborted) return;
+      const why = record.reason?.message ?? "";
+      deps.tell({ event: "restarted", worker: waiting.slug, why, waitMs });
+      if (!(await isWaitedFor(waitMs))) return;
+    }
+  }
+
+  /** One go, for as long as the engine is there. */
+  async function goOn(): Promise<ContainerRecord> {
+    for (let failures = 0; ; failures += 1) {
+      try {
+        const worker = await equipWorker(deps, waiting);
+        if (worker !== null)
+          await runWorker(deps, worker, {
+            halt,
+            onTalk: (talk) => {
+              conversation = talk;
+            },
+          });
+        return findContainer(await deps.read(), waiting.name);
+      } catch (error) {
+        if (!(error instanceof SwarmError)) throw error;
+        if (!isError(error, "ENGINE_UNREACHABLE")) return giveUp(error);
+        const waitMs = Math.min(longestWaitMs, 250 * 2 ** Math.min(failures, 10));
+        deps.tell({ event: "line", worker: waiting.slug, status: "lost", why: error.message });
+        if (!(await isWaitedFor(waitMs))) return findContainer(await deps.read(), waiting.name);
+      }
+    }
+  }
+
+  /** It stops where it is, with what it has; what was only not tidied up is not undone. */
+  async function giveUp(error: SwarmError): Promise<ContainerRecord> {
+    const reason = { code: error.code, message: error.message };
+    const { status } = findContainer(await deps.read(), waiting.name);
+    if (isTerminal(status)) deps.tell({ event: "kept", worker: waiting.slug, reason });
+    else {
+      deps.tell({ event: "ended", worker: waiting.slug, status: "stopped", reason });
+      await deps.change(waiting.name, (record) => ({
+        ...movedTo(record, "stopped", reason, deps.clock()),
+        ...{ reason, acpPid: null },
+      }));
+    }
+    return findContainer(await deps.read(), waiting.name);
+  }
+
+  async function tryAgain(record: ContainerRecord): Promise<void> {
+    const waitMs = nextAttemptMs(record, options.policy, deps.timing.random());
+    if (waitMs === null || halt.aborted) return;
+    const why = record.reason?.message ?? "";
+    deps.tell({ event: "retried", worker: waiting.slug, attempt: record.attempt + 1, why, waitMs });
+    if (await isWaitedFor(waitMs)) await retryWorkers(deps, [waiting.name]);
+  }
+
+  /** False when something ended the wait. */
+  async function isWaitedFor(ms: number): Promise<boolean> {
+    try {
+      await deps.timing.wait(ms, AbortSignal.any([halt, deps.signal]));
+      return true;
+    } catch (error) {
+      if (halt.aborted || deps.signal.aborted) return false;
+      throw error;
+    }
+  }
+}
+
+function endedStories({ storyProgress: { completed, failed, skipped } }: ContainerRecord): number {
+  return completed + failed + skipped;
+}

@@ -1,0 +1,108 @@
+import { withCorrections } from "../domain/correct-record.ts";
+import { isError } from "../domain/errors.ts";
+import type { Correction } from "../domain/reconcile.ts";
+import type { SwarmState } from "../domain/swarm-state.ts";
+import { roleOfEngine, type SwarmStatus } from "../domain/swarm-status.ts";
+import type { EngineScope } from "../ports/engine.ts";
+import type { Lock } from "../ports/lock.ts";
+import type { StateStore } from "../ports/state-store.ts";
+import { type CheckedState, type CheckStateDeps, checkState } from "./check-state.ts";
+
+export interface LookDeps extends CheckStateDeps {
+  readonly store: Pick<StateStore, "find" | "update">;
+  readonly owner: Pick<Lock, "holder">;
+  /** Becomes the owner for a moment; OWNED_BY_ANOTHER where there is one. */
+  readonly hold: () => Promise<AsyncDisposable>;
+  readonly clock: () => Date;
+}
+
+/** An adopted container is judged again, and its record corrected once more; there is no third time. */
+const mostRounds = 3;
+
+/**
+ * The swarm as it is: compared with the engine, and where nobody acts on it, corrected as far as that needs no work to be
+ * collected. Beside a living owner nothing is written.
+ */
+export async function lookAtSwarm(
+  deps: LookDeps,
+  scopeOf: () => Promise<EngineScope>,
+): Promise<SwarmStatus | null> {
+  const known = await deps.store.find();
+  if (known && roleOfEngine(known) === "none") {
+    const owner = await deps.owner.holder();
+    return { swarm: known, reconciled: true, corrections: [], orphans: [], owner };
+  }
+  /** Nor does one that has taken its place. */
+  const unlessSettled = (error: unknown): CheckedState => {
+    const isSettled = known !== null && roleOfEngine(known) === "may speak";
+    if (!isSettled || !isError(error, "ENGINE_CHANGED")) throw error;
+    return { state: known, reconciled: false, corrections: [], orphans: [] };
+  };
+  const scope = await scopeOf();
+  const { state, reconciled, corrections, orphans } = await checkState(deps, scope).catch(unlessSettled);
+  if (!state) return null;
+  const owner = await deps.owner.holder();
+  const shown: SwarmStatus = {
+    swarm: state,
+    // Where nothing could contradict the records, an engine that is off leaves no doubt.
+    reconciled: reconciled || roleOfEngine(state) !== "must answer",
+    corrections: corrections.map((correction) => ({ ...correction, applied: false })),
+    orphans: orphans.map(({ name }) => name),
+    owner,
+  };
+  if (owner !== null || !mayCorrect(state, corrections, deps.clock())) return shown;
+  try {
+    await using _held = await deps.hold();
+    return await correct(deps, scope, shown);
+  } catch (error) {
+    if (!isError(error, "OWNED_BY_ANOTHER")) throw error;
+    // Somebody took it meanwhile, and does it.
+    return { ...shown, owner: await deps.owner.holder() };
+  }
+}
+
+/** Who did not say which engine is theirs may have containers that carry no label of ours. */
+function mayCorrect(state: SwarmState, corrections: readonly Correction[], now: Date): boolean {
+  return state.engine !== null && withCorrections(state, corrections, now).applied.length > 0;
+}
+
+/** Looks once more, now that nobody else can change anything, and writes down what is so. */
+async function correct(deps: LookDeps, scope: EngineScope, before: SwarmStatus): Promise<SwarmStatus> {
+  const applied: Correction[] = [];
+  let status = before;
+  for (let round = 0; round < mostRounds; round += 1) {
+    // The owner is us.
+    const checked = await checkState({ ...deps, owner: { holder: async () => null } }, scope);
+    if (!checked.reconciled || !checked.state) return status;
+    const { state, done } = await apply(deps, checked.corrections);
+    applied.push(...done);
+    status = {
+      swarm: state,
+      reconciled: true,
+      corrections: [
+        ...applied.map((correction) => ({ ...correction, applied: true })),
+        ...checked.corrections
+          .filter((correction) => !done.includes(correction))
+          .map((correction) => ({ ...correction, applied: false })),
+      ],
+      orphans: checked.orphans.map(({ name }) => name),
+      owner: null,
+    };
+    if (done.length === 0) break;
+  }
+  return status;
+}
+
+/** Inside the state lock, only to records that have not moved on. */
+async function apply(
+  { store, clock }: LookDeps,
+  corrections: readonly Correction[],
+): Promise<{ readonly state: SwarmState; readonly done: readonly Correction[] }> {
+  let done: readonly Correction[] = [];
+  const state = await store.update((before) => {
+    const corrected = withCorrections(before, corrections, clock());
+    done = corrected.applied;
+    return corrected.state;
+  });
+  return { state, done };
+}

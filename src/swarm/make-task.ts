@@ -1,0 +1,156 @@
+import { branchesClash, isBranchName } from "../domain/branch-name.ts";
+import { agentOfSettings, findAgentProblem } from "../domain/default-agent.ts";
+import { SwarmError } from "../domain/errors.ts";
+import type { TaskFile } from "../domain/generated/tasks.ts";
+import { branchFor, checkedPrompt, oneStoryTask, promptNames } from "../domain/one-story-task.ts";
+import type { RecognisedTests } from "../domain/recognise-tests.ts";
+import type { Settings } from "../domain/settings.ts";
+import { needsNetwork } from "../domain/worker-network.ts";
+import type { CommitReader } from "../ports/commit-reader.ts";
+import type { DocumentParsers } from "../ports/documents.ts";
+import type { Git, LedgerFile, NewFiles, TaskFolder } from "../ports/project-files.ts";
+import { findTests } from "./find-tests.ts";
+
+export interface MakeTaskDeps {
+  readonly folder: TaskFolder;
+  readonly parsers: Pick<DocumentParsers, "parseTaskFile">;
+  readonly files: Pick<NewFiles, "writeIfAbsent">;
+  readonly commits: Pick<CommitReader, "head" | "files" | "contents">;
+  readonly ledger: Pick<LedgerFile, "read">;
+  readonly git: Pick<Git, "branches">;
+  /** `YYYY-MM-DD` */
+  readonly today: string;
+}
+
+export interface TaskWords {
+  readonly prompt: string;
+  readonly branch: string | null;
+  /** Checks that were asked for; none at all; or null, for the settings' or what is recognised. */
+  readonly verify: readonly string[] | null;
+}
+
+const longestBranch = 200;
+const longestCheck = 4_000;
+const mostChecks = 50;
+
+/** Where the checks of a task come from. */
+export type TaskCheck =
+  | { readonly kind: "asked"; readonly commands: readonly string[] }
+  | { readonly kind: "settings"; readonly commands: readonly string[] }
+  | RecognisedTests;
+
+export interface MadeTask {
+  /** As people type it. */
+  readonly file: string;
+  readonly branch: string;
+  readonly check: TaskCheck;
+  /** False for a file that said the very same already, and was not carried out. */
+  readonly isNew: boolean;
+}
+
+/** Writes a task file with a prompt as its only story, never over another one. */
+export async function makeTask(
+  deps: MakeTaskDeps,
+  words: TaskWords,
+  settings: Pick<Settings, "verify" | "agent" | "agentCommand" | "network">,
+): Promise<MadeTask> {
+  const prompt = checkedPrompt(words.prompt);
+  refuseWords(words);
+  const problem = findAgentProblem(settings);
+  if (problem !== null) throw new SwarmError("USAGE", { message: problem });
+  // Written down, so that whoever goes on with the work later goes on with the same agent.
+  const agent = agentOfSettings(settings);
+  if (needsNetwork(agent.kind) && settings.network === "none")
+    throw new SwarmError("AGENT_NEEDS_NETWORK", { kind: agent.kind, file: "the prompt" });
+  const check = await checkOf(deps, words, settings);
+  const verify = check.kind === "found" ? [check.command] : words.verify;
+  const [taken, branches, ledger] = await Promise.all([
+    branchesOfFiles(deps),
+    deps.git.branches(),
+    deps.ledger.read(),
+  ]);
+  const done = new Set(ledger.map(({ sha256 }) => sha256));
+
+  for (const name of promptNames(prompt)) {
+    const fileName = `${deps.today}-${name}-tasks.json`;
+    const others = taken.filter((other) => other.fileName !== fileName);
+    if (words.branch !== null) refuseClash(others, words.branch);
+    const branch = words.branch ?? branchFor(name, [...branches, ...others.map((other) => other.branch)]);
+    if (branch === null) continue;
+    const text = textOf(oneStoryTask({ prompt, branch, verify, agent, today: deps.today }));
+    const file = `.aimi/tasks/${fileName}`;
+    if (await deps.files.writeIfAbsent(file, text)) return { file, branch, check, isNew: true };
+    const there = await deps.folder.read(file).catch(nullIfForeseen);
+    if (there !== null && Buffer.from(there.bytes).toString() === text && !done.has(there.sha256))
+      return { file, branch, check, isNew: false };
+  }
+  throw new Error("there is no end of names");
+}
+
+function refuseWords({ branch, verify }: TaskWords): void {
+  if (branch !== null && !isBranchName(branch))
+    throw new SwarmError("INVALID_VALUE", {
+      ...{ name: "--branch", value: branch },
+      expected: "what git accepts for a branch, for example feat/login",
+    });
+  if (branch !== null && branch.length > longestBranch)
+    throw new SwarmError("INVALID_VALUE", {
+      ...{ name: "--branch", value: branch, expected: `at most ${longestBranch} characters` },
+    });
+  const wrong = verify?.find((command) => command.trim() === "" || command.length > longestCheck);
+  if (wrong !== undefined || (verify?.length ?? 0) > mostChecks)
+    throw new SwarmError("INVALID_VALUE", {
+      ...{ name: "--verify", value: (wrong ?? `${verify?.length} commands`).slice(0, 100) },
+      expected: `at most ${mostChecks} commands of 1 to ${longestCheck} characters`,
+    });
+}
+
+function refuseClash(others: readonly BranchOfFile[], branch: string): void {
+  const clash = others.find((other) => branchesClash(other.branch, branch));
+  if (clash)
+    throw new SwarmError("INVALID_VALUE", {
+      ...{ name: "--branch", value: branch },
+      expected: `a branch that git can keep beside ${clash.branch}, which is that of ${clash.fileName}`,
+    });
+}
+
+async function checkOf(
+  { commits }: MakeTaskDeps,
+  { verify }: TaskWords,
+  settings: Pick<Settings, "verify">,
+): Promise<TaskCheck> {
+  if (verify !== null) return { kind: "asked", commands: verify };
+  if (settings.verify.length > 0) return { kind: "settings", commands: settings.verify };
+  return findTests(commits);
+}
+
+interface BranchOfFile {
+  readonly fileName: string;
+  readonly branch: string;
+}
+
+/** The branches that are promised to task files. A broken one promises nothing, and is told of when it is planned. */
+async function branchesOfFiles({ folder, parsers }: MakeTaskDeps): Promise<BranchOfFile[]> {
+  const { fileNames } = await folder.list();
+  const found = await Promise.all(
+    fileNames.map(async (fileName): Promise<BranchOfFile[]> => {
+      try {
+        const { bytes, path } = await folder.read(fileName);
+        const { document } = await parsers.parseTaskFile(bytes, path);
+        return [{ fileName, branch: document.metadata.branchName }];
+      } catch (error) {
+        return nullIfForeseen(error) ?? [];
+      }
+    }),
+  );
+  return found.flat();
+}
+
+function nullIfForeseen(error: unknown): null {
+  if (error instanceof SwarmError) return null;
+  throw error;
+}
+
+function textOf(taskFile: TaskFile): string {
+  return `${JSON.stringify(taskFile, null, 2)}\n`;
+}

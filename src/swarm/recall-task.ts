@@ -1,0 +1,36 @@
+import { basename } from "node:path";
+import type { ContainerRecord } from "../domain/generated/swarm-state.ts";
+import type { TaskFile } from "../domain/generated/tasks.ts";
+import type { LoadedTask, WorkerTask } from "../domain/plan.ts";
+import { workerSlug } from "../domain/slug.ts";
+import type { WorkerPlaces } from "../ports/worker-places.ts";
+
+export interface RecallTaskDeps extends Pick<WorkerPlaces, "findRequest"> {
+  /** Null when its file is gone or broken by now. */
+  readonly loadTask: (path: string) => Promise<LoadedTask | null>;
+}
+
+/**
+ * The task of a worker. What the adapter of this attempt was asked holds, however the file was changed since; the next attempt
+ * is asked what the file says then. A file that is gone or broken is known from what was asked last; null where nothing was.
+ */
+export async function recallTask(deps: RecallTaskDeps, record: ContainerRecord): Promise<WorkerTask | null> {
+  const { taskFilePath: path, attempt } = record;
+  const file = await deps.loadTask(path);
+  const asked = await findAsked(deps, record, attempt);
+  if (file !== null && (asked === null || JSON.stringify(asked) === JSON.stringify(file.taskFile)))
+    return file;
+  let taskFile = asked;
+  for (let earlier = attempt - 1; taskFile === null && earlier > 0; earlier -= 1)
+    taskFile = await findAsked(deps, record, earlier);
+  return taskFile && { path, fileName: basename(path), sha256: null, taskFile };
+}
+
+async function findAsked(
+  { findRequest }: RecallTaskDeps,
+  record: ContainerRecord,
+  attempt: number,
+): Promise<TaskFile | null> {
+  const request = await findRequest({ slug: workerSlug(record), attempt });
+  return (request?.taskFile as unknown as TaskFile | undefined) ?? null;
+}

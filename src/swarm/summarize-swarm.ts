@@ -1,0 +1,84 @@
+import { SwarmError } from "../domain/errors.ts";
+import type { SummaryChanges, SummarySensitive } from "../domain/generated/summary.ts";
+import type { ContainerRecord, SwarmState } from "../domain/generated/swarm-state.ts";
+import type { TaskFile } from "../domain/generated/tasks.ts";
+import { workerSlug } from "../domain/slug.ts";
+import type { WorkerFacts } from "../domain/story-facts.ts";
+import { type SwarmSummary, summarize, type WorkerFindings } from "../domain/summary.ts";
+import { failedRefOf } from "../domain/worker-names.ts";
+import type { WorkRepository } from "../ports/work-repository.ts";
+
+export interface SummarizeDeps {
+  /** What the host's journals of a worker say. */
+  readonly readFacts: (swarmId: string, slug: string) => Promise<WorkerFacts>;
+  /** Null where it is gone or broken by now. */
+  readonly readTask: (path: string) => Promise<TaskFile | null>;
+  readonly work: Pick<WorkRepository, "changes" | "sensitivePaths" | "has">;
+  /** Whether another process acts on the swarm. */
+  readonly isOwned: () => Promise<boolean>;
+  readonly clock: () => Date;
+}
+
+/** More commits and paths than these are read by nobody. */
+const [mostCommits, mostPaths] = [100, 100];
+/** Each asks git several times. */
+const atOnce = 4;
+
+/** What a swarm did and what to do next, from its state, its journals, its task files and its commits. Needs no container. */
+export async function summarizeSwarm(deps: SummarizeDeps, state: SwarmState): Promise<SwarmSummary> {
+  const findings: WorkerFindings[] = [];
+  for (let at = 0; at < state.containers.length; at += atOnce) {
+    const some = state.containers.slice(at, at + atOnce);
+    findings.push(...(await Promise.all(some.map((record) => findOut(deps, state, record)))));
+  }
+  return summarize(state, findings, { now: deps.clock(), isOwned: await deps.isOwned() });
+}
+
+async function findOut(
+  deps: SummarizeDeps,
+  { swarmId }: SwarmState,
+  record: ContainerRecord,
+): Promise<WorkerFindings> {
+  const slug = workerSlug(record);
+  const [facts, taskFile, looked] = await Promise.all([
+    deps.readFacts(swarmId, slug),
+    deps.readTask(record.taskFilePath),
+    lookAtWork(deps, record),
+  ]);
+  const unfinishedById = new Map<string, string>();
+  for (const { id: storyId, status } of record.stories) {
+    const told = facts.storyById.get(storyId);
+    if (status !== "failed" || !told?.failedCommit || !(await deps.work.has(told.failedCommit))) continue;
+    unfinishedById.set(storyId, failedRefOf({ swarmId, slug, attempt: told.attempt, storyId }));
+  }
+  return { facts, taskFile, unfinishedById, ...looked };
+}
+
+interface LookedAt {
+  readonly changes: SummaryChanges | null;
+  readonly sensitive: SummarySensitive;
+}
+
+/** Somebody may have removed the ref and tidied the repository since: then there is nothing to tell of it. */
+async function lookAtWork(
+  { work }: SummarizeDeps,
+  { baseCommit, collected }: ContainerRecord,
+): Promise<LookedAt> {
+  const nothing: LookedAt = { changes: null, sensitive: { paths: [], isCut: false } };
+  if (baseCommit === null || collected === null) return nothing;
+  try {
+    const { commits, totals, isCut } = await work.changes(baseCommit, collected.commit);
+    const { paths, isCut: isMore } = await work.sensitivePaths(baseCommit, collected.commit);
+    return {
+      changes: {
+        commits: commits.slice(-mostCommits),
+        ...totals,
+        isCut: isCut || commits.length > mostCommits,
+      },
+      sensitive: { paths: paths.slice(0, mostPaths), isCut: isMore || paths.length > mostPaths },
+    };
+  } catch (error) {
+    if (error instanceof SwarmError && error.code === "GIT_FAILED") return nothing;
+    throw error;
+  }
+}

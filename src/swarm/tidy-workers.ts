@@ -1,0 +1,43 @@
+import { SwarmError } from "../domain/errors.ts";
+import type { ContainerRecord } from "../domain/generated/swarm-state.ts";
+import { workerSlug } from "../domain/slug.ts";
+import { homeVolumeName } from "../domain/worker-names.ts";
+import { labels } from "../ports/engine.ts";
+import { removeWorker } from "./stand-up-worker.ts";
+import type { SwarmDeps } from "./swarm-deps.ts";
+
+/**
+ * Removes what is left of workers that ended and whose removal was cut off: only where the host's own journal has their last
+ * word, and everything that they stored is here.
+ */
+export async function tidyWorkers(deps: SwarmDeps): Promise<void> {
+  const { volumes, containers, signal, projectId, swarmId } = deps;
+  const marks = { [labels.project]: projectId, [labels.swarm]: swarmId, [labels.role]: "worker" };
+  const left = new Set(await volumes.list(marks, signal));
+  for (const record of (await deps.read()).containers) {
+    const { containerName: name, status } = record;
+    if (status !== "completed" && status !== "failed") continue;
+    const isThere =
+      left.has(name) ||
+      (status === "completed" && left.has(homeVolumeName(name))) ||
+      (await containers.look(name, undefined, signal)) !== null;
+    if (!isThere || !(await isAllHere(deps, record))) continue;
+    const worker = { name, slug: workerSlug(record) };
+    await removeWorker(deps, worker, { withHome: status === "completed" }).catch((error: unknown) => {
+      if (!(error instanceof SwarmError)) throw error;
+      deps.tell({ event: "kept", worker: worker.slug, reason: { code: error.code, message: error.message } });
+    });
+  }
+}
+
+/** Whether its journal ends as its record says, and its newest commits were brought in. */
+async function isAllHere({ places }: SwarmDeps, record: ContainerRecord): Promise<boolean> {
+  let end: string | null = null;
+  let stored: string | null = null;
+  const { attempt, status, collected } = record;
+  for await (const message of places.told({ slug: workerSlug(record), attempt })) {
+    end = message.type === "completion" ? message.payload.status : message.type === "error" ? "failed" : null;
+    if (message.type === "checkpoint" && message.payload.bundle !== null) stored = message.payload.commit;
+  }
+  return end === status && (stored === null || stored === collected?.commit);
+}

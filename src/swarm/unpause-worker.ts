@@ -1,0 +1,15 @@
+import type { ContainerRecord } from "../domain/generated/swarm-state.ts";
+import type { SwarmDeps } from "./swarm-deps.ts";
+
+/** Lets the container of a paused worker go on, and tells its adapter for how long it stood still. */
+export async function unpauseWorker(
+  { containers, change, clock, signal }: Pick<SwarmDeps, "containers" | "change" | "clock" | "signal">,
+  { containerName: name, paused }: ContainerRecord,
+  resumed: (pausedMs: number) => Promise<void>,
+): Promise<void> {
+  if (paused === null) return;
+  const facts = await containers.look(name, undefined, signal);
+  if (facts?.state === "paused") await containers.unpause(name, signal);
+  await resumed(Math.max(0, clock().getTime() - Date.parse(paused.since)));
+  await change(name, (now) => ({ ...now, paused: null }));
+}

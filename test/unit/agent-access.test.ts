@@ -1,0 +1,192 @@
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "vitest";
+import { packFiles } from "../../src/archive/pack-files.ts";
+import { baseImage, rootImage } from "../../src/domain/base-image.ts";
+import type { TaskRequestPayload } from "../../src/domain/generated/acp.ts";
+import type { TaskMetadata } from "../../src/domain/generated/tasks.ts";
+import type { LoadedTask } from "../../src/domain/plan.ts";
+import { movedTo, newSwarm, withContainer } from "../../src/domain/swarm-state.ts";
+import { agentsIn, ensureBaseImage } from "../../src/image/ensure-base-image.ts";
+import { agentAccess } from "../../src/swarm/agent-access.ts";
+import { fakeEngine } from "../fakes/fake-engine.ts";
+import { taskFileWith } from "../fakes/task-files.ts";
+
+const now = new Date(0);
+const thisFile = fileURLToPath(import.meta.url);
+const swarmId = "0b7e6a52-9d0f-4a3e-8b61-0d6f6e0a7c11";
+
+function task(name: string, agent?: TaskMetadata["agent"]): LoadedTask {
+  return {
+    ...{ fileName: `${name}-tasks.json`, path: `.aimi/tasks/${name}-tasks.json`, sha256: name },
+    taskFile: taskFileWith({ metadata: agent ? { agent } : {} }),
+  };
+}
+
+/** What agents may reach, with a key that must not be seen anywhere. */
+function access({
+  network = "bridge",
+  env = { ANTHROPIC_API_KEY: "sesame" } as Readonly<Record<string, string>>,
+  requests = {} as Readonly<Record<string, TaskRequestPayload["agent"]>>,
+  tasks = [] as readonly LoadedTask[],
+} = {}) {
+  return agentAccess({
+    settings: { agent: "claude", agentCommand: [], network },
+    env,
+    requestsOf: () => ({
+      findRequest: async ({ slug, attempt }) => {
+        const agent = requests[`${slug}-${attempt}`];
+        return agent ? { ...{ taskFilePath: "", branchName: "b", repoUrl: "image:" }, agent } : null;
+      },
+    }),
+    loadTask: async (path) => tasks.find((each) => each.path === path) ?? null,
+  });
+}
+
+function stateWith(...names: readonly string[]) {
+  return names.reduce(
+    (state, name) =>
+      withContainer(
+        state,
+        {
+          ...{ containerName: `aimi-111111-0b7e6a-${name}`, branchName: `feat/${name}` },
+          ...{ taskFilePath: `.aimi/tasks/${name}-tasks.json` },
+        },
+        now,
+      ),
+    newSwarm({ id: "1".repeat(32), slug: "p", root: "/p" }, swarmId, now),
+  );
+}
+
+describe("before anything starts", () => {
+  test("an agent that needs its model is refused without a network, and the flag is named", async () => {
+    const { due, refuse } = access({ network: "none" });
+
+    const agents = await due([{ task: task("a") }], null, []);
+
+    expect(() => refuse(agents)).toThrow(
+      expect.objectContaining({
+        code: "AGENT_NEEDS_NETWORK",
+        exitCode: 3,
+        hint: expect.stringContaining("--network bridge"),
+      }),
+    );
+  });
+
+  test("an agent that nothing lets in is refused, and the variables are named", async () => {
+    const { due, refuse } = access({ env: { GITHUB_TOKEN: "x" } });
+
+    const agents = await due([{ task: task("a") }], null, []);
+
+    expect(() => refuse(agents)).toThrow(
+      expect.objectContaining({
+        ...{ code: "CREDENTIALS_MISSING", exitCode: 4 },
+        message: expect.stringContaining("ANTHROPIC_API_KEY, CLAUDE_CODE_OAUTH_TOKEN"),
+      }),
+    );
+  });
+
+  test("agents that need neither are not asked", async () => {
+    const { due, refuse } = access({ network: "none", env: {} });
+
+    const agents = await due([{ task: task("a", { kind: "script", script: "s.json" }) }], null, []);
+
+    expect(agents).toHaveLength(1);
+    expect(() => refuse(agents)).not.toThrow();
+  });
+
+  test("what goes on counts as it was asked for, what ended does not, and what is tried again does", async () => {
+    const open = stateWith("asked", "waiting", "ended", "failed");
+    const containers = open.containers.map((record) => {
+      const failed = movedTo(record, "failed", { code: "AGENT_CRASH", message: "x" }, now);
+      return /ended|failed/.test(record.containerName) ? failed : record;
+    });
+    const {
+      due,
+      describe: say,
+      inImage,
+    } = access({
+      requests: { "asked-1": { kind: "script" }, "failed-1": { kind: "script" } },
+      tasks: [
+        task("asked"),
+        task("waiting"),
+        task("ended"),
+        task("failed", { kind: "acp", command: ["gemini"] }),
+      ],
+    });
+
+    const agents = await due([], { ...open, containers }, ["aimi-111111-0b7e6a-failed"]);
+
+    expect(agents.map(({ file, agent: { kind } }) => `${file.split("/").at(-1)} ${kind}`)).toEqual([
+      "asked-tasks.json script",
+      "waiting-tasks.json claude",
+      "failed-tasks.json acp",
+    ]);
+    expect(inImage(agents)).toEqual(["claude", "gemini"]);
+    expect(say(agents).join("\n")).toMatch(
+      /network bridge: NOT filtered[\s\S]*claude: ANTHROPIC_API_KEY goes/,
+    );
+    expect(say(agents).join("\n")).not.toContain("sesame");
+    expect(say([])).toEqual([]);
+  });
+
+  test("a network must be there by its whole name; none and bridge always are", async () => {
+    const networks = { names: async () => ["bridge", "agents", "a1b2c3"] };
+    const signal = new AbortController().signal;
+    const find = (network: string) => access({ network }).network(networks, signal);
+
+    expect(await find("none")).toEqual({ kind: "none" });
+    expect(await find("bridge")).toEqual({ kind: "bridge" });
+    expect(await find("agents")).toEqual({ kind: "named", name: "agents" });
+    await expect(find("agent")).rejects.toMatchObject({
+      ...{ code: "INVALID_VALUE", message: 'network cannot be "agent"' },
+      hint: "Expected: none, bridge, a1b2c3, agents.",
+    });
+  });
+
+  test("credentials are those of the request's own agent", () => {
+    const request = { taskFilePath: "a", branchName: "b", repoUrl: "image:" };
+    const { credentials } = access();
+
+    expect(credentials({ ...request, agent: { kind: "claude" } })).toEqual({ ANTHROPIC_API_KEY: "sesame" });
+    expect(credentials({ ...request, agent: { kind: "command", command: ["claude"] } })).toBeNull();
+  });
+});
+
+describe("the base image", () => {
+  test("gets the agents that are needed beside those that it has, says so, and keeps them", async () => {
+    const engine = fakeEngine();
+    const { images } = await engine.open();
+    await images.import(packFiles([]), { tag: rootImage, labels: {} });
+    const steps: string[] = [];
+    const ensure = (agents: readonly string[] | null, withAgents: readonly string[] = []) =>
+      ensureBaseImage(
+        {
+          engine,
+          sources: {
+            readImageFile: async () => Buffer.from("FROM x\n"),
+            readAdapter: async () => Buffer.from("adapter"),
+            readCertificates: async () => [],
+            download: async () => thisFile,
+            // biome-ignore lint/correctness/useYield: the root is there.
+            makeRootFilesystem: async function* () {
+              throw new Error("nothing is to be made");
+            },
+          },
+          lock: {
+            hold: async () => ({ confirm: async () => {}, [Symbol.asyncDispose]: async () => {} }),
+            holder: async () => null,
+          },
+        },
+        { agents, withAgents, fresh: false },
+        { onStep: (step) => void steps.push(step), onEvent: () => {} },
+      );
+
+    await ensure(["gemini"]);
+    const added = await ensure(null, ["claude", "gemini"]);
+    const again = await ensure(null, ["claude"]);
+
+    expect([added.built, again.built]).toEqual([true, false]);
+    expect(agentsIn(await images.find(baseImage))).toEqual(["claude", "gemini"]);
+    expect(steps).toEqual([`Building ${baseImage}`, `Building ${baseImage}, now with claude`]);
+  });
+});

@@ -1,0 +1,54 @@
+import { describe, expect, test } from "vitest";
+import { commands } from "../../src/cli/commands.ts";
+import { flagSettings } from "../../src/cli/setting-flags.ts";
+import { splitProgram } from "../../src/cli/split-program.ts";
+import { agentOfSettings, findAgentProblem } from "../../src/domain/default-agent.ts";
+
+describe("the words after --", () => {
+  test.each([
+    ["start --all --agent command -- sh -c x", "start --all --agent command", "sh -c x"],
+    ["run do --agent=command -- a -- b", "run do --agent=command", "a -- b"],
+    ["config explain --agent acp -- gemini --acp", "config explain --agent acp", "gemini --acp"],
+    ["start --agent command --", "start --agent command", ""],
+    ["start -- --odd-tasks.json", "start -- --odd-tasks.json", ""],
+    ["sandbox exec tool --agent x -- y", "sandbox exec tool --agent x -- y", ""],
+    ["nosuch --agent x -- y", "nosuch --agent x -- y", ""],
+    ["start --agent command", "start --agent command", ""],
+    ["", "", ""],
+  ])("%s", (typed, own, program) => {
+    const wordsOf = (text: string): string[] => text.split(" ").filter(Boolean);
+
+    expect(splitProgram(wordsOf(typed), commands)).toEqual({ own: wordsOf(own), program: wordsOf(program) });
+  });
+});
+
+describe("the agent of tasks that name none", () => {
+  test.each([
+    ["claude", [], { kind: "claude" }],
+    // What is meant for another agent is not taken along.
+    ["claude", ["sh"], { kind: "claude" }],
+    ["command", ["sh", "-c", "x"], { kind: "command", command: ["sh", "-c", "x"] }],
+    ["acp", ["gemini"], { kind: "acp", command: ["gemini"] }],
+    ["script", ["a.json"], { kind: "script", script: "a.json" }],
+  ] as const)("%s with %j", (agent, agentCommand, expected) => {
+    expect(findAgentProblem({ agent, agentCommand })).toBeNull();
+    expect(agentOfSettings({ agent, agentCommand })).toEqual(expected);
+  });
+
+  test.each([
+    ["command", []],
+    ["acp", []],
+    ["script", []],
+    ["script", ["a.json", "b.json"]],
+  ] as const)("%s with %j lacks something", (agent, agentCommand) => {
+    expect(findAgentProblem({ agent, agentCommand })).toMatch(`--agent ${agent} -- `);
+  });
+
+  test("flags become settings: the program, and --max as it was typed before", () => {
+    expect(flagSettings({ agent: "command", max: "3" }, ["sh"])).toEqual({
+      ...{ agent: "command", agentCommand: ["sh"], parallel: 3 },
+    });
+    expect(flagSettings({ parallel: "2", max: "3" }, [])).toEqual({ parallel: 2 });
+    expect(() => flagSettings({ agent: "claude" }, ["sh"])).toThrow("takes no program");
+  });
+});

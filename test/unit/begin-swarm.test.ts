@@ -1,0 +1,160 @@
+import { describe, expect, test } from "vitest";
+import type { LoadedTask } from "../../src/domain/plan.ts";
+import type { SwarmState } from "../../src/domain/swarm-state.ts";
+import { openWishes } from "../../src/domain/wishes.ts";
+import { type Beginning, beginSwarm, type PlannedWork } from "../../src/swarm/begin-swarm.ts";
+import { recallTask } from "../../src/swarm/recall-task.ts";
+import { refuseEnded } from "../../src/swarm/refuse-ended.ts";
+import { now, recordWith, swarmOf } from "../fakes/records.ts";
+import { storyWith, taskFileWith } from "../fakes/task-files.ts";
+
+const engine = { id: "e", name: "docker", endpoint: "unix:///e.sock", isolation: "userns" } as const;
+
+function workOf(slug: string): PlannedWork {
+  const task: LoadedTask = {
+    ...{ path: `.aimi/tasks/${slug}-tasks.json`, fileName: `${slug}-tasks.json`, sha256: slug },
+    taskFile: taskFileWith({ metadata: { branchName: `feat/${slug}` } }),
+  };
+  return { slug, task };
+}
+
+/** `meanwhile` is what others write after the ownership began. */
+async function begun(
+  known: SwarmState | null,
+  beginning: Partial<Beginning> = {},
+  meanwhile: (state: SwarmState) => SwarmState = (state) => state,
+): Promise<SwarmState> {
+  let state = known && meanwhile(known);
+  const put = async (next: SwarmState): Promise<SwarmState> => {
+    state = next;
+    return next;
+  };
+  const read = async (): Promise<SwarmState> => state ?? swarmOf(0);
+  return beginSwarm(
+    {
+      ...{ engine, project: swarmOf(0).project, clock: () => now, newId: () => "f".repeat(8) },
+      store: {
+        ...{ read, create: put, replace: put, find: async () => state, findCopy: async () => null },
+        update: async (change) => put(change(await read())),
+      },
+    },
+    { works: [], isNew: false, left: known ? openWishes(known) : [], ...beginning },
+  );
+}
+
+describe("the beginning of a swarm", () => {
+  test("has a record for each task; the same file once more is the same worker", async () => {
+    const works = [workOf("one"), workOf("two")];
+    const first = await begun(null, { works });
+    const again = await begun(first, { works: [workOf("two"), workOf("three")] });
+
+    expect(again.swarmId).toBe(first.swarmId);
+    expect(again.containers.map(({ branchName }) => branchName)).toEqual([
+      "feat/one",
+      "feat/two",
+      "feat/three",
+    ]);
+  });
+
+  test("gives a later worker with the slug of an earlier one another name", async () => {
+    const other = workOf("one");
+    const first = await begun(null, { works: [workOf("one")] });
+    const { containers } = await begun(first, {
+      works: [{ ...other, task: { ...other.task, path: ".aimi/tasks/other/one-tasks.json" } }],
+    });
+
+    expect(containers[1]?.containerName).toBe(`${containers[0]?.containerName}-2`);
+  });
+
+  test("goes on on no other engine", async () => {
+    const known = { ...swarmOf(1), engine: { ...engine, id: "another" } };
+
+    await expect(begun(known)).rejects.toMatchObject({ code: "ENGINE_CHANGED" });
+  });
+
+  test("takes back what kept its workers: pauses, and wishes that nobody waits for any more", async () => {
+    const paused = { reason: "asked to pause", since: now.toISOString(), until: null };
+    const known: SwarmState = {
+      ...{ ...swarmOf(0), wish: "stop" },
+      containers: [
+        recordWith({ containerName: "one", status: "stopped", wish: "stop" }),
+        recordWith({ containerName: "two", paused, wish: "pause" }),
+        recordWith({ containerName: "three", status: "running", paused }),
+        recordWith({ containerName: "four", status: "failed", wish: "retry" }),
+      ],
+    };
+
+    const { wish, containers } = await begun(known);
+
+    expect(wish).toBeNull();
+    expect(containers.map((record) => [record.wish, record.paused !== null])).toEqual([
+      [null, false],
+      [null, false],
+      [null, true],
+      ["retry", false],
+    ]);
+  });
+
+  test("keeps what is wished of the owner that it is the beginning of", async () => {
+    const { wish, containers } = await begun(swarmOf(1), {}, (state) => ({
+      ...{ ...state, wish: "stop" },
+      containers: state.containers.map((record) => ({ ...record, wish: "pause" })),
+    }));
+
+    expect([wish, containers[0]?.wish]).toEqual(["stop", "pause"]);
+  });
+});
+
+describe("a task file that has come to its end in a swarm that goes on", () => {
+  const state = (status: "failed" | "completed" | "stopped"): SwarmState => ({
+    ...swarmOf(0),
+    containers: [
+      recordWith({ taskFilePath: workOf("one").task.path, status }),
+      recordWith({ containerName: "aimi-sample-2", taskFilePath: ".aimi/tasks/two-tasks.json" }),
+    ],
+  });
+
+  test("is refused with what to type instead", () => {
+    expect(() => refuseEnded([workOf("one")], state("failed"))).toThrow("swarm retry one");
+    expect(() => refuseEnded([workOf("one")], state("completed"))).toThrow("--force");
+  });
+
+  test("is nobody's obstacle where it is not asked for, is unfinished, or all is", () => {
+    refuseEnded([workOf("three")], state("failed"));
+    refuseEnded([workOf("one")], state("stopped"));
+    refuseEnded([workOf("one")], null);
+    const finished = state("failed");
+    refuseEnded([workOf("one")], { ...finished, containers: finished.containers.slice(0, 1) });
+  });
+});
+
+describe("the task of a worker", () => {
+  const file = workOf("one").task;
+  const edited = { ...file, taskFile: taskFileWith({ stories: [storyWith({ id: "US-009" })] }) };
+  const record = recordWith({ taskFilePath: file.path, attempt: 2 });
+  const recalled = (asked: readonly number[], now: LoadedTask | null) =>
+    recallTask(
+      {
+        loadTask: async () => now,
+        findRequest: async ({ attempt }) =>
+          asked.includes(attempt) ? ({ taskFile: file.taskFile } as never) : null,
+      },
+      record,
+    );
+
+  test("is what its adapter was asked, however the file was edited since", async () => {
+    expect(await recalled([2], file)).toEqual(file);
+    expect(await recalled([2], edited)).toEqual({ ...file, sha256: null });
+  });
+
+  test("is what the file says where this attempt was not asked yet", async () => {
+    expect(await recalled([1], edited)).toEqual(edited);
+    expect(await recalled([], edited)).toEqual(edited);
+  });
+
+  test("is what was asked last where the file is gone, and unknown where nothing was", async () => {
+    expect(await recalled([2], null)).toEqual({ ...file, sha256: null });
+    expect(await recalled([1], null)).toEqual({ ...file, sha256: null });
+    expect(await recalled([], null)).toBeNull();
+  });
+});

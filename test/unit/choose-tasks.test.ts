@@ -1,0 +1,50 @@
+import { describe, expect, test } from "vitest";
+import { namedFiles, parseChoice } from "../../src/cli/choose-tasks.ts";
+
+const tasks = ["login", "logout", "old", "2-factor"].map((slug) => ({
+  ...{ slug, file: `.aimi/tasks/${slug}-tasks.json`, title: slug, branch: `feat/${slug}`, stories: [] },
+  action: slug === "old" ? ("skip" as const) : ("run" as const),
+  why: slug === "old" ? "completed on 2026-01-02" : "at once",
+}));
+
+function slugsOf(answer: string): string {
+  const choice = parseChoice(answer, tasks);
+  if (choice.kind === "wrong") return choice.problem;
+  if (choice.kind === "none") return "none";
+  return choice.files.map((file) => file.replace(/^.*\/|-tasks\.json$/g, "")).join(" ");
+}
+
+describe("an answer to which task files", () => {
+  test.each([
+    ["", "none"],
+    ["  ", "none"],
+    ["1", "login"],
+    ["1,2", "login logout"],
+    ["2 1", "login logout"],
+    ["2, 1 , 2", "login logout"],
+    ["1-4", "login logout 2-factor"],
+    ["4-4", "2-factor"],
+    ["a", "login logout 2-factor"],
+    ["ALL", "login logout 2-factor"],
+    ["logout", "logout"],
+    ["2-f", "2-factor"],
+    ["1, 2-factor", "login 2-factor"],
+    ["0", "0: there are 1 to 4"],
+    ["5", "5: there are 1 to 4"],
+    ["0-2", "0-2 is no range from 1 to 4"],
+    ["3-1", "3-1 is no range from 1 to 4"],
+    ["1-9", "1-9 is no range from 1 to 4"],
+    ["3", "old: completed on 2026-01-02"],
+    ["1,old", "old: completed on 2026-01-02"],
+    ["3-3", "all of 3-3 were carried out before; --again repeats them"],
+    ["log", "log: it is neither a number nor the name of one task"],
+    ["every\u001b[2Jthing", "everything: it is neither a number nor the name of one task"],
+  ])("%j means %s", (answer, expected) => {
+    expect(slugsOf(answer)).toBe(expected);
+  });
+});
+
+test("task files are named by their place, and in the old spellings", () => {
+  expect(namedFiles(["a"], { file: "b", files: "c, d,,e" })).toEqual(["a", "b", "c", "d", "e"]);
+  expect(namedFiles([], {})).toEqual([]);
+});

@@ -1,0 +1,42 @@
+import { describe, expect, test } from "vitest";
+import { recordable, withRecorded } from "../../src/domain/recorded-settings.ts";
+import {
+  type ExplainedSetting,
+  explainSettings,
+  type SettingsFile,
+  settingsOf,
+} from "../../src/domain/settings.ts";
+
+const explained = (sources: { flag?: SettingsFile; user?: SettingsFile } = {}): ExplainedSetting[] =>
+  explainSettings({ flag: {}, environment: {}, project: {}, user: {}, ...sources }, { projectTrusted: true });
+
+const begun = settingsOf(
+  explained({
+    flag: { agent: "command", agentCommand: ["./agent"], parallel: 7, timeout: "2h", verify: ["npm test"] },
+  }),
+);
+
+describe("the settings of a swarm that is gone on with", () => {
+  test("are those that it was begun with, whatever files and environment say by now", () => {
+    const now = explained({ user: { agent: "acp", parallel: 2, timeout: "5m", verify: [] } });
+
+    expect(withRecorded(now, recordable(begun))).toEqual(begun);
+  });
+
+  test("are today's where none were recorded, and for whatever is not recorded", () => {
+    expect(withRecorded(explained(), null)).toEqual(settingsOf(explained()));
+
+    const now = explained({ user: { limits: { memory: "9g" } } });
+    expect(withRecorded(now, recordable(begun))["limits.memory"]).toBe("9g");
+    expect(Object.keys(recordable(begun))).not.toContain("engine");
+  });
+
+  test("give way to flags; another agent comes without the words of the recorded one", () => {
+    const now = explained({ flag: { agent: "acp", parallel: 1 } });
+
+    expect(withRecorded(now, recordable(begun))).toMatchObject({
+      ...{ agent: "acp", agentCommand: settingsOf(now).agentCommand, parallel: 1 },
+      ...{ timeout: "2h", verify: ["npm test"] },
+    });
+  });
+});

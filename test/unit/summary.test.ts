@@ -1,0 +1,339 @@
+import { existsSync, mkdirSync, readFileSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test as plain } from "vitest";
+import { summaryLines } from "../../src/cli/summary-lines.ts";
+import { hasControlCharacters } from "../../src/domain/clean-text.ts";
+import type { SwarmSummary } from "../../src/domain/generated/summary.ts";
+import { codeSpan, fenced, inlineText } from "../../src/domain/markdown-text.ts";
+import { shellWord } from "../../src/domain/shell-word.ts";
+import type { StoryFacts, WorkerFacts } from "../../src/domain/story-facts.ts";
+import { summaryMarkdown } from "../../src/domain/summary-markdown.ts";
+import type { ContainerRecord, SwarmState } from "../../src/domain/swarm-state.ts";
+import { writeReport } from "../../src/host/write-report.ts";
+import { findViolations } from "../../src/schema/find-violations.ts";
+import { type SummarizeDeps, summarizeSwarm } from "../../src/swarm/summarize-swarm.ts";
+import { test } from "../fakes/folders.ts";
+import { now, recordWith, swarmOf } from "../fakes/records.ts";
+import { storyWith, taskFileWith } from "../fakes/task-files.ts";
+
+const [base, tip] = ["b".repeat(40), "c".repeat(40)];
+const { swarmId } = swarmOf(0);
+const collected = { commit: tip, ref: `refs/aimi/${swarmId}/login`, at: now.toISOString() };
+const crash = { code: "AGENT_CRASH", message: "it crashed" };
+const told: StoryFacts = {
+  ...{ attempt: 1, status: "completed", output: "done and checked", commit: tip, reason: null },
+  checks: [{ command: "npm test", exitCode: 0, durationMs: 1_500, output: "41 passing\n42 passing\n" }],
+  ...{ failedCommit: null, workMs: 60_000, usage: null },
+};
+const usage = { tokensIn: 1_000, tokensOut: 200, cacheRead: 30, cacheWrite: 4, costUsd: 1.25 };
+const storyRecord = { id: "US-001", status: "completed", commit: tip, attempt: 1, reason: null } as const;
+
+/** A worker that came to its end on its branch, changed at will. */
+function login(change: Partial<ContainerRecord> = {}): ContainerRecord {
+  return recordWith({
+    ...{ containerName: "aimi-012345-3f2b8c-login", branchName: "feat/login", status: "completed" },
+    ...{ baseCommit: base, collected, stories: [storyRecord] },
+    branch: { ref: "refs/heads/feat/login", old: null, new: tip, done: true },
+    ...change,
+  });
+}
+
+const failed: Partial<ContainerRecord> = { status: "failed", reason: crash, branch: null };
+
+function depsWith(change: Partial<SummarizeDeps> = {}, story: Partial<StoryFacts> = {}): SummarizeDeps {
+  const facts: WorkerFacts = {
+    ...{ workMs: 60_000, usage },
+    storyById: new Map([["US-001", { ...told, ...story }]]),
+  };
+  return {
+    readFacts: async () => facts,
+    readTask: async () =>
+      taskFileWith({ metadata: { title: "feat: log in" }, story: { title: "Add a form" } }),
+    work: {
+      has: async () => true,
+      sensitivePaths: async () => ({
+        paths: [{ path: ".github/workflows/a.yml", why: "workflow" }],
+        isCut: false,
+      }),
+      changes: async () => ({
+        commits: [{ id: tip, author: "An agent", subject: "Add a form" }],
+        files: [{ path: "a.txt", added: 3, deleted: 1 }],
+        totals: { files: 1, added: 3, deleted: 1 },
+        isCut: false,
+      }),
+    },
+    isOwned: async () => false,
+    clock: () => now,
+    ...change,
+  };
+}
+
+async function summaryOf(
+  containers: readonly ContainerRecord[],
+  deps: SummarizeDeps = depsWith(),
+): Promise<SwarmSummary> {
+  const state: SwarmState = { ...swarmOf(0), containers };
+  const summary = await summarizeSwarm(deps, state);
+  expect(await findViolations("summary", summary)).toEqual([]);
+  return summary;
+}
+
+describe("a summary", () => {
+  plain("says of a worker what was done, with checks, commits, effort and what to look at", async () => {
+    const summary = await summaryOf([login()]);
+
+    expect(summary.totals).toEqual({
+      workers: { total: 1, completed: 1, failed: 0, stopped: 0, running: 0, pending: 0 },
+      stories: { total: 1, completed: 1, failed: 0 },
+      ...{ workMs: 60_000, usage },
+    });
+    expect(summary.workers).toMatchObject([
+      {
+        ...{ worker: "login", title: "feat: log in", status: "completed", reason: null, base, usage },
+        work: { commit: tip, branch: "feat/login", wanted: "feat/login" },
+        changes: { commits: [{ subject: "Add a form" }], files: 1, added: 3, deleted: 1 },
+        sensitive: { paths: [{ path: ".github/workflows/a.yml", why: "workflow" }] },
+        stories: [
+          { id: "US-001", title: "Add a form", output: "done and checked", commit: tip, checks: told.checks },
+        ],
+      },
+    ]);
+    expect(summaryLines(summary)).toEqual([
+      `swarm ${swarmId}, begun 2026-01-02T03:04:05.000Z`,
+      "1 of 1 worker completed; 1 of 1 stories; 1 min 0 s of work; 1034 tokens in, 200 out; $1.25",
+      "",
+      "completed  login",
+      "  feat: log in",
+      "  feat/login cccccccccc, 1 commit, 1 file, +3 -1, 1 min 0 s, 1034 tokens in, 200 out, $1.25",
+      "  completed  US-001 Add a form (cccccccccc, 1 min 0 s): done and checked",
+      "    check npm test: exit 0, 1.5 s",
+      "    | 42 passing",
+      "  commit cccccccccc Add a form (An agent)",
+      "  look at .github/workflows/a.yml (workflow)",
+      "  next: git log --oneline bbbbbbbbbbbb..feat/login",
+      "  next: swarm diff login",
+    ]);
+    expect(summary.next).toEqual(["git log --oneline bbbbbbbbbbbb..feat/login", "swarm diff login"]);
+  });
+
+  plain(
+    "of a failed worker says why, shows the end of its checks, and how to take or mend what there is",
+    async () => {
+      const output = Array.from({ length: 30 }, (_, index) => `line ${index + 1}`).join("\n");
+      const checks = [{ command: "npm test", exitCode: 1, durationMs: 900, output }];
+      const reason = { code: "VERIFY_FAILED", message: "`npm test` failed: exit 1" };
+      const stories = [{ ...storyRecord, status: "failed" as const, commit: null, reason }];
+
+      const summary = await summaryOf(
+        [login({ ...failed, stories })],
+        depsWith(
+          {},
+          { status: "failed", output: reason.message, checks, failedCommit: tip, commit: null, attempt: 2 },
+        ),
+      );
+
+      const [worker] = summary.workers;
+      const unfinished = `refs/aimi/failed/${swarmId}/login/2-US-001`;
+      expect(worker?.stories).toMatchObject([{ reason, unfinished }]);
+      expect(worker?.next).toEqual([
+        ...["swarm logs login", "swarm retry login"],
+        ...[`git log --oneline bbbbbbbbbbbb..${collected.ref}`, "swarm diff login"],
+        ...[`git branch swarm-login ${collected.ref}`, `git diff cccccccccccc ${unfinished}`],
+      ]);
+      expect(summary.next).toEqual(["swarm logs login", "swarm retry login"]);
+      const lines = summaryLines(summary);
+      expect(lines).toContain("  AGENT_CRASH: it crashed");
+      expect(lines.filter((line) => line.startsWith("    | "))).toEqual(
+        output
+          .split("\n")
+          .slice(-10)
+          .map((line) => `    | ${line}`),
+      );
+    },
+  );
+
+  plain("of an empty swarm is a summary, too", async () => {
+    const summary = await summaryOf([]);
+
+    expect(summary.next).toEqual(["swarm plan"]);
+    expect(summaryLines(summary)[1]).toBe("0 of 0 workers completed; 0 of 0 stories; 0 ms of work");
+    expect(summaryMarkdown(summary)).toContain("It has no workers.");
+  });
+
+  plain.for<[string, Partial<ContainerRecord>, boolean, string[]]>([
+    ["that is not finished", { status: "stopped", collected: null }, false, ["swarm resume"]],
+    ["whose owner was killed", { status: "running", collected: null }, false, ["swarm resume"]],
+    ["that is carried out now", { status: "running", collected: null }, true, ["swarm events -f"]],
+    ["where nothing had to change", { collected: null, branch: null }, false, []],
+    [
+      "that was skipped, whose blamed worker is to be tried again",
+      { ...failed, collected: null, reason: { code: "DEPENDENCY_FAILED", message: "x" } },
+      false,
+      [],
+    ],
+  ])("of a swarm %s: next is what can be done", async ([, change, isOwned, next]) => {
+    const summary = await summaryOf([login(change)], depsWith({ isOwned: async () => isOwned }));
+
+    expect(summary.next).toEqual(next);
+  });
+
+  plain("where journals, task files and commits are gone it says what the state knows", async () => {
+    const { SwarmError } = await import("../../src/domain/errors.ts");
+    const gone = async () => {
+      throw new SwarmError("GIT_FAILED", { command: "log", reason: "bad object" });
+    };
+    const startedAt = "2026-01-02T03:00:05.000Z";
+
+    const summary = await summaryOf(
+      [login({ startedAt, usage })],
+      depsWith({
+        readFacts: async () => ({ workMs: null, usage: null, storyById: new Map() }),
+        readTask: async () => null,
+        work: { has: async () => false, changes: gone, sensitivePaths: gone },
+      }),
+    );
+
+    expect(summary.workers).toMatchObject([
+      {
+        ...{ title: null, changes: null, sensitive: { paths: [], isCut: false }, workMs: 240_000, usage },
+        stories: [{ id: "US-001", title: null, status: "completed", commit: tip, output: null, checks: [] }],
+      },
+    ]);
+    expect(summaryLines(summary)).toContain("  completed  US-001 (cccccccccc)");
+  });
+
+  plain("of a story that waits for another attempt does not tell what the last one said", async () => {
+    const stories = [{ ...storyRecord, status: "pending" as const, commit: null, attempt: 2 }];
+
+    const { workers } = await summaryOf(
+      [login({ status: "pending", branch: null, stories })],
+      depsWith({}, { status: "failed", output: "no", reason: crash }),
+    );
+
+    expect(workers[0]?.stories).toMatchObject([{ output: null, reason: null, checks: [], workMs: 60_000 }]);
+  });
+
+  plain("says where work lies that did not get its branch, and how to take it", async () => {
+    const aside = { ref: "refs/heads/feat/login-swarm-3f2b8c", old: null, new: tip, done: true };
+    const summary = await summaryOf([login({ branch: aside }), login({ branch: null })]);
+
+    expect(summaryLines(summary).join("\n")).toContain(
+      "  feat/login-swarm-3f2b8c cccccccccc, not on feat/login, 1 commit",
+    );
+    expect(summary.workers[1]?.next).toContain(`git branch swarm-login ${collected.ref}`);
+  });
+
+  plain(
+    "a branch whose name means something to a shell stands in quotes, and one that is none is not named",
+    async () => {
+      const named = (ref: string) => login({ branch: { ref, old: null, new: tip, done: true } });
+
+      const { workers } = await summaryOf([named("refs/heads/feat/$(id)'x"), named("refs/heads/-x\n;id")]);
+
+      expect(workers[0]?.next[0]).toBe(`git log --oneline 'bbbbbbbbbbbb..feat/$(id)'\\''x'`);
+      expect(workers[1]?.next[0]).toBe(`git log --oneline bbbbbbbbbbbb..${collected.ref}`);
+      expect(shellWord("a b")).toBe("'a b'");
+    },
+  );
+});
+
+describe("hostile words in a summary", () => {
+  const hostile = [
+    "```\n# owned\n```` \u001b[2J\u0007",
+    "~~~\n<script>alert(1)</script>",
+    "](javascript:alert(1)) | a | b |\n\n---\n1. x",
+    "\u202eevil\r\n# heading\u001b]8;;http://evil\u0007link",
+    "`````",
+  ];
+
+  async function hostileSummary(text: string): Promise<SwarmSummary> {
+    const reason = { code: "AGENT_CRASH", message: text };
+    const stories = [{ ...storyRecord, status: "failed" as const, reason }];
+    const checks = [{ command: text, exitCode: 1, durationMs: 1, output: text }];
+    const base = depsWith({}, { status: "failed", output: `${text} said`, reason, checks });
+    return summaryOf([login({ ...failed, reason, stories, branchName: text })], {
+      ...base,
+      readTask: async () =>
+        taskFileWith({ metadata: { title: text }, stories: [storyWith({ title: text })] }),
+      work: {
+        has: async () => false,
+        sensitivePaths: async () => ({ paths: [{ path: text, why: "workflow" }], isCut: true }),
+        changes: async () => ({
+          commits: [{ id: tip, author: text, subject: text }],
+          ...{ files: [], totals: { files: 0, added: 0, deleted: 0 }, isCut: true },
+        }),
+      },
+    });
+  }
+
+  plain.for(hostile)("on a terminal are words: %j", async (text) => {
+    for (const line of summaryLines(await hostileSummary(text))) {
+      expect(line).not.toMatch(/\n/);
+      expect(hasControlCharacters(line)).toBe(false);
+    }
+  });
+
+  plain.for(hostile)("in Markdown break out of nothing: %j", async (text) => {
+    const page = summaryMarkdown(await hostileSummary(text));
+
+    const outside = outsideOfFences(page);
+    expect(outside.filter((line) => /^#{1,6} /.test(line)).map((line) => line.split(" ")[0])).toEqual(
+      // The swarm, the worker, its story, commits, paths and what is next.
+      ["#", "##", "###", "###", "###", "##"],
+    );
+    for (const line of outside) {
+      expect(line).not.toMatch(/^\s*(?:~~~|---|===|\d+[.)] )/);
+      const withoutCode = line.replace(/(`+)(?!`).*?[^`]\1(?!`)/g, "");
+      expect(withoutCode).not.toMatch(/(?<!\\)[<>[\]]/);
+    }
+    expect(page.replace(/[\n\t]/g, "")).not.toMatch(/[\p{Cc}\u202a-\u202e\u2066-\u2069]/u);
+    // A row of the table has its six cells, whatever is in them.
+    const rows = outside.filter((line) => line.startsWith("| "));
+    expect(rows.map((row) => row.split(/(?<!\\)\|/).length)).toEqual(Array(rows.length).fill(8));
+  });
+
+  /** The lines that Markdown reads as Markdown; it must end outside of every fence. */
+  function outsideOfFences(page: string): string[] {
+    let fence: string | null = null;
+    const outside: string[] = [];
+    for (const line of page.split("\n")) {
+      const [, found = ""] = /^(`{3,})[a-z]*$/.exec(line) ?? [];
+      if (fence === null && found !== "") fence = found;
+      else if (fence !== null && /^`+$/.test(line) && line.length >= fence.length) fence = null;
+      else if (fence === null) outside.push(line);
+    }
+    expect(fence).toBeNull();
+    return outside;
+  }
+
+  plain("a fence is longer than any in it, and so is the mark of code", () => {
+    expect(fenced("a\n`````\nb")).toEqual(["``````text", "a", "`````", "b", "``````"]);
+    expect(codeSpan("a``b`")).toBe("``` a``b` ```");
+    expect(codeSpan("npm test")).toBe("`npm test`");
+    expect(inlineText("- see http://x and www.y *z*")).toBe("\\- see http\\://x and www\\.y \\*z\\*");
+  });
+});
+
+describe("the report", () => {
+  test("is a page below .aimi/reports, in the place of the last one", async ({ repository }) => {
+    await writeReport(repository, await summaryOf([]));
+    const path = await writeReport(repository, await summaryOf([login()]));
+
+    expect(path).toBe(`.aimi/reports/${swarmId}.md`);
+    const page = readFileSync(join(repository, path), "utf8");
+    expect(page).toContain("## login: feat: log in\n");
+    expect(page).toContain("Check `npm test`: exit 0, 1.5 s\n\n```text\n41 passing\n42 passing\n```\n");
+    expect(page).toContain("```sh\ngit log --oneline bbbbbbbbbbbb..feat/login\nswarm diff login\n```\n");
+  });
+
+  test("is not written through a link that leads out of the repository", async ({ repository, folder }) => {
+    mkdirSync(join(repository, ".aimi"));
+    mkdirSync(join(folder, "outside"));
+    symlinkSync(join(folder, "outside"), join(repository, ".aimi/reports"));
+
+    await expect(writeReport(repository, await summaryOf([]))).rejects.toMatchObject({
+      code: "FILE_UNWRITABLE",
+    });
+    expect(existsSync(join(folder, "outside", `${swarmId}.md`))).toBe(false);
+  });
+});
