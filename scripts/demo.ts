@@ -6,6 +6,7 @@ import { buildProduct } from "./build.ts";
 import { root } from "./processes.ts";
 
 const program = join(root, "bin", "swarm");
+const sampleAuthor = ["-c", "user.name=Sample", "-c", "user.email=sample@example.invalid"] as const;
 
 process.exitCode = await demo();
 
@@ -33,17 +34,7 @@ async function showSample(sample: string): Promise<number> {
   await cp(join(root, "scripts", "sample"), sample, { recursive: true });
   git(sample, "init", "--quiet", "--initial-branch=main");
   git(sample, "add", "--all");
-  git(
-    sample,
-    "-c",
-    "user.name=Sample",
-    "-c",
-    "user.email=sample@example.invalid",
-    "commit",
-    "--quiet",
-    "--message",
-    "Begin",
-  );
+  git(sample, ...sampleAuthor, "commit", "--quiet", "--message", "Begin");
   const planned = swarm(sample, "plan");
   if (planned !== 0) return planned;
 
@@ -62,10 +53,19 @@ async function showSample(sample: string): Promise<number> {
   say(
     "The task files are carried out: each in a sandbox of its own, one repaired, one upon another's result",
   );
-  const carriedOut = runAll(sample, [["start", "--all"], ["status"], ["state", "check"]]);
+  const carriedOut = runAll(sample, [["start", "--all"], ["status"], ["diff", "readme", "--stat"]]);
   if (carriedOut !== 0) return carriedOut;
-  console.log("$ git log --all --graph --oneline");
-  spawnSync("git", ["--no-pager", "log", "--all", "--graph", "--oneline"], { cwd: sample, stdio: "inherit" });
+
+  say("The branches are brought together, and the sample's own tests run on the result");
+  const together = runGit(sample, [
+    ["switch", "--quiet", "--create", "together"],
+    [...sampleAuthor, "merge", "--quiet", "--no-edit", "feat/command", "feat/readme"],
+    ["--no-pager", "log", "--graph", "--oneline"],
+  ]);
+  if (together !== 0) return together;
+  console.log("$ node --test");
+  const tested = spawnSync(process.execPath, ["--test"], { cwd: sample, stdio: "inherit" }).status ?? 1;
+  if (tested !== 0) return tested;
 
   say("Done. The sample is gone again; the engine goes on running.");
   console.log(
@@ -80,6 +80,17 @@ function runAll(folder: string, commands: readonly (readonly string[])[]): numbe
     console.log(`$ swarm ${words.join(" ")}`);
     const exit = swarm(folder, ...words);
     if (exit !== 0) return exit;
+  }
+  return 0;
+}
+
+/** The same for git, without what only says in whose name. */
+function runGit(folder: string, commands: readonly (readonly string[])[]): number {
+  for (const words of commands) {
+    const shown = words.filter((word) => word !== "-c" && !/^user\.|^--no-pager$/.test(word));
+    console.log(`$ git ${shown.join(" ")}`);
+    const { status } = spawnSync("git", words, { cwd: folder, stdio: "inherit" });
+    if (status !== 0) return status ?? 1;
   }
   return 0;
 }
