@@ -10,15 +10,10 @@ const adapterTests = [
   "test/engine/new-agent.test.ts",
 ];
 
-/** Swarms and sandboxes of a repository of their own, and builds that wait for packages: none meets another. */
-const swarmTests = [
-  "swarm-*",
-  "watch-commands",
-  "agent-shell",
-  "cleanup",
-  "sandbox-commands",
-  "package-managers",
-].map((name) => `test/engine/${name}.test.ts`);
+/** Swarms and sandboxes of a repository of their own: none meets another. */
+const swarmTests = ["swarm-*", "watch-commands", "agent-shell", "cleanup", "sandbox-commands"].map(
+  (name) => `test/engine/${name}.test.ts`,
+);
 
 /** Kinds of tests, from milliseconds to minutes. Those that stress the machine run one file after another, alone. */
 const config: ViteUserConfig = defineConfig({

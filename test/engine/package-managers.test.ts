@@ -101,7 +101,7 @@ async function lookAt(addresses: readonly string[]): Promise<Map<string, string>
   const said = await sayIn(
     baseImage,
     `for address in ${addresses.map((address) => `'${address}'`).join(" ")}; do
-       curl --silent --output /dev/null --max-time 20 --write-out '%{http_code} %{errormsg}\\n' "$address" || true
+       curl --http1.1 --silent --output /dev/null --max-time 20 --write-out '%{http_code} %{errormsg}\\n' "$address" || true
      done`,
     { network: "bridge" },
   );
