@@ -135,7 +135,7 @@ describe("a swarm", () => {
   test("of many workers keeps its owner small", async ({ place }) => {
     const workers = Array.from({ length: count.manyWorkers }, (_, index) => ({
       ...{ name: `worker${index}`, stories: 3 },
-      seconds: count.manyWorkers > 20 ? 3.5 : 0,
+      seconds: count.manyWorkers > 20 ? 5 : 0,
     }));
     writeLedgerTasks(place, workers);
     const started = performance.now();
