@@ -1,8 +1,8 @@
-import { constants } from "node:fs";
-import { type FileHandle, open } from "node:fs/promises";
+import type { FileHandle } from "node:fs/promises";
 import { join } from "node:path";
 import type { EventReader, KeptEvent } from "../ports/event-log.ts";
 import { LineCutter } from "../wire/line-cutter.ts";
+import { openIfFile } from "../wire/open-if-file.ts";
 import { watchState } from "./watch-state.ts";
 
 /** The files of the log, the newest first. A full one takes the name of the next, and the last one goes. */
@@ -14,7 +14,6 @@ export const keptFiles: readonly string[] = [
 ];
 
 const longestLine = 64 * 1024;
-const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
 
 /** The events in a folder, read beside whoever writes them. A line that is torn, or is no event, is passed over. */
 export function eventReader(folder: string): EventReader {
@@ -111,19 +110,6 @@ class OpenFiles implements AsyncDisposable {
       }
     }
   }
-}
-
-/** Null for what is not there, is a link or is no file. */
-async function openIfFile(file: string): Promise<FileHandle | null> {
-  const handle = await open(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK).catch(
-    (error: NodeJS.ErrnoException) => {
-      if (error.code === "ENOENT" || error.code === "ENOTDIR" || error.code === "ELOOP") return null;
-      throw error;
-    },
-  );
-  if (handle === null || (await handle.stat()).isFile()) return handle;
-  await handle.close();
-  return null;
 }
 
 function parseEvent(line: Uint8Array): KeptEvent | null {

@@ -1,5 +1,5 @@
-import { constants, type FSWatcher, watch } from "node:fs";
-import { type FileHandle, open } from "node:fs/promises";
+import { type FSWatcher, watch } from "node:fs";
+import { openIfFile } from "./open-if-file.ts";
 
 /** The lines of a file that somebody else writes on, as JSON values. */
 export interface GrowingLines {
@@ -11,7 +11,6 @@ export interface GrowingLines {
 }
 
 const lineBreak = 0x0a;
-const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
 
 /** Reads from the beginning; the file need not be there yet. One that was emptied or replaced is read anew. */
 export function growingLines(file: string, { longestLine }: { readonly longestLine: number }): GrowingLines {
@@ -55,19 +54,6 @@ function* valuesOf(lines: readonly string[]): Generator<unknown> {
     }
     yield value;
   }
-}
-
-/** Null for what is not there, is a link or is no file. */
-async function openIfFile(file: string): Promise<FileHandle | null> {
-  const handle = await open(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK).catch(
-    (error: NodeJS.ErrnoException) => {
-      if (error.code === "ENOENT" || error.code === "ENOTDIR" || error.code === "ELOOP") return null;
-      throw error;
-    },
-  );
-  if (handle === null || (await handle.stat()).isFile()) return handle;
-  await handle.close();
-  return null;
 }
 
 /** Tells that something in a folder may have changed. */

@@ -1,6 +1,7 @@
 import { beforeAll, expect, inject, test } from "vitest";
 import type { AcpMessage } from "../../src/domain/generated/acp.ts";
 import { openEngine } from "../fakes/engine-at.ts";
+import { eventually } from "../fakes/eventually.ts";
 import { fetchBundle, scripted, startWorker, story, type Worker } from "../fakes/worker.ts";
 import type { Scenarios, Step } from "../stand-ins/scenarios.ts";
 import { ensureAgentImage } from "./image.ts";
@@ -34,7 +35,7 @@ async function begun(
 ): Promise<void> {
   const isBegun = async () =>
     isInTool ? (await worker.run(["test", "-e", "/tmp/begun"])).code === 0 : (await asked()).length >= 2;
-  while (!(await isBegun())) await new Promise((resolve) => setTimeout(resolve, 100));
+  await eventually("the agent is at work", async () => ((await isBegun()) ? true : null), 60_000);
 }
 
 test.for<[string, Scenarios]>([

@@ -8,6 +8,7 @@ import { baseImage } from "../../src/domain/base-image.ts";
 import type { SwarmState } from "../../src/domain/swarm-state.ts";
 import { defaultLimits, defaultTmpBytes } from "../../src/sandbox/sandbox-defaults.ts";
 import { dockerAt, openEngine } from "../fakes/engine-at.ts";
+import { eventually } from "../fakes/eventually.ts";
 import { writeTask } from "../fakes/folders.ts";
 import { git } from "../fakes/repository.ts";
 import { swarm, swarmProgram } from "../fakes/swarm-command.ts";
@@ -78,12 +79,13 @@ async function serveModel(): Promise<StandIn> {
 
 /** The container of a worker, once its agent is at work in its tool. */
 async function atWork(slug: string): Promise<string> {
-  for (;;) {
+  const look = async (): Promise<string | null> => {
     const [found] = await docker.listContainers({ filters: { name: [`-${slug}$`] } });
-    if (found && (await runIn(containers, found.Id, { command: ["test", "-e", "/tmp/begun"] })).code === 0)
-      return found.Id;
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
+    const isAtWork =
+      found && (await runIn(containers, found.Id, { command: ["test", "-e", "/tmp/begun"] })).code === 0;
+    return isAtWork ? found.Id : null;
+  };
+  return eventually(`the agent of ${slug} is at work`, look, 60_000);
 }
 
 /** Which files below a folder have a text in them. */

@@ -1,6 +1,6 @@
 import { symlinkSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, vi } from "vitest";
+import { describe, expect, vi } from "vitest";
 import { hasOtherScripts, sensitiveReason } from "../../src/domain/sensitive-paths.ts";
 import { findRepository } from "../../src/host/find-repository.ts";
 import { workRepository } from "../../src/host/work-repository.ts";
@@ -11,6 +11,7 @@ import {
   agentOf,
   at,
   bundleFrom,
+  commitAsTester,
   everythingIn,
   head,
   keep,
@@ -20,15 +21,7 @@ import {
   workOf,
 } from "../fakes/work.ts";
 
-beforeEach(() => {
-  for (const who of ["AUTHOR", "COMMITTER"]) {
-    vi.stubEnv(`GIT_${who}_NAME`, "Tester");
-    vi.stubEnv(`GIT_${who}_EMAIL`, "tester@example.invalid");
-  }
-});
-afterEach(() => {
-  vi.unstubAllEnvs();
-});
+commitAsTester();
 
 /** Work that was taken in and is to be published as `branch`. */
 async function takenIn(repository: string, folder: string, branch = "feat/login") {

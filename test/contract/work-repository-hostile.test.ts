@@ -1,6 +1,6 @@
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, vi } from "vitest";
+import { describe, expect, vi } from "vitest";
 import type { WorkToTakeIn } from "../../src/ports/work-repository.ts";
 import { blob, bundleOf, commit, deltaBomb, idOf, packOf, type RawObject, tree } from "../fakes/bundles.ts";
 import { test } from "../fakes/folders.ts";
@@ -10,6 +10,7 @@ import {
   agentOf,
   at,
   bundleFrom,
+  commitAsTester,
   everythingIn,
   expectTidy,
   handMade,
@@ -23,15 +24,7 @@ import {
   workOf,
 } from "../fakes/work.ts";
 
-beforeEach(() => {
-  for (const who of ["AUTHOR", "COMMITTER"]) {
-    vi.stubEnv(`GIT_${who}_NAME`, "Tester");
-    vi.stubEnv(`GIT_${who}_EMAIL`, "tester@example.invalid");
-  }
-});
-afterEach(() => {
-  vi.unstubAllEnvs();
-});
+commitAsTester();
 
 describe("a stream that is not what was stored", () => {
   test("is refused for a wrong checksum, a byte too many, a cut, a commit that is none", async ({

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, vi } from "vitest";
+import { describe, expect } from "vitest";
 import { findRepository } from "../../src/host/find-repository.ts";
 import { workRepository } from "../../src/host/work-repository.ts";
 import { commit, tree } from "../fakes/bundles.ts";
@@ -11,6 +11,7 @@ import { git, write } from "../fakes/repository.ts";
 import {
   at,
   bundleFrom,
+  commitAsTester,
   everythingIn,
   expectTidy,
   head,
@@ -21,15 +22,7 @@ import {
   workOf,
 } from "../fakes/work.ts";
 
-beforeEach(() => {
-  for (const who of ["AUTHOR", "COMMITTER"]) {
-    vi.stubEnv(`GIT_${who}_NAME`, "Tester");
-    vi.stubEnv(`GIT_${who}_EMAIL`, "tester@example.invalid");
-  }
-});
-afterEach(() => {
-  vi.unstubAllEnvs();
-});
+commitAsTester();
 
 /** What may change by taking work in. */
 const ours = /^\.git\/(?:objects|aimi|refs\/aimi|logs\/refs\/aimi)$/;

@@ -2,8 +2,9 @@ import { describe, expect, inject, test } from "vitest";
 import type { TaskRequestPayload } from "../../src/domain/generated/acp.ts";
 import { count } from "../counts.ts";
 import { openEngine } from "../fakes/engine-at.ts";
+import { eventually } from "../fakes/eventually.ts";
 import { git } from "../fakes/repository.ts";
-import { eventually, isSaying, kill, readSnapshot, SteadyHost, untilSnapshot } from "../fakes/steady-host.ts";
+import { isSaying, kill, readSnapshot, SteadyHost, untilSnapshot } from "../fakes/steady-host.ts";
 import { type Attached, scripted, startWorker, story, type Worker } from "../fakes/worker.ts";
 
 const engine = openEngine(inject("endpoint"));

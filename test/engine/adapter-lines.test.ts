@@ -2,7 +2,8 @@ import { describe, expect, inject, test } from "vitest";
 import type { AcpMessage } from "../../src/domain/generated/acp.ts";
 import { count } from "../counts.ts";
 import { openEngine } from "../fakes/engine-at.ts";
-import { eventually, isSaying, SteadyHost } from "../fakes/steady-host.ts";
+import { eventually } from "../fakes/eventually.ts";
+import { isSaying, SteadyHost } from "../fakes/steady-host.ts";
 import { type Attached, scripted, startWorker, story, type Worker } from "../fakes/worker.ts";
 
 const engine = openEngine(inject("endpoint"));

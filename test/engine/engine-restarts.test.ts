@@ -5,6 +5,7 @@ import { describe, expect, inject } from "vitest";
 import { endProcesses } from "../../src/host/processes.ts";
 import { watchState } from "../../src/state/watch-state.ts";
 import { answers, engineAt, openEngine, startEngine } from "../fakes/engine-at.ts";
+import { eventually } from "../fakes/eventually.ts";
 import { git } from "../fakes/repository.ts";
 import { begun, leftOnEngine, letGo, recordOf, test, writeWaitingTask } from "../fakes/swarms.ts";
 
@@ -66,7 +67,11 @@ describe("an engine that is away for a while", () => {
     await swarm.reach("lost");
     const [program = "", ...words] = command;
     spawn(program, words, { detached: true, stdio: "ignore" }).unref();
-    await untilAnswers(inject("endpoint"));
+    await eventually(
+      "the engine answers",
+      async () => ((await answers(inject("endpoint"))) ? true : null),
+      60_000,
+    );
 
     expect((await containers.look(name))?.startedAt).toEqual(before?.startedAt);
     await goOn(place, swarm);
@@ -86,8 +91,4 @@ async function reloaded(log: string): Promise<void> {
   watchState(log, look, seen.signal);
   await promise;
   seen.abort();
-}
-
-async function untilAnswers(endpoint: string): Promise<void> {
-  while (!(await answers(endpoint))) await new Promise((resolve) => setImmediate(resolve));
 }

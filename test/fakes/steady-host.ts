@@ -1,23 +1,10 @@
 import { createHash } from "node:crypto";
-import { setTimeout as delay } from "node:timers/promises";
 import { expect } from "vitest";
 import { type AdapterMessage, isJournalled, type JournalledMessage } from "../../src/domain/acp-messages.ts";
 import type { AcpMessage, Completion, TaskRequestPayload } from "../../src/domain/generated/acp.ts";
+import { eventually } from "./eventually.ts";
 import { git } from "./repository.ts";
 import { type Attached, fetchBundle, type Worker } from "./worker.ts";
-
-/** Looks again and again until there is something; what never comes is an error. */
-export async function eventually<Found>(
-  what: string,
-  look: () => Promise<Found | null>,
-  withinMs = 10_000,
-): Promise<Found> {
-  for (const end = performance.now() + withinMs; ; await delay(20)) {
-    const found = await look();
-    if (found !== null) return found;
-    if (performance.now() > end) throw new Error(`${what}: not within ${withinMs} ms`);
-  }
-}
 
 export const isSaying =
   (words: string) =>

@@ -1,13 +1,26 @@
 import { createHash } from "node:crypto";
 import { existsSync, lstatSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
-import { expect } from "vitest";
+import { afterEach, beforeEach, expect, vi } from "vitest";
 import { workRepository } from "../../src/host/work-repository.ts";
 import type { TakenIn, WorkRepository, WorkToTakeIn } from "../../src/ports/work-repository.ts";
 import { bundleOf, commit, idOf, packOf, type RawObject, tree } from "./bundles.ts";
 import { git, write } from "./repository.ts";
 
 export const keep = "refs/aimi/swarm-1/login";
+
+/** Says in whose name git commits in each test of a file. */
+export function commitAsTester(): void {
+  beforeEach(() => {
+    for (const who of ["AUTHOR", "COMMITTER"]) {
+      vi.stubEnv(`GIT_${who}_NAME`, "Tester");
+      vi.stubEnv(`GIT_${who}_EMAIL`, "tester@example.invalid");
+    }
+  });
+  afterEach(() => {
+    vi.unstubAllEnvs();
+  });
+}
 
 /** Takes bytes as work: `tip` is claimed, and so is everything else unless it is told. */
 export function workOf(

@@ -12,6 +12,7 @@ import type { ContainerSpec, Containers, Execution } from "../../src/ports/conta
 import type { ContainerEngine } from "../../src/ports/engine.ts";
 import { defaultLimits, pidsFor } from "../../src/sandbox/sandbox-defaults.ts";
 import { workerContainer } from "../../src/swarm/worker-container.ts";
+import { eventually } from "./eventually.ts";
 import { git, write } from "./repository.ts";
 import { testLabel } from "./test-label.ts";
 
@@ -154,15 +155,15 @@ export async function startWorker(engine: ContainerEngine, options: WorkerOption
     },
     ...{ name, swarmId, repository, base, run },
     attach: (from = 0) => attachTo(containers, id, swarmId, from),
-    async ended() {
-      for (const start = performance.now(); performance.now() - start < endsWithinMs; ) {
-        const facts = await containers.look(id);
-        if (facts?.state === "exited") return facts.exitCode ?? -1;
-        if (!facts) return -1;
-        await new Promise((resolve) => setTimeout(resolve, 50));
-      }
-      throw new Error(`${name} has not ended within ${endsWithinMs} ms`);
-    },
+    ended: () =>
+      eventually(
+        `the end of ${name}`,
+        async () => {
+          const facts = await containers.look(id);
+          return facts === null || facts.state === "exited" ? (facts?.exitCode ?? -1) : null;
+        },
+        endsWithinMs,
+      ),
     async read(path) {
       await using execution = await containers.exec(id, {
         command: ["cat", path],

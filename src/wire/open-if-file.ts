@@ -1,0 +1,17 @@
+import { constants } from "node:fs";
+import { type FileHandle, open } from "node:fs/promises";
+
+const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
+
+/** Opens a file to read it. Null for what is not there, is a link or is no file. */
+export async function openIfFile(file: string): Promise<FileHandle | null> {
+  const handle = await open(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK).catch(
+    (error: NodeJS.ErrnoException) => {
+      if (error.code === "ENOENT" || error.code === "ENOTDIR" || error.code === "ELOOP") return null;
+      throw error;
+    },
+  );
+  if (handle === null || (await handle.stat()).isFile()) return handle;
+  await handle.close();
+  return null;
+}
