@@ -96,7 +96,11 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
     await using ownership = await holdOwnership(await deps.ownerLock());
     const known = await (await deps.stateStore()).find();
     const isGoneOnWith = known !== null && !words.force && !(works.length > 0 && isFinished(known));
-    const settings = await settingsFor(isGoneOnWith ? known.swarmId : null);
+    // One that goes into the archive keeps its own id.
+    const freshId =
+      words.swarmId === undefined || words.swarmId === known?.swarmId ? randomUUID() : words.swarmId;
+    const swarmId = isGoneOnWith ? known.swarmId : freshId;
+    const settings = await settingsFor(swarmId);
     const access = await accessToModels(settings);
     const due = await access.due(works, isGoneOnWith ? known : null, words.retry ?? []);
     access.refuse(due);
@@ -105,22 +109,23 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
     const network = await access.network((await engine.open()).networks, report.signal);
     const { id, name, endpoint } = await engine.info(report.signal);
     const found = await findRuntimeOf(engine, settings, report.signal);
+    const { keepSettings } = await requestsOf(swarmId);
+    // Before anybody can find a swarm, it is known what it is to be carried out with.
+    if (!isGoneOnWith) await keepSettings(recordable(settings));
     deps.passes("before-state-init");
     const state = await beginSwarm(
       {
         store: await deps.stateStore(),
         project: await deps.project(),
         engine: { id, name, endpoint, isolation: found.level },
-        // One that goes into the archive keeps its own.
-        newId: () =>
-          words.swarmId === undefined || words.swarmId === known?.swarmId ? randomUUID() : words.swarmId,
+        newId: () => swarmId,
         clock: deps.clock,
       },
       { works, isNew: !isGoneOnWith, left: known === null ? [] : openWishes(known) },
     );
     deps.passes("after-state-init");
-    await (await requestsOf(state.swarmId)).keepSettings(recordable(settings));
-    await using events = await openEvents(state.swarmId, report);
+    if (isGoneOnWith) await keepSettings(recordable(settings));
+    await using events = await openEvents(swarmId, report);
     const tell = (event: SwarmEvent): void => {
       events.add(event);
       report.tell(event);
@@ -158,7 +163,7 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
           told = now.containers.length;
           for (const record of now.containers)
             if (!isTerminal(record.status) && !tasks.has(record.containerName))
-              tasks.set(record.containerName, await recallOrTell(state.swarmId, record, tell));
+              tasks.set(record.containerName, await recallOrTell(swarmId, record, tell));
           return waitingWorkers(now, ({ containerName }) => tasks.get(containerName) ?? null);
         },
       },

@@ -63,6 +63,20 @@ export async function loadTasks(
   return { tasks, warnings };
 }
 
+/** One that was accepted before. Null when its file is gone or broken by now. */
+export async function findTask(
+  { folder, parsers }: Pick<LoadTasksDeps, "parsers"> & { readonly folder: Pick<TaskFolder, "read"> },
+  file: string,
+): Promise<LoadedTask | null> {
+  try {
+    const { fileName, path, sha256, bytes } = await folder.read(file);
+    return { fileName, path, sha256, taskFile: (await parsers.parseTaskFile(bytes, path)).document };
+  } catch (error) {
+    if (error instanceof SwarmError) return null;
+    throw error;
+  }
+}
+
 async function loadTask(
   { folder, parsers, trust }: LoadTasksDeps,
   file: string,

@@ -4,6 +4,8 @@ import { describe, expect } from "vitest";
 import { crashPoints } from "../../src/domain/crash-points.ts";
 import { count } from "../counts.ts";
 import { chanceFrom } from "../fakes/chance.ts";
+import { writeTask } from "../fakes/folders.ts";
+import { git } from "../fakes/repository.ts";
 import {
   killedAt,
   type LedgerWorker,
@@ -15,6 +17,7 @@ import {
   test,
   writeLedgerTasks,
 } from "../fakes/swarms.ts";
+import { taskFileWith } from "../fakes/task-files.ts";
 
 const chain: readonly LedgerWorker[] = [
   { name: "one", stories: 2 },
@@ -66,6 +69,21 @@ describe("an owner that is killed", () => {
       await expectAllDone(place, workers);
     },
   );
+
+  test("goes on with the agent that its swarm was begun with", async ({ place }) => {
+    writeTask(
+      place.repository,
+      "2026-01-02-one-tasks.json",
+      taskFileWith({ metadata: { branchName: "feat/one" } }),
+    );
+    const agent = ["--agent", "command", "--", "sh", "-c", "echo made > made.txt"];
+    const { signal, stderr } = await killedAt(place, "after-state-init", "start", "--all", ...agent);
+    expect(signal, stderr).toBe("SIGKILL");
+
+    await goOn(place);
+
+    expect(git(place.repository, "show", "feat/one:made.txt")).toBe("made\n");
+  });
 
   test("at any time, again and again, in a swarm of eight", async ({ place }) => {
     const { repository } = place;
