@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import type { OwnWords, SwarmReport } from "./cli/composition.ts";
 import { adapterId } from "./compose-engine.ts";
+import { type EquipmentDeps, equip } from "./compose-equipment.ts";
 import { isTerminal } from "./domain/container-status.ts";
-import type { PassPoint } from "./domain/crash-points.ts";
 import { SwarmError } from "./domain/errors.ts";
 import type { ContainerRecord, ProjectRef } from "./domain/generated/swarm-state.ts";
 import type { LoadedTask, WorkerTask } from "./domain/plan.ts";
@@ -19,40 +19,29 @@ import {
   withRecord,
 } from "./domain/swarm-state.ts";
 import { openWishes } from "./domain/wishes.ts";
-import type { Repository } from "./host/find-repository.ts";
 import type { Environment, UserFolders } from "./host/user-folders.ts";
 import type { ImageOperations } from "./image/image-operations.ts";
-import type { ContainerLimits } from "./ports/containers.ts";
 import type { DocumentParsers } from "./ports/documents.ts";
 import type { ContainerEngine } from "./ports/engine.ts";
 import type { EventLog } from "./ports/event-log.ts";
 import type { Lock } from "./ports/lock.ts";
-import type { LedgerFile } from "./ports/project-files.ts";
-import type { StateStore } from "./ports/state-store.ts";
 import type { StateFile } from "./state/state-file.ts";
 import type { AgentAccess } from "./swarm/agent-access.ts";
 import type { PlannedWork } from "./swarm/begin-swarm.ts";
-import type { EquipDeps } from "./swarm/equip-worker.ts";
 import type { LoadTasksDeps } from "./swarm/load-tasks.ts";
 import type { SwarmEvent } from "./swarm/swarm-deps.ts";
 
-export interface ComposeOwnerDeps {
+export interface ComposeOwnerDeps extends EquipmentDeps {
   readonly env: Environment;
   readonly folders: UserFolders;
-  readonly clock: () => Date;
-  readonly repository: () => Promise<Repository>;
   readonly project: () => Promise<ProjectRef>;
   readonly explainAllSettings: () => Promise<{ readonly settings: readonly ExplainedSetting[] }>;
   /** The first engine that answers; the private one is started if it is the recorded one. */
   readonly engine: (recorded: string | null) => Promise<ContainerEngine>;
-  readonly passes: PassPoint;
   readonly images: () => Promise<ImageOperations>;
-  readonly limits: () => Promise<ContainerLimits>;
   readonly ownerLock: () => Promise<Lock>;
   readonly stateLock: () => Promise<Lock>;
   readonly stateFile: () => Promise<StateFile>;
-  readonly stateStore: () => Promise<StateStore>;
-  readonly ledger: () => Promise<LedgerFile>;
   readonly taskDeps: () => Promise<LoadTasksDeps & { readonly parsers: DocumentParsers }>;
 }
 
@@ -140,7 +129,7 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
       clock: deps.clock,
       passes: deps.passes,
     });
-    const equipped = await equip(state, engine, {
+    const equipped = await equip(deps, state, engine, {
       ...{ image, network, access, settings, tell, runtime: found.runtime, report },
       change: async (worker, change) => {
         await owned.update((before) => withRecord(before, change(findContainer(before, worker))));
@@ -193,17 +182,12 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
   }
 
   async function openEvents(swarmId: string, report: SwarmReport): Promise<EventLog> {
-    const [{ eventLog }, { liesInside }, { root }] = await Promise.all([
+    const [{ eventLog }, { ownFile }, { root }] = await Promise.all([
       import("./state/event-log.ts"),
       import("./host/inside.ts"),
       deps.repository(),
     ]);
-    const folder = join(root, ".aimi");
-    if (!(await liesInside(root, join(folder, "events.ndjson"))))
-      throw new SwarmError("FILE_FAILED", {
-        file: ".aimi/events.ndjson",
-        reason: "a link there leads out of the repository",
-      });
+    const folder = dirname(await ownFile(root, "events.ndjson"));
     const onFailure = (error: unknown): void =>
       report.onStep(
         `The events cannot be written: ${error instanceof Error ? error.message : String(error)}`,
@@ -274,16 +258,9 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
     return task;
   }
 
-  /** Null when its file is gone or broken by now. */
   async function loadTask(path: string): Promise<LoadedTask | null> {
-    const { folder, parsers } = await deps.taskDeps();
-    try {
-      const { fileName, sha256, bytes } = await folder.read(path);
-      return { fileName, path, sha256, taskFile: (await parsers.parseTaskFile(bytes, path)).document };
-    } catch (error) {
-      if (error instanceof SwarmError) return null;
-      throw error;
-    }
+    const { findTask } = await import("./swarm/load-tasks.ts");
+    return findTask(await deps.taskDeps(), path);
   }
 
   async function findRuntimeOf(engine: ContainerEngine, { isolation }: Settings, signal: AbortSignal) {
@@ -294,104 +271,6 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
     ]);
     const probes = probeCache(join(deps.folders.state, "probes.json"), { parseProbe, clock: deps.clock });
     return findRuntime({ engine, probes, adapterId }, isolation, signal);
-  }
-
-  async function equip(
-    state: SwarmState,
-    engine: ContainerEngine,
-    {
-      image,
-      runtime,
-      change,
-      update,
-      network,
-      access,
-      settings,
-      tell,
-      report,
-    }: Pick<EquipDeps, "image" | "runtime" | "change" | "update" | "network" | "tell"> & {
-      readonly settings: Settings;
-      readonly access: AgentAccess;
-      readonly report: SwarmReport;
-    },
-  ): Promise<EquipDeps> {
-    const [
-      { workerPlaces },
-      { realTiming },
-      { readArchive },
-      { packFiles },
-      { findMessageProblem },
-      { workRepository },
-      { commitReader },
-      { gitIn },
-      { readScript },
-    ] = await Promise.all([
-      import("./acp/worker-places.ts"),
-      import("./acp/timing.ts"),
-      import("./archive/read-archive.ts"),
-      import("./archive/pack-files.ts"),
-      import("./schema/find-message-problem.ts"),
-      import("./host/work-repository.ts"),
-      import("./host/commit-reader.ts"),
-      import("./host/git.ts"),
-      import("./host/read-script.ts"),
-    ]);
-    const { root, gitFolder, commonFolder, worktree } = await deps.repository();
-    const { containers, volumes } = await engine.open();
-    const { swarmId, project } = state;
-    const commits = commitReader(root);
-    const imageCommit = await commits.head();
-    if (imageCommit === null)
-      throw new SwarmError("GIT_FAILED", { command: "rev-parse HEAD", reason: "there is no commit yet" });
-    const ledger = await deps.ledger();
-    const own = { uid: 0, gid: 0 };
-    return {
-      ...{
-        swarmId,
-        projectId: project.id,
-        worktree,
-        containers,
-        volumes,
-        image,
-        runtime,
-        imageCommit,
-        commits,
-        network,
-        change,
-        update,
-      },
-      timing: realTiming,
-      passes: deps.passes,
-      limits: await deps.limits(),
-      settings,
-      author: await gitIn(root).user(),
-      work: workRepository({ commonFolder }),
-      places: workerPlaces({
-        ...{ containers, swarmId, timing: realTiming, findProblem: findMessageProblem, passes: deps.passes },
-        readArchive: (archive, limits) => readArchive(archive, { limits }),
-        folder: join(root, ".aimi", "swarms", swarmId),
-        gitFolder,
-        packFile: (path, from) =>
-          packFiles([
-            { kind: "folder", path: "in", mode: 0o700, ...own },
-            { kind: "file", path, mode: 0o600, ...own, from },
-          ]),
-        credentials: access.credentials,
-      }),
-      read: async () => (await deps.stateStore()).read(),
-      readScript: (path) => readScript(join(root, ".aimi"), path),
-      async remember({ task }, outcome) {
-        // Without its file there is no content to remember it by.
-        if (task.sha256 === null) return;
-        await ledger.add([
-          { sha256: task.sha256, file: task.fileName, outcome, swarmId, at: deps.clock().toISOString() },
-        ]);
-      },
-      tell,
-      onMessage: report.onMessage,
-      clock: deps.clock,
-      signal: report.signal,
-    };
   }
 
   async function parallelFor({ containers }: SwarmState, settings: Settings): Promise<number> {

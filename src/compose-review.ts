@@ -1,7 +1,6 @@
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import type { ReviewOperations } from "./cli/composition.ts";
 import { chooseWorker } from "./domain/choose-workers.ts";
-import { SwarmError } from "./domain/errors.ts";
 import { eventFilter } from "./domain/event-filter.ts";
 import type { KeptEvent } from "./domain/generated/event.ts";
 import type { TaskFile } from "./domain/generated/tasks.ts";
@@ -26,15 +25,9 @@ export interface ComposeReviewDeps {
 
 /** Builds what looks back: events, summaries, and what workers changed. */
 export function composeReview(deps: ComposeReviewDeps): ReviewOperations {
-  /** Null when its file is gone or broken by now. */
   const readTask = async (path: string): Promise<TaskFile | null> => {
-    const { folder, parsers } = await deps.taskDeps();
-    try {
-      return (await parsers.parseTaskFile((await folder.read(path)).bytes, path)).document;
-    } catch (error) {
-      if (error instanceof SwarmError) return null;
-      throw error;
-    }
+    const { findTask } = await import("./swarm/load-tasks.ts");
+    return (await findTask(await deps.taskDeps(), path))?.taskFile ?? null;
   };
 
   const isOwned = async (): Promise<boolean> => {
@@ -49,17 +42,12 @@ export function composeReview(deps: ComposeReviewDeps): ReviewOperations {
 
   return {
     async events({ follow, ...choice }, signal) {
-      const [{ eventReader }, { liesInside }, { root }] = await Promise.all([
+      const [{ eventReader }, { ownFile }, { root }] = await Promise.all([
         import("./state/read-events.ts"),
         import("./host/inside.ts"),
         deps.repository(),
       ]);
-      const folder = join(root, ".aimi");
-      if (!(await liesInside(root, join(folder, "events.ndjson"))))
-        throw new SwarmError("FILE_FAILED", {
-          file: ".aimi/events.ndjson",
-          reason: "a link there leads out of the repository",
-        });
+      const folder = dirname(await ownFile(root, "events.ndjson"));
       // What happened can be read whatever became of the state.
       const state = await deps.findState().catch(nullIfInvalid);
       const reader = eventReader(folder);

@@ -71,19 +71,13 @@ export function compose({
 
   const stateFile = once(async (): Promise<StateFile> => {
     const { root, gitFolder } = await repository();
-    const [{ stateFile: fileAt }, { parseState }, { liesInside }] = await Promise.all([
+    const [{ stateFile: fileAt }, { parseState }, { ownFile }] = await Promise.all([
       import("./state/state-file.ts"),
       import("./schema/read-document.ts"),
       import("./host/inside.ts"),
     ]);
-    if (!(await liesInside(root, join(root, ".aimi", "swarm-state.json")))) {
-      throw new SwarmError("FILE_FAILED", {
-        file: ".aimi/swarm-state.json",
-        reason: "a link there leads out of the repository",
-      });
-    }
     const places = {
-      stateFile: join(root, ".aimi", "swarm-state.json"),
+      stateFile: await ownFile(root, "swarm-state.json"),
       copyFile: join(gitFolder, "aimi", "swarm-state.json"),
       archiveFolder: join(root, ".aimi", "swarms"),
     };

@@ -1,5 +1,6 @@
 import { lstat, realpath } from "node:fs/promises";
-import { dirname, isAbsolute, relative, sep } from "node:path";
+import { dirname, isAbsolute, join, relative, sep } from "node:path";
+import { SwarmError } from "../domain/errors.ts";
 
 /**
  * Whether a path, with all links followed, still lies in a folder; for one that does not exist yet, whether it would. A
@@ -23,4 +24,14 @@ async function realOf(path: string): Promise<string> {
     if (isLink || dirname(path) === path) return sep;
     return `${await realOf(dirname(path))}${sep}${path.slice(dirname(path).length + 1)}`;
   }
+}
+
+/** The path of a file of ours in `.aimi`; FILE_FAILED where a link there leads out of the repository. */
+export async function ownFile(root: string, name: string): Promise<string> {
+  const file = join(root, ".aimi", name);
+  if (await liesInside(root, file)) return file;
+  throw new SwarmError("FILE_FAILED", {
+    file: `.aimi/${name}`,
+    reason: "a link there leads out of the repository",
+  });
 }

@@ -1,0 +1,116 @@
+import { join } from "node:path";
+import type { SwarmReport } from "./cli/composition.ts";
+import type { PassPoint } from "./domain/crash-points.ts";
+import { SwarmError } from "./domain/errors.ts";
+import type { Settings } from "./domain/settings.ts";
+import type { SwarmState } from "./domain/swarm-state.ts";
+import type { Repository } from "./host/find-repository.ts";
+import type { ContainerLimits } from "./ports/containers.ts";
+import type { ContainerEngine } from "./ports/engine.ts";
+import type { LedgerFile } from "./ports/project-files.ts";
+import type { StateStore } from "./ports/state-store.ts";
+import type { AgentAccess } from "./swarm/agent-access.ts";
+import type { EquipDeps } from "./swarm/equip-worker.ts";
+
+export interface EquipmentDeps {
+  readonly clock: () => Date;
+  readonly repository: () => Promise<Repository>;
+  readonly passes: PassPoint;
+  readonly limits: () => Promise<ContainerLimits>;
+  readonly stateStore: () => Promise<StateStore>;
+  readonly ledger: () => Promise<LedgerFile>;
+}
+
+/** What was found out or decided for this swarm. */
+export interface Equipment
+  extends Pick<EquipDeps, "image" | "runtime" | "change" | "update" | "network" | "tell"> {
+  readonly settings: Settings;
+  readonly access: AgentAccess;
+  readonly report: SwarmReport;
+}
+
+/** Builds what the owner of a swarm acts with. */
+export async function equip(
+  deps: EquipmentDeps,
+  state: SwarmState,
+  engine: ContainerEngine,
+  { image, runtime, change, update, network, access, settings, tell, report }: Equipment,
+): Promise<EquipDeps> {
+  const [
+    { workerPlaces },
+    { realTiming },
+    { readArchive },
+    { packFiles },
+    { findMessageProblem },
+    { workRepository },
+    { commitReader },
+    { gitIn },
+    { readScript },
+  ] = await Promise.all([
+    import("./acp/worker-places.ts"),
+    import("./acp/timing.ts"),
+    import("./archive/read-archive.ts"),
+    import("./archive/pack-files.ts"),
+    import("./schema/find-message-problem.ts"),
+    import("./host/work-repository.ts"),
+    import("./host/commit-reader.ts"),
+    import("./host/git.ts"),
+    import("./host/read-script.ts"),
+  ]);
+  const { root, gitFolder, commonFolder, worktree } = await deps.repository();
+  const { containers, volumes } = await engine.open();
+  const { swarmId, project } = state;
+  const commits = commitReader(root);
+  const imageCommit = await commits.head();
+  if (imageCommit === null)
+    throw new SwarmError("GIT_FAILED", { command: "rev-parse HEAD", reason: "there is no commit yet" });
+  const ledger = await deps.ledger();
+  const own = { uid: 0, gid: 0 };
+  return {
+    ...{
+      swarmId,
+      projectId: project.id,
+      worktree,
+      containers,
+      volumes,
+      image,
+      runtime,
+      imageCommit,
+      commits,
+      network,
+      change,
+      update,
+    },
+    timing: realTiming,
+    passes: deps.passes,
+    limits: await deps.limits(),
+    settings,
+    author: await gitIn(root).user(),
+    work: workRepository({ commonFolder }),
+    places: workerPlaces({
+      ...{ containers, swarmId, timing: realTiming, findProblem: findMessageProblem, passes: deps.passes },
+      readArchive: (archive, limits) => readArchive(archive, { limits }),
+      folder: join(root, ".aimi", "swarms", swarmId),
+      gitFolder,
+      packFile: (path, from) =>
+        packFiles([
+          { kind: "folder", path: "in", mode: 0o700, ...own },
+          { kind: "file", path, mode: 0o600, ...own, from },
+        ]),
+      credentials: access.credentials,
+    }),
+    read: async () => (await deps.stateStore()).read(),
+    readScript: (path) => readScript(join(root, ".aimi"), path),
+    async remember({ task }, outcome) {
+      // Without its file there is no content to remember it by.
+      if (task.sha256 === null) return;
+      await ledger.add([
+        { sha256: task.sha256, file: task.fileName, outcome, swarmId, at: deps.clock().toISOString() },
+      ]);
+    },
+    tell,
+    onMessage: report.onMessage,
+    clock: deps.clock,
+    signal: report.signal,
+  };
+}
