@@ -1,72 +1,23 @@
-import type { Command } from "./command.ts";
+import type { Command, Flag } from "./command.ts";
 import { imageCommands, sandboxCommands } from "./sandbox-commands.ts";
 import { engineFlag, flagSettings, oldStartFlags, policyFlags, settingFlags } from "./setting-flags.ts";
+import { stateCommands } from "./state-commands.ts";
 
-const stateCommands: readonly Command[] = [
-  {
-    name: "init",
-    description: "start the state of a swarm in this worktree",
-    options: [["--force", "archive the state that is there and start anew"]],
-    load: async () => (await import("./commands/state.ts")).init,
-  },
-  {
-    name: "add <containerId> <name> <taskFile> <branch>",
-    description: "add a pending container; `-` as its id until it is created",
-    load: async () => (await import("./commands/state.ts")).add,
-  },
-  {
-    name: "update <name>",
-    description: "change a container's record",
-    options: [
-      [
-        "--status <status>",
-        "pending, running, completed, failed or stopped, as far as its status now allows",
-      ],
-      ["--pr-url <url>", "the pull request of its branch, or null"],
-      ["--story-progress <json>", "counts: total, completed, failed, inProgress, pending, skipped"],
-      ["--acp-pid <pid>", "the process attached to it, or null"],
-      ["--container-id <id>", "the engine's id of it"],
-    ],
-    load: async () => (await import("./commands/state.ts")).update,
-  },
-  {
-    name: "remove <name>",
-    description: "drop a container's record",
-    load: async () => (await import("./commands/state.ts")).remove,
-  },
-  {
-    name: "status",
-    description: "print the state as JSON",
-    load: async () => (await import("./commands/state.ts")).status,
-  },
-  {
-    name: "list",
-    description: "print each container's name and status",
-    load: async () => (await import("./commands/state.ts")).list,
-  },
-  {
-    name: "cleanup",
-    description: "drop the records of containers that have ended",
-    load: async () => (await import("./commands/state.ts")).cleanup,
-  },
-  {
-    name: "check",
-    description: "compare the state with the engine and name what does not agree",
-    options: [engineFlag],
-    settings: flagSettings,
-    load: async () => (await import("./commands/state.ts")).check,
-  },
-  {
-    name: "repair",
-    description: "rebuild the state from containers and journals; the broken file is kept",
-    options: [
-      ["--moved", "this project was moved here"],
-      ["--copied", "this project is a copy and needs an identity of its own"],
-      engineFlag,
-    ],
-    settings: flagSettings,
-    load: async () => (await import("./commands/state.ts")).repair,
-  },
+const forceFlag: Flag = ["--force", "archive a swarm that is not finished, and begin anew"];
+const detachFlag: Flag = ["-d, --detach", "go on in the background, after this terminal is closed, too"];
+
+/** For whoever may become the owner of a swarm. */
+const ownerFlags: readonly Flag[] = [...policyFlags, ...settingFlags, engineFlag];
+
+const againFlag: Flag = ["--again", "also what was completed or failed before with the same content"];
+const strictFlag: Flag = ["--strict", "refuse text that reads as if it wanted to steer the agent"];
+
+const startFlags: readonly Flag[] = [
+  ["--all", "every task file"],
+  againFlag,
+  strictFlag,
+  ["--append", "beside a swarm that runs: leave the task files to its owner"],
+  forceFlag,
 ];
 
 /** Every command, in the order of the help. */
@@ -93,12 +44,7 @@ export const commands: readonly Command[] = [
     name: "plan [files...]",
     group: "START",
     description: "show what would run, in which order and why; changes nothing",
-    options: [
-      ["--all", "every task file, as without names"],
-      ["--again", "also what was completed or failed before with the same content"],
-      ["--strict", "refuse text that reads as if it wanted to steer the agent"],
-      ...settingFlags,
-    ],
+    options: [["--all", "every task file, as without names"], againFlag, strictFlag, ...settingFlags],
     takesProgram: true,
     settings: flagSettings,
     load: async () => (await import("./commands/plan.ts")).plan,
@@ -107,18 +53,7 @@ export const commands: readonly Command[] = [
     name: "start [files...]",
     group: "START",
     description: "carry out task files, each in a sealed sandbox, up to verified branches",
-    options: [
-      ["--all", "every task file"],
-      ["--again", "also what was completed or failed before with the same content"],
-      ["--strict", "refuse text that reads as if it wanted to steer the agent"],
-      ["--append", "beside a swarm that runs: leave the task files to its owner"],
-      ["--force", "archive a swarm that is not finished, and begin anew"],
-      ["-d, --detach", "go on in the background, after this terminal is closed, too"],
-      ...policyFlags,
-      ...settingFlags,
-      engineFlag,
-      ...oldStartFlags,
-    ],
+    options: [...startFlags, detachFlag, ...ownerFlags, ...oldStartFlags],
     takesProgram: true,
     settings: flagSettings,
     load: async () => (await import("./commands/start.ts")).start,
@@ -136,11 +71,9 @@ export const commands: readonly Command[] = [
       ["--no-verify", "no check: the agent's word is enough"],
       ["--branch <name>", "where the work goes; without it swarm/ and the first words"],
       ["--append", "beside a swarm that runs: leave the task to its owner"],
-      ["--force", "archive a swarm that is not finished, and begin anew"],
-      ["-d, --detach", "go on in the background, after this terminal is closed, too"],
-      ...policyFlags,
-      ...settingFlags,
-      engineFlag,
+      forceFlag,
+      detachFlag,
+      ...ownerFlags,
     ],
     takesProgram: true,
     settings: flagSettings,
@@ -150,12 +83,7 @@ export const commands: readonly Command[] = [
     name: "resume",
     group: "START",
     description: "go on with the workers of this swarm that have not come to their end",
-    options: [
-      ["-d, --detach", "go on in the background, after this terminal is closed, too"],
-      ...policyFlags,
-      ...settingFlags,
-      engineFlag,
-    ],
+    options: [detachFlag, ...ownerFlags],
     takesProgram: true,
     settings: flagSettings,
     load: async () => (await import("./commands/start.ts")).resume,
@@ -164,7 +92,7 @@ export const commands: readonly Command[] = [
     name: "retry <workers...>",
     group: "START",
     description: "try failed or stopped workers again, from their last good commit; @failed for all of them",
-    options: [...policyFlags, ...settingFlags, engineFlag],
+    options: [...ownerFlags],
     takesProgram: true,
     settings: flagSettings,
     load: async () => (await import("./commands/start.ts")).retry,
@@ -213,6 +141,31 @@ export const commands: readonly Command[] = [
     description: "wait until workers, or all of them, have ended; the exit code says how",
     options: [["--timeout <time>", "at most so long, for example 30m"]],
     load: async () => (await import("./commands/wait.ts")).wait,
+  },
+  {
+    name: "stop [workers...]",
+    group: "STEER",
+    description: "end workers, or all of them, so that they can go on later; their work is kept",
+    load: async () => (await import("./commands/steer.ts")).stop,
+  },
+  {
+    name: "pause [workers...]",
+    group: "STEER",
+    description: "halt workers where they are",
+    load: async () => (await import("./commands/steer.ts")).pause,
+  },
+  {
+    name: "unpause [workers...]",
+    group: "STEER",
+    description: "let paused workers go on",
+    load: async () => (await import("./commands/steer.ts")).unpause,
+  },
+  {
+    name: "shell <worker> [command...]",
+    group: "STEER",
+    description: "a shell in a running worker's sandbox as the agent's user: shell login -- git status",
+    passesWordsOn: true,
+    load: async () => (await import("./commands/shell.ts")).shell,
   },
   {
     name: "diff <worker>",
@@ -320,46 +273,10 @@ export const commands: readonly Command[] = [
     load: async () => (await import("./commands/version.ts")).showVersion,
   },
   {
-    name: "stop [workers...]",
-    group: "STEER",
-    description: "end workers, or all of them, so that they can go on later; their work is kept",
-    load: async () => (await import("./commands/steer.ts")).stop,
-  },
-  {
-    name: "pause [workers...]",
-    group: "STEER",
-    description: "halt workers where they are",
-    load: async () => (await import("./commands/steer.ts")).pause,
-  },
-  {
-    name: "unpause [workers...]",
-    group: "STEER",
-    description: "let paused workers go on",
-    load: async () => (await import("./commands/steer.ts")).unpause,
-  },
-  {
-    name: "shell <worker> [command...]",
-    group: "STEER",
-    description: "a shell in a running worker's sandbox as the agent's user: shell login -- git status",
-    passesWordsOn: true,
-    load: async () => (await import("./commands/shell.ts")).shell,
-  },
-  {
     name: "own <verb> [files...]",
     description: "what `-d` leaves in the background",
     hidden: true,
-    options: [
-      ["--all", ""],
-      ["--again", ""],
-      ["--strict", ""],
-      ["--append", ""],
-      ["--force", ""],
-      ["--swarm-id <id>", ""],
-      ...policyFlags,
-      ...settingFlags,
-      engineFlag,
-      ...oldStartFlags,
-    ],
+    options: [...startFlags, ["--swarm-id <id>", ""], ...ownerFlags, ...oldStartFlags],
     takesProgram: true,
     settings: flagSettings,
     load: async () => (await import("./commands/start.ts")).own,
