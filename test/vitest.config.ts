@@ -11,9 +11,10 @@ const adapterTests = [
 ];
 
 /** Swarms and sandboxes of a repository of their own: none meets another. */
-const swarmTests = ["swarm-*", "watch-commands", "agent-shell", "cleanup", "sandbox-commands"].map(
-  (name) => `test/engine/${name}.test.ts`,
-);
+const swarmTests = [
+  ...["swarm-*", "watch-commands", "agent-shell", "cleanup"],
+  ...["sandbox-commands", "sandbox-endings"],
+].map((name) => `test/engine/${name}.test.ts`);
 
 /** Kinds of tests, from milliseconds to minutes. Those that stress the machine run one file after another, alone. */
 const config: ViteUserConfig = defineConfig({
@@ -77,7 +78,7 @@ const config: ViteUserConfig = defineConfig({
           testTimeout: 5 * minute,
           hookTimeout: 5 * minute,
           maxWorkers: 3,
-          sequence: { groupOrder: 5 },
+          sequence: { groupOrder: 4 },
         },
       },
       {
@@ -88,7 +89,7 @@ const config: ViteUserConfig = defineConfig({
           testTimeout: 10 * minute,
           hookTimeout: 10 * minute,
           maxWorkers: 2,
-          sequence: { groupOrder: 6 },
+          sequence: { groupOrder: 5 },
         },
       },
       {
@@ -97,7 +98,7 @@ const config: ViteUserConfig = defineConfig({
           include: ["test/sysbox/**/*.test.ts"],
           testTimeout: 5 * minute,
           fileParallelism: false,
-          sequence: { groupOrder: 6 },
+          sequence: { groupOrder: 5 },
         },
       },
     ],
