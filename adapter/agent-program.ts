@@ -1,6 +1,6 @@
+import { textLines } from "../src/wire/text-lines.ts";
 import { endGroup, exitOf, startAsAgent, type UserCommand } from "./agent-user.ts";
 import type { AgentProgram } from "./agents/agent.ts";
-import { textLines } from "./text-lines.ts";
 
 /** A line of an agent's stream; real ones carry whole files. */
 const longestLine = 8 << 20;

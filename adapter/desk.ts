@@ -1,8 +1,8 @@
 import type { AcpMessage, Cancel, TaskRequest, TaskRequestPayload } from "../src/domain/generated/acp.ts";
 import { findMessageProblem } from "../src/schema/find-message-problem.ts";
+import type { Listener } from "../src/wire/listeners.ts";
 import { CannotWork } from "./cannot-work.ts";
 import type { Journal } from "./journal.ts";
-import type { Listener } from "./listeners.ts";
 import { canonicalRequest, findRequestProblem } from "./request.ts";
 import type { Status } from "./status.ts";
 import type { WorkClock } from "./work-clock.ts";
@@ -19,7 +19,7 @@ export interface DeskDeps {
 
 /** Where messages from the host arrive. Requests and cancels may come any number of times from any number of listeners. */
 export interface Desk {
-  readonly hear: (message: unknown, listener: Listener) => void;
+  readonly hear: (message: unknown, listener: Pick<Listener, "send">) => void;
   /** The request, once it came; null when the signal came first. A request that cannot be one is thrown. */
   request(signal: AbortSignal): Promise<TaskRequestPayload | null>;
   /** Resolves once the host has everything up to `seq`, or at the signal. */
@@ -41,7 +41,7 @@ export function openDesk({ status, journal, known, clock, onCancel, complain }: 
   let acked = 0;
   let heardAck = () => {};
 
-  function takeRequest({ payload, containerId }: TaskRequest, listener: Listener): void {
+  function takeRequest({ payload, containerId }: TaskRequest, listener: Pick<Listener, "send">): void {
     const problem = findRequestProblem(payload);
     if (problem !== null) {
       refuse(problem);

@@ -1,6 +1,6 @@
 import packageFile from "../package.json" with { type: "json" };
-import { attach } from "./attach.ts";
-import { places } from "./places.ts";
+import { attach } from "../src/wire/attach.ts";
+import { places, socketOf } from "./places.ts";
 import { play } from "./play.ts";
 import { probe } from "./probe.ts";
 import { supervise } from "./supervise.ts";
@@ -34,7 +34,7 @@ const commands: Readonly<Record<string, () => Promise<number>>> = {
       complain("attach --from takes the number of the last message that is known: 0, 1, 2 …");
       return 2;
     }
-    return attach(places, from, { input: process.stdin, output: process.stdout, complain });
+    return attach(socketOf(places), from, { input: process.stdin, output: process.stdout, complain });
   },
 
   async tail() {

@@ -1,10 +1,10 @@
 import { mkdir } from "node:fs/promises";
 import type { Cancel, CommitAuthor, TaskRequestPayload } from "../src/domain/generated/acp.ts";
+import { openListeners } from "../src/wire/listeners.ts";
 import { CannotWork } from "./cannot-work.ts";
 import { openDesk } from "./desk.ts";
 import { readHistory } from "./history.ts";
 import { type Journal, openJournal, readJournal } from "./journal.ts";
-import { openListeners } from "./listeners.ts";
 import { readNotes, readRequest, writeRequest } from "./notes.ts";
 import { outOf, type Places, socketOf } from "./places.ts";
 import { canonicalRequest } from "./request.ts";

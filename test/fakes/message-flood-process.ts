@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { openJournal } from "../../adapter/journal.ts";
-import { openListeners } from "../../adapter/listeners.ts";
 import { socketOf } from "../../adapter/places.ts";
+import { openListeners } from "../../src/wire/listeners.ts";
 
 /**
  * node --expose-gc message-flood-process.ts <folder> <count> <swarmId> <per second>: journals so many messages at that pace, 0 for as

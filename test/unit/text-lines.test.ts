@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { jsonLines, textLines } from "../../adapter/text-lines.ts";
+import { jsonLines, textLines } from "../../src/wire/text-lines.ts";
 import { inPieces } from "../fakes/acp-talk.ts";
 
 async function linesOf(

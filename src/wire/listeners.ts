@@ -1,7 +1,7 @@
 import { chmod, mkdir, rm } from "node:fs/promises";
 import { createServer, type Socket } from "node:net";
 import { dirname } from "node:path";
-import type { Journal } from "./journal.ts";
+import type { NumberedLines } from "./numbered-lines.ts";
 import { jsonLines } from "./text-lines.ts";
 
 /** A message from the host is a task file and little more. */
@@ -10,11 +10,13 @@ const longestRequest = 8 << 20;
 export interface Listener {
   /** Sends a line that is in no journal; one that nobody takes off the line is dropped. */
   send(line: string): void;
+  /** Sends a line that must arrive: as many as there are wait for whoever takes them. */
+  tell(line: string): void;
 }
 
 export interface ListenersDeps {
-  readonly journal: Journal;
-  /** The first line for who attaches. */
+  readonly journal: NumberedLines;
+  /** The first line for who attaches, or several. */
   readonly hello: () => string;
   readonly hear: (message: unknown, listener: Listener) => void;
 }
@@ -22,7 +24,10 @@ export interface ListenersDeps {
 /** Everybody who is attached: they get all that is in the journal behind the message that they have, and what comes. */
 export interface Listeners extends AsyncDisposable {
   readonly count: number;
+  /** A line that may be dropped. */
   broadcast(line: string): void;
+  /** A line that must arrive. */
+  tell(line: string): void;
 }
 
 export async function openListeners(path: string, deps: ListenersDeps): Promise<Listeners> {
@@ -40,9 +45,13 @@ export async function openListeners(path: string, deps: ListenersDeps): Promise<
       sockets.delete(socket);
       gone.abort();
     });
+    const tell = (line: string): void => {
+      if (!socket.destroyed) socket.write(`${line}\n`);
+    };
     const listener: Listener = {
+      tell,
       send: (line) => {
-        if (!socket.destroyed && !socket.writableNeedDrain) socket.write(`${line}\n`);
+        if (!socket.writableNeedDrain) tell(line);
       },
     };
     serve(socket, listener, gone.signal)
@@ -91,6 +100,9 @@ export async function openListeners(path: string, deps: ListenersDeps): Promise<
     },
     broadcast(line) {
       for (const listener of attached) listener.send(line);
+    },
+    tell(line) {
+      for (const listener of attached) listener.tell(line);
     },
     async [Symbol.asyncDispose]() {
       closing.abort();

@@ -1,5 +1,4 @@
 import { connect } from "node:net";
-import { type Places, socketOf } from "./places.ts";
 
 export interface AttachStreams {
   readonly input: NodeJS.ReadableStream;
@@ -7,14 +6,14 @@ export interface AttachStreams {
   readonly complain: (line: string) => void;
 }
 
-/** Joins the streams to the supervisor, from the message behind `from` on. The supervisor goes on whatever happens here. */
+/** Joins the streams to the program that listens there, from the message behind `from` on. It goes on whatever happens here. */
 export function attach(
-  places: Places,
+  socketFile: string,
   from: number,
   { input, output, complain }: AttachStreams,
 ): Promise<number> {
   return new Promise((resolve) => {
-    const socket = connect(socketOf(places));
+    const socket = connect(socketFile);
     let isConnected = false;
     const end = (code: number) => {
       socket.destroy();
@@ -28,9 +27,7 @@ export function attach(
     });
     socket.once("error", (error) => {
       complain(
-        isConnected
-          ? `the supervisor's line broke: ${error.message}`
-          : `there is no supervisor to attach to: ${error.message}`,
+        isConnected ? `the line broke: ${error.message}` : `there is nobody to attach to: ${error.message}`,
       );
       end(3);
     });

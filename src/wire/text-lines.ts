@@ -1,4 +1,4 @@
-import { LineCutter } from "../src/wire/line-cutter.ts";
+import { LineCutter } from "./line-cutter.ts";
 
 /** Lines of a stream as text, without their breaks. A line longer than `longest` is left out without being kept. */
 export async function* textLines(
