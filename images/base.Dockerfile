@@ -1,5 +1,5 @@
 # The image of every sandbox: tools that agents expect, Node, the adapter, and the agents that were asked for.
-# What changes most often comes last. The context holds node.tgz and npm.tgz as npm packs them, certificates/, adapter.mjs and adapter.
+# What changes most often comes last. The context holds node.tgz and npm.tgz as npm packs them, certificates/, adapter.mjs, adapter, gateway.mjs and gateway.
 ARG ROOT
 FROM ${ROOT} AS downloads
 ADD node.tgz /node/
@@ -30,11 +30,13 @@ RUN ln -s /opt/aimi/node /usr/local/bin/node \
  && useradd --uid 1000 --gid 1000 --create-home --shell /bin/bash agent \
  && install -d -o 1000 -g 1000 /workspace /work /outputs /task \
  && install -d /inputs \
- && install -d -m 0700 /aimi
+ && install -d -m 0700 /aimi \
+ && install -d -m 0700 -o 1000 -g 1000 /gw \
+ && install -d -m 0755 -o 1000 -g 1000 /door
 
 ARG AGENTS=
 RUN test -z "${AGENTS}" || npm install --global --no-audit --no-fund --loglevel=error ${AGENTS}
 
-COPY adapter.mjs adapter /opt/aimi/
-RUN chmod 0755 /opt/aimi/adapter && /opt/aimi/adapter probe >/dev/null
+COPY adapter.mjs adapter gateway.mjs gateway /opt/aimi/
+RUN chmod 0755 /opt/aimi/adapter /opt/aimi/gateway && /opt/aimi/adapter probe >/dev/null
 WORKDIR /workspace

@@ -16,7 +16,7 @@ const common: BuildOptions = {
   logLevel: "warning",
 };
 
-/** Makes `dist/`: the program, the library with its types, and the in-container program in one file. */
+/** Makes `dist/`: the program, the library with its types, and the in-container programs, each in one file. */
 export async function buildProduct({ types }: { types: boolean }): Promise<void> {
   await rm(`${root}/dist`, { recursive: true, force: true });
   await generateValidators();
@@ -36,7 +36,11 @@ export async function buildProduct({ types }: { types: boolean }): Promise<void>
       packages: "external",
       chunkNames: "[name]-[hash]",
     }),
-    build({ ...common, entryPoints: { adapter: "adapter/main.ts" }, outExtension: { ".js": ".mjs" } }),
+    build({
+      ...common,
+      entryPoints: { adapter: "adapter/main.ts", gateway: "gateway/main.ts" },
+      outExtension: { ".js": ".mjs" },
+    }),
   ]);
   if (types) {
     const tsc = `${root}/node_modules/typescript/bin/tsc`;
@@ -59,5 +63,5 @@ function leaveOut(source: string, built: string): Plugin {
 
 if (import.meta.main) {
   await buildProduct({ types: true });
-  console.error("Built dist/: the command (bin/swarm), the library and the in-container program.");
+  console.error("Built dist/: the command (bin/swarm), the library and the in-container programs.");
 }

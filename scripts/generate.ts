@@ -70,8 +70,8 @@ async function writeValidators(schemas: Schemas): Promise<void> {
   const folder = new URL("src/schema/generated/", root);
   await mkdir(folder, { recursive: true });
   for (const [name, schema] of schemas) {
-    // People want to know all that is wrong with their file; of a message that is read by the thousand, one reason is enough.
-    const allErrors = name !== "acp";
+    // People want to know all that is wrong with their file; of messages that are read by the thousand, one reason is enough.
+    const allErrors = !["acp", "gateway"].includes(name);
     const ajv = new Ajv({
       allErrors,
       allowUnionTypes: true,

@@ -48,7 +48,7 @@ describe("the architecture", () => {
           ? file.split("/").slice(0, 2).join("/")
           : file.startsWith("src/")
             ? file
-            : "adapter",
+            : dirname(file),
       ),
     );
 
@@ -77,6 +77,9 @@ describe("the architecture", () => {
       "a folder that the table does not know",
       { file: "src/helpers/strings.ts", target: "../domain/slug.ts" },
     ],
+    ["a package behind the door", { file: "gateway/door.ts", target: "dockerode" }],
+    ["a use case behind the door", { file: "gateway/door.ts", target: "../src/swarm/doors.ts" }],
+    ["the in-container program behind the door", { file: "gateway/door.ts", target: "../adapter/desk.ts" }],
     ["an import from the tests", { file: "src/cli/table.ts", target: "../../test/counts.ts" }],
   ])("%s is refused", (_name, planted) => {
     expect(violationOf(planted)).not.toEqual([]);

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { mkdir, mkdtemp, readFile, rename, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { execa } from "execa";
 import { SwarmError } from "../domain/errors.ts";
@@ -27,6 +27,7 @@ export function imageSources({
   return {
     readImageFile: (name) => readFile(join(imagesFolder, name)),
     readAdapter: () => readFile(adapterFile),
+    readGateway: () => readFile(join(dirname(adapterFile), "gateway.mjs")),
 
     async readCertificates() {
       const named = env["NODE_EXTRA_CA_CERTS"] || env["SSL_CERT_FILE"];

@@ -106,16 +106,16 @@ export async function baseInputs(
   { agents }: { readonly agents: readonly string[] },
   signal?: AbortSignal,
 ): Promise<ImageInputs> {
-  const [dockerfile, adapter, launcher, certificates, { architecture }] = await Promise.all([
+  const [dockerfile, programs, certificates, { architecture }] = await Promise.all([
     sources.readImageFile("base.Dockerfile"),
-    sources.readAdapter(),
-    sources.readImageFile("adapter"),
+    ownPrograms(sources),
     sources.readCertificates(),
     engine.info(signal),
   ]);
   return {
     Dockerfile: sha256(dockerfile),
-    adapter: sha256(Buffer.concat([adapter, launcher])),
+    adapter: sha256(Buffer.concat([programs["adapter.mjs"], programs.adapter])),
+    gateway: sha256(Buffer.concat([programs["gateway.mjs"], programs.gateway])),
     certificates: sha256(certificates.join("\n")),
     node: nodeVersion,
     npm: npmVersion,
@@ -196,10 +196,9 @@ async function baseContext(
   // One after another: when the first fails, nothing of the second is left running.
   const node = await sources.download(nodePackage, nodeVersion, signal);
   const npm = await sources.download("npm", npmVersion, signal);
-  const [dockerfile, adapter, launcher, certificates] = await Promise.all([
+  const [dockerfile, programs, certificates] = await Promise.all([
     sources.readImageFile("base.Dockerfile"),
-    sources.readAdapter(),
-    sources.readImageFile("adapter"),
+    ownPrograms(sources),
     sources.readCertificates(),
   ]);
   const plain = { uid: 0, gid: 0, mode: 0o644 };
@@ -207,8 +206,9 @@ async function baseContext(
     { ...plain, kind: "file", path: "Dockerfile", content: dockerfile },
     { ...plain, kind: "file", path: "node.tgz", from: node },
     { ...plain, kind: "file", path: "npm.tgz", from: npm },
-    { ...plain, kind: "file", path: "adapter.mjs", content: adapter },
-    { ...plain, kind: "file", path: "adapter", mode: 0o755, content: launcher },
+    ...Object.entries(programs).map(
+      ([path, content]): PackedFile => ({ ...plain, kind: "file", path, mode: 0o755, content }),
+    ),
     { ...plain, kind: "folder", path: "certificates", mode: 0o755 },
     ...certificates.map(
       (certificate, index): PackedFile => ({
@@ -219,4 +219,14 @@ async function baseContext(
       }),
     ),
   ];
+}
+
+/** The programs that run in containers, by their names in the image: each with what starts it. */
+async function ownPrograms(sources: ImageSources) {
+  return {
+    "adapter.mjs": await sources.readAdapter(),
+    adapter: await sources.readImageFile("adapter"),
+    "gateway.mjs": await sources.readGateway(),
+    gateway: await sources.readImageFile("gateway"),
+  } satisfies Readonly<Record<string, Uint8Array>>;
 }

@@ -370,7 +370,7 @@ describe("an image is built anew only as far as it must", () => {
       expect(told).toEqual([["adapter"], ["base"]]);
       expect(rebuilt.built).toBe(true);
       expect(rebuilt.steps.shown.anew).toEqual([
-        expect.stringContaining("COPY adapter.mjs adapter /opt/aimi/"),
+        expect.stringContaining("COPY adapter.mjs adapter gateway.mjs gateway /opt/aimi/"),
         expect.stringContaining("/opt/aimi/adapter probe"),
         "WORKDIR /workspace",
       ]);

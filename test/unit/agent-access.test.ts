@@ -165,6 +165,7 @@ describe("the base image", () => {
           sources: {
             readImageFile: async () => Buffer.from("FROM x\n"),
             readAdapter: async () => Buffer.from("adapter"),
+            readGateway: async () => Buffer.from("gateway"),
             readCertificates: async () => [],
             download: async () => thisFile,
             // biome-ignore lint/correctness/useYield: the root is there.

@@ -72,6 +72,7 @@ function sourcesWith(files: Readonly<Record<string, string>> = {}, adapter = "ad
   return {
     readImageFile: async (name) => Buffer.from(files[name] ?? readFileSync(join(imagesFolder, name))),
     readAdapter: async () => Buffer.from(adapter),
+    readGateway: async () => Buffer.from("gateway"),
     readCertificates: async () => [],
     download: () => Promise.reject(new Error("nothing is to be fetched")),
     // biome-ignore lint/correctness/useYield: nobody is to ask for it.

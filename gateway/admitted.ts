@@ -1,0 +1,75 @@
+import { createHash, timingSafeEqual } from "node:crypto";
+import type {
+  AdmissionPayload,
+  AdmittedWorker,
+  Mirror,
+  ModelEndpoint,
+  ModelPrice,
+} from "../src/domain/generated/gateway.ts";
+
+/** Who may come in, and to what: the newest word of the host. */
+export interface Admitted {
+  /** Whether the host has said anything yet. */
+  readonly isReady: boolean;
+  readonly prices: readonly ModelPrice[];
+  /** The worker that shows these tokens from there; null for nobody, and for two tokens at once that are not the same. */
+  find(tokens: readonly string[], address: string | null): AdmittedWorker | null;
+  byName(worker: string): AdmittedWorker | null;
+  endpoint(worker: AdmittedWorker, name: string): ModelEndpoint | null;
+  mirror(worker: AdmittedWorker, name: string): Mirror | null;
+  /** Aborted when it is not admitted any more. */
+  signalOf(worker: AdmittedWorker): AbortSignal;
+  take(admission: AdmissionPayload): void;
+}
+
+const nobody: AdmissionPayload = {
+  ...{ endpoints: [], mirrors: [], prices: [], workers: [] },
+  budget: { usd: null, tokens: null },
+  spent: {
+    ...{ calls: 0, inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 },
+    ...{ costUsd: 0, unpricedTokens: 0 },
+  },
+};
+
+export function openAdmitted(): Admitted {
+  let known = nobody;
+  let isReady = false;
+  const revoking = new Map<string, AbortController>();
+  return {
+    get isReady() {
+      return isReady;
+    },
+    get prices() {
+      return known.prices;
+    },
+    find(tokens, address) {
+      const [first = "", ...others] = tokens;
+      if (first === "" || others.some((other) => other !== first)) return null;
+      const shown = createHash("sha256").update(first).digest();
+      const worker = known.workers.find(({ tokenSha256 }) =>
+        timingSafeEqual(Buffer.from(tokenSha256, "hex"), shown),
+      );
+      return worker && worker.address === address ? worker : null;
+    },
+    byName: (name) => known.workers.find(({ worker }) => worker === name) ?? null,
+    endpoint: ({ endpoints }, name) =>
+      (endpoints.includes(name) && known.endpoints.find((each) => each.name === name)) || null,
+    mirror: ({ mirrors }, name) =>
+      (mirrors.includes(name) && known.mirrors.find((each) => each.name === name)) || null,
+    signalOf({ tokenSha256 }) {
+      const controller = revoking.get(tokenSha256) ?? new AbortController();
+      revoking.set(tokenSha256, controller);
+      return controller.signal;
+    },
+    take(admission) {
+      known = admission;
+      isReady = true;
+      const present = new Set(admission.workers.map(({ tokenSha256 }) => tokenSha256));
+      for (const [token, controller] of revoking) {
+        if (present.has(token)) continue;
+        controller.abort(new Error("It is not admitted any more"));
+        revoking.delete(token);
+      }
+    },
+  };
+}

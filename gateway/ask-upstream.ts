@@ -1,0 +1,80 @@
+import { lookup } from "node:dns";
+import { request as askPlain, Agent as HttpAgent, type IncomingHttpHeaders } from "node:http";
+import { request as askSecure, Agent as HttpsAgent } from "node:https";
+import { isIP, type LookupFunction } from "node:net";
+import type { Readable } from "node:stream";
+import { pipeline } from "node:stream";
+import { isPublicAddress } from "./public-address.ts";
+
+export interface UpstreamQuestion {
+  readonly url: URL;
+  readonly method: "GET" | "HEAD" | "POST";
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Readable | null;
+  /** Somebody else named this host: it must be on the internet. */
+  readonly mustBePublic: boolean;
+  readonly signal: AbortSignal;
+}
+
+export interface UpstreamAnswer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Readable;
+}
+
+export type AskUpstream = (question: UpstreamQuestion) => Promise<UpstreamAnswer>;
+
+/** A host that somebody else named is not on the internet. */
+export class NotPublicError extends Error {}
+
+const silenceMs = 60_000;
+const options = { keepAlive: true, keepAliveMsecs: 10_000, maxFreeSockets: 64 };
+/** Kept apart: a connection that was opened without looking at the address must not serve who has to look. */
+const agents = {
+  own: { plain: new HttpAgent(options), secure: new HttpsAgent(options) },
+  public: { plain: new HttpAgent(options), secure: new HttpsAgent(options) },
+};
+
+/** Asks a registry; rejects when nobody answers. A body that breaks off is destroyed with an error. */
+export function askUpstream(question: UpstreamQuestion): Promise<UpstreamAnswer> {
+  const { url, method, headers, body, mustBePublic, signal } = question;
+  // An address is never looked up, so nobody would look at it.
+  if (mustBePublic && isIP(hostOf(url)) !== 0) return Promise.reject(new NotPublicError(hostOf(url)));
+  const { promise, resolve, reject } = Promise.withResolvers<UpstreamAnswer>();
+  const isSecure = url.protocol === "https:";
+  const agent = agents[mustBePublic ? "public" : "own"][isSecure ? "secure" : "plain"];
+  const asking = (isSecure ? askSecure : askPlain)({
+    ...{
+      protocol: url.protocol,
+      hostname: hostOf(url),
+      port: url.port,
+      path: `${url.pathname}${url.search}`,
+    },
+    ...{ method, headers, agent, signal, timeout: silenceMs },
+    ...(mustBePublic && { lookup: lookupPublic }),
+  });
+  asking.once("timeout", () => asking.destroy(new Error(`silent for ${silenceMs / 1000} s`)));
+  asking.on("error", reject);
+  asking.once("response", (answer) =>
+    resolve({ status: answer.statusCode ?? 0, headers: answer.headers, body: answer }),
+  );
+  if (body === null) asking.end();
+  // Where this fails, the request does, and says so itself.
+  else pipeline(body, asking, () => {});
+  return promise;
+}
+
+const lookupPublic: LookupFunction = (host, { all, ...how }, answer) => {
+  lookup(host, { ...how, all: true }, (error, addresses) => {
+    const [first] = addresses ?? [];
+    if (error || !first) answer(error ?? new Error(`${host} has no address`), []);
+    else if (!addresses.every(({ address }) => isPublicAddress(address)))
+      answer(new NotPublicError(host), []);
+    else if (all) answer(null, addresses);
+    else answer(null, first.address, first.family);
+  });
+};
+
+function hostOf({ hostname }: URL): string {
+  return hostname.replace(/^\[|\]$/g, "");
+}

@@ -1,0 +1,177 @@
+import { isThere, type PickedRecord, pickedValue, pickedValues } from "./picked-values.ts";
+import { memberOf, modelName } from "./read-usage.ts";
+import { type ApiName, isEmbedding, isResponses } from "./request-paths.ts";
+import { anthropicFactor } from "./usage-anthropic.ts";
+import { openaiFactor } from "./usage-openai.ts";
+
+/** What a request's body says of how much it may take. */
+export interface AskedFor {
+  readonly model: string | null;
+  /** Of all answers together. */
+  readonly outputTokens: number;
+  /** It is about what is stored elsewhere or can be told in few bytes, a film or a document, and so about more than its own bytes. */
+  readonly readsStored: boolean;
+  /** How many are in it. */
+  readonly pictures: number;
+  /** Tools run at the API, whose findings count as input. */
+  readonly hasTools: boolean;
+  /** The conversation may be shortened first, which reads and writes it once more. */
+  readonly mayCompact: boolean;
+  readonly priceFactor: number;
+}
+
+/** The most that a model gives in one answer, where the call sets no limit. */
+export const longestAnswer: Readonly<Record<ApiName, number>> = {
+  ...{ anthropic: 128_000, openai: 128_000, google: 65_536 },
+};
+/** No model gives more, whatever is asked for; nor as many answers at once. */
+const mostTokens = 1_000_000;
+const mostAnswers = 128;
+
+const [anthropicParts, googleParts] = ["messages.*.content.*", "contents.*.parts.*"];
+const sources = [`${anthropicParts}.source.type`, `${anthropicParts}.content.*.source.type`];
+const images = [
+  "input.*.content.*.image_url",
+  "input.*.output.*.image_url",
+  "messages.*.content.*.image_url",
+];
+const [anthropicKinds, googleKinds] = [
+  [`${anthropicParts}.type`, `${anthropicParts}.content.*.type`],
+  withLogin([`${googleParts}.inlineData.mimeType`, `${googleParts}.inline_data.mime_type`]),
+];
+const storedIn: Readonly<Record<ApiName, readonly string[]>> = {
+  anthropic: ["mcp_servers.*?"],
+  openai: [
+    ...["previous_response_id", "conversation", "input.*.content.*.file_id", "input.*.content.*.file_url"],
+    ...["input.*.output.*.file_id", "input.*.output.*.file_url", "messages.*.content.*.file.file_id"],
+    ...["input.*.content.*.file_data?", "input.*.output.*.file_data?"],
+    ...["messages.*.content.*.file.file_data?", "messages.*.content.*.input_audio?"],
+    "input.*.content.*.input_audio?",
+  ],
+  // Gemini takes each name in both spellings.
+  google: withLogin([
+    ...["cachedContent", "cached_content", `${googleParts}.fileData?`, `${googleParts}.file_data?`],
+  ]),
+};
+const toolTypes = ["tools.*.type", "input.*.tools.*.type"];
+const toolNames = withLogin(
+  [
+    "googleSearch",
+    "googleSearchRetrieval",
+    "urlContext",
+    "codeExecution",
+    "fileSearch",
+    "googleMaps",
+  ].flatMap((name) => [
+    `tools.*.${name}?`,
+    `tools.*.${name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)}?`,
+  ]),
+);
+const remoteTool =
+  /^(web_search|web_fetch|file_search|code_interpreter|code_execution|mcp|image_gen|advisor)/;
+const compactions = ["context_management.edits.*.type", "context_management.*.type"];
+const limits = withLogin(
+  ["generationConfig", "generation_config"].flatMap((config) => [
+    ...[`${config}.maxOutputTokens`, `${config}.max_output_tokens`],
+  ]),
+);
+const candidates = withLogin(
+  ["generationConfig", "generation_config"].flatMap((config) => [
+    ...[`${config}.candidateCount`, `${config}.candidate_count`],
+  ]),
+);
+
+/** What must be seen of a body for that. */
+export const askedPaths: Readonly<Record<ApiName, readonly string[]>> = {
+  anthropic: [
+    ...["model", "max_tokens", "speed", "inference_geo", "tools.*.type"],
+    ...[...sources, ...anthropicKinds, ...storedIn.anthropic, ...compactions],
+  ],
+  openai: [
+    ...["model", "max_tokens", "max_completion_tokens", "max_output_tokens", "n", "best_of", "service_tier"],
+    ...["stream", "stream_options", "prompt", "prediction", "input.*.type"],
+    ...[...images, ...storedIn.openai, ...toolTypes, ...compactions],
+  ],
+  google: ["model", ...limits, ...candidates, ...googleKinds, ...storedIn.google, ...toolNames],
+};
+
+export function askedFor(api: ApiName, path: string, record: PickedRecord): AskedFor {
+  const model = modelName(pickedValue(record, "model"));
+  const has = (paths: readonly string[]): boolean => paths.some((each) => isThere(record, each));
+  const types = toolTypes.flatMap((each) => pickedValues(record, each));
+  const answers = amountAt(record, api === "google" ? candidates : ["n", "best_of"], 1);
+  const answer = amountAt(record, limitsOf(api, path), longestAnswer[api]);
+  const speed = pickedValue(record, "speed");
+  return {
+    model,
+    outputTokens: isEmbedding(path)
+      ? 0
+      : Math.min(answer, mostTokens) * Math.min(Math.max(1, answers), mostAnswers),
+    readsStored: has(storedIn[api]) || isAboutMore(api, path, record),
+    pictures: picturesIn(api, record),
+    hasTools: has(toolNames) || types.some((type) => typeof type !== "string" || remoteTool.test(type)),
+    mayCompact: compactions
+      .flatMap((each) => pickedValues(record, each))
+      .some((type) => /^compact/.test(String(type))),
+    priceFactor:
+      api === "anthropic"
+        ? anthropicFactor(speed, pickedValue(record, "inference_geo"), model)
+        : openaiFactor(pickedValue(record, "service_tier"), model),
+  };
+}
+
+function limitsOf(api: ApiName, path: string): readonly string[] {
+  if (api === "google") return limits;
+  if (api === "anthropic") return ["max_tokens"];
+  return isResponses(path) ? ["max_output_tokens"] : ["max_completion_tokens", "max_tokens"];
+}
+
+/** The largest that stands at one of these paths, for where one stands twice, who knows which counts. */
+function amountAt(record: PickedRecord, paths: readonly string[], otherwise: number): number {
+  const values = paths.flatMap((path) => pickedValues(record, path)).filter((value) => value !== null);
+  const amounts = values.map((value) => {
+    const amount = typeof value === "string" ? Number(value) : value;
+    return typeof amount === "number" && amount >= 0 ? Math.ceil(amount) : otherwise;
+  });
+  return amounts.length === 0 ? otherwise : Math.max(...amounts);
+}
+
+function isAboutMore(api: ApiName, path: string, record: PickedRecord): boolean {
+  const valuesAt = (paths: readonly string[]): readonly unknown[] =>
+    paths.flatMap((each) => pickedValues(record, each));
+  if (api === "anthropic")
+    return valuesAt(sources).some(isElsewhere) || valuesAt(anthropicKinds).includes("document");
+  if (api === "google") return valuesAt(googleKinds).some((kind) => !isPicture(kind));
+  if (isResponses(path) && isThere(record, "prompt")) return true;
+  if (pickedValues(record, "input.*.type").includes("item_reference")) return true;
+  return images
+    .flatMap((each) => record.values.get(each) ?? [])
+    .some(({ value, start, end }) =>
+      value === undefined ? end - start < 4096 : isAddress(memberOf(value, "url") ?? value),
+    );
+}
+
+function picturesIn(api: ApiName, record: PickedRecord): number {
+  if (api === "openai") return images.reduce((sum, path) => sum + pickedValues(record, path).length, 0);
+  const kinds = api === "anthropic" ? anthropicKinds : googleKinds;
+  return kinds
+    .flatMap((each) => pickedValues(record, each))
+    .filter((kind) => (api === "anthropic" ? kind === "image" : isPicture(kind))).length;
+}
+
+function isPicture(mimeType: unknown): boolean {
+  return typeof mimeType === "string" && /^image\//i.test(mimeType);
+}
+
+function isElsewhere(type: unknown): boolean {
+  return type !== "base64" && type !== "text" && type !== "content";
+}
+
+function isAddress(value: unknown): boolean {
+  return typeof value === "string" && !/^data:/i.test(value);
+}
+
+/** A login wraps the same body into a `request`. */
+function withLogin(paths: readonly string[]): readonly string[] {
+  return [...paths, ...paths.map((path) => `request.${path}`)];
+}

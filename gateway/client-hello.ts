@@ -1,0 +1,128 @@
+/** What the first bytes of a connection are. */
+export type ClientHello =
+  /** So many bytes more are in it at the least. */
+  | { readonly kind: "more"; readonly missing: number }
+  | { readonly kind: "not-tls" }
+  /** The name that it asks for, in lower case; null for none, or none that can be relied on. */
+  | { readonly kind: "hello"; readonly serverName: string | null };
+
+const mostBytes = 16 * 1024;
+const longestRecord = 16 * 1024;
+const handshakeRecord = 0x16;
+const clientHelloMessage = 1;
+
+const serverNameExtension = 0;
+/**
+ * Both hide another name behind the one that can be read, and a server that holds the key goes by the hidden one. Clients that
+ * only pretend to (GREASE) cannot be told apart, on purpose; of the clients in sandboxes only browsers do that, and none of
+ * the package managers, git or curl.
+ */
+const hidingExtensions: readonly number[] = [0xfe0d, 0xffce];
+
+/**
+ * Reads the name that a TLS client asks for out of its first bytes, however they are cut. Whoever calls it goes by that name, so
+ * everything that two readers could understand in two ways is no name at all.
+ */
+export function readClientHello(bytes: Uint8Array): ClientHello {
+  const message = joinRecords(bytes.subarray(0, mostBytes));
+  if (message === "not-tls") return { kind: "not-tls" };
+  if (typeof message === "number")
+    return bytes.length >= mostBytes ? { kind: "not-tls" } : { kind: "more", missing: message };
+  const extensions = readExtensions(message);
+  if (extensions === null) return { kind: "not-tls" };
+  return { kind: "hello", serverName: serverNameIn(extensions) };
+}
+
+/** The first handshake message without its header, once it is complete; until then how much of it is missing. Nothing else may be in its records. */
+function joinRecords(bytes: Uint8Array): Uint8Array | number | "not-tls" {
+  const pieces: Uint8Array[] = [];
+  let length = 0;
+  let missing = 1;
+  for (let at = 0; ; ) {
+    const [type, major, minor] = bytes.subarray(at, at + 3);
+    if ((type ?? handshakeRecord) !== handshakeRecord) return "not-tls";
+    if ((major ?? 3) !== 3 || (minor ?? 0) > 4) return "not-tls";
+    if (at + 5 > bytes.length) return missing;
+    const recordLength = number(bytes, at + 3, 2);
+    if (recordLength === 0 || recordLength > longestRecord) return "not-tls";
+
+    const piece = bytes.subarray(at + 5, at + 5 + recordLength);
+    pieces.push(piece);
+    length += piece.length;
+    at += 5 + recordLength;
+
+    const header = firstBytes(pieces, 4);
+    if ((header[0] ?? clientHelloMessage) !== clientHelloMessage) return "not-tls";
+    if (header.length === 4) {
+      const wanted = 4 + number(header, 1, 3);
+      if (wanted > mostBytes || length - piece.length + recordLength > wanted) return "not-tls";
+      if (length === wanted) return firstBytes(pieces, wanted).subarray(4);
+      missing = wanted - length;
+    }
+    if (piece.length < recordLength) return missing;
+  }
+}
+
+function firstBytes(pieces: readonly Uint8Array[], count: number): Uint8Array {
+  const joined = new Uint8Array(count);
+  let length = 0;
+  for (const piece of pieces) {
+    const part = piece.subarray(0, count - length);
+    joined.set(part, length);
+    length += part.length;
+    if (length === count) break;
+  }
+  return joined.subarray(0, length);
+}
+
+interface Extension {
+  readonly type: number;
+  readonly content: Uint8Array;
+}
+
+/** Those of a hello whose every length agrees with what is there; null for any other. */
+function readExtensions(message: Uint8Array): Extension[] | null {
+  const versionAndRandom = 2 + 32;
+  if (message.length < versionAndRandom) return null;
+  const session = cutPart(message.subarray(versionAndRandom), 1);
+  const ciphers = session && cutPart(session.rest, 2);
+  const compressions = ciphers && cutPart(ciphers.rest, 1);
+  if (!compressions || session.part.length > 32) return null;
+  if (ciphers.part.length < 2 || ciphers.part.length % 2 === 1 || compressions.part.length === 0) return null;
+  if (compressions.rest.length === 0) return [];
+
+  const list = cutPart(compressions.rest, 2);
+  if (!list || list.rest.length > 0) return null;
+  const extensions: Extension[] = [];
+  for (let rest = list.part; rest.length > 0; ) {
+    const cut = cutPart(rest.subarray(2), 2);
+    if (!cut) return null;
+    extensions.push({ type: number(rest, 0, 2), content: cut.part });
+    rest = cut.rest;
+  }
+  return extensions;
+}
+
+function serverNameIn(extensions: readonly Extension[]): string | null {
+  if (extensions.some(({ type }) => hidingExtensions.includes(type))) return null;
+  const [first, ...others] = extensions.filter(({ type }) => type === serverNameExtension);
+  if (!first || others.length > 0) return null;
+
+  const list = cutPart(first.content, 2);
+  if (!list || list.rest.length > 0 || list.part[0] !== 0) return null;
+  const name = cutPart(list.part.subarray(1), 2);
+  if (!name || name.rest.length > 0) return null;
+  const text = String.fromCharCode(...name.part.subarray(0, 254));
+  return /^[A-Za-z0-9._-]{1,253}$/.test(text) ? text.toLowerCase() : null;
+}
+
+/** A part that is led by its length; null where it is cut off. */
+function cutPart(bytes: Uint8Array, lengthBytes: number): { part: Uint8Array; rest: Uint8Array } | null {
+  if (bytes.length < lengthBytes) return null;
+  const end = lengthBytes + number(bytes, 0, lengthBytes);
+  return bytes.length < end ? null : { part: bytes.subarray(lengthBytes, end), rest: bytes.subarray(end) };
+}
+
+function number(bytes: Uint8Array, at: number, count: number): number {
+  return bytes.subarray(at, at + count).reduce((total, byte) => total * 256 + byte, 0);
+}

@@ -1,0 +1,67 @@
+import { brotliDecompressSync, gunzipSync, inflateRawSync, inflateSync, zstdDecompressSync } from "node:zlib";
+
+export type DecodedBody =
+  | { readonly kind: "decoded"; readonly bytes: Uint8Array }
+  /** There is more in it than any API takes. */
+  | { readonly kind: "too-large" }
+  | { readonly kind: "unreadable" };
+
+/** More than any API takes. */
+export const longestBody: number = 64 << 20;
+
+/** What stands in a request's body, as its `content-encoding` says, and never more of it than fits. */
+export function decodeBody(body: Uint8Array, encoding: string | undefined): DecodedBody {
+  const names = (encoding ?? "")
+    .toLowerCase()
+    .split(",")
+    .map((name) => name.trim());
+  const encodings = names.filter((name) => name !== "" && name !== "identity").toReversed();
+  if (encodings.length > 2) return { kind: "unreadable" };
+  let bytes = body;
+  for (const name of encodings) {
+    const decode = decoders.get(name);
+    if (decode === undefined) return { kind: "unreadable" };
+    try {
+      bytes = decode(bytes);
+    } catch (error) {
+      const isTooLarge = error instanceof Error && "code" in error && error.code === "ERR_BUFFER_TOO_LARGE";
+      return { kind: isTooLarge ? "too-large" : "unreadable" };
+    }
+  }
+  return bytes.length > longestBody ? { kind: "too-large" } : { kind: "decoded", bytes };
+}
+
+type Decode = (bytes: Uint8Array) => Uint8Array;
+
+/** With `info`, it comes with the engine, which Node's types leave out. */
+type ZlibDecode = (
+  bytes: Uint8Array,
+  options: { readonly maxOutputLength: number; readonly info: true },
+) => unknown;
+
+const decoders: ReadonlyMap<string, Decode> = new Map([
+  ["gzip", wholly(gunzipSync)],
+  ["x-gzip", wholly(gunzipSync)],
+  ["deflate", deflated],
+  ["br", wholly(brotliDecompressSync)],
+  ["zstd", wholly(zstdDecompressSync)],
+]);
+
+/** Node stops after the first frame and says nothing of what follows, which another server may well read. */
+function wholly(decode: unknown): Decode {
+  return (bytes) => {
+    const decoded = (decode as ZlibDecode)(bytes, { maxOutputLength: longestBody, info: true });
+    const { buffer, engine } = decoded as {
+      readonly buffer: Uint8Array;
+      readonly engine: { bytesWritten: number };
+    };
+    if (engine.bytesWritten !== bytes.length) throw new Error("There is something after the end");
+    return buffer;
+  };
+}
+
+/** Some leave out the head that it should have. */
+function deflated(bytes: Uint8Array): Uint8Array {
+  const isWithHead = ((bytes[0] ?? 0) & 0x0f) === 8 && (((bytes[0] ?? 0) << 8) | (bytes[1] ?? 0)) % 31 === 0;
+  return wholly(isWithHead ? inflateSync : inflateRawSync)(bytes);
+}

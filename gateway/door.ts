@@ -1,0 +1,228 @@
+import { chmod, rm } from "node:fs/promises";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { Duplex } from "node:stream";
+import type { AdmittedWorker, RefusalReason } from "../src/domain/generated/gateway.ts";
+import { type Answer, answerError, notLetIn, notReady } from "./answers.ts";
+import { openBodyRoom, type RoomBounds } from "./body-room.ts";
+import { type CallDeps, callModel } from "./call-model.ts";
+import { findRoute, isModelCall, tokensOf, tunnelToken } from "./find-route.ts";
+import { hangUp } from "./hang-up.ts";
+import { openTurns } from "./in-turn.ts";
+import { serveMirror } from "./mirror.ts";
+import { openPace, type PaceBounds } from "./pace.ts";
+import { openTunnel } from "./tunnel.ts";
+import { openVisitors, type VisitorBounds } from "./visitors.ts";
+
+export interface DoorDeps extends Omit<CallDeps, "room" | "inTurn"> {
+  readonly complain: (line: string) => void;
+  readonly resolve: (host: string) => Promise<readonly string[]>;
+  readonly connect: (address: string, port: number) => Promise<Duplex>;
+}
+
+/** Where sandboxes knock. */
+export type DoorPlace = { readonly socket: string } | { readonly port: number };
+
+/** How long somebody may take, and how much of what. */
+export interface DoorBounds {
+  readonly headersMs: number;
+  readonly requestMs: number;
+  readonly idleMs: number;
+  /** How often is looked for those that took longer. */
+  readonly checkMs: number;
+  /** For whom a tunnel is, and to hear why there is none. */
+  readonly helloMs: number;
+  /** Requests and tunnels that each worker may have open at once. */
+  readonly mostPerWorker: number;
+  readonly visitors: VisitorBounds;
+  /** What is done for each worker is written down: so fast it may fill the disk, and no faster. */
+  readonly pace: PaceBounds;
+  /** Of half a gigabyte that the whole program has. */
+  readonly room: RoomBounds;
+}
+
+const defaultBounds: DoorBounds = {
+  ...{ headersMs: 10_000, requestMs: 60_000, idleMs: 65_000, checkMs: 1_000, helloMs: 10_000 },
+  mostPerWorker: 128,
+  visitors: { mostStrangers: 1_000, mostConnectionsPerWorker: 256 },
+  pace: { mostAtOnce: 5_000, perSecond: 20 },
+  room: { mostBytesPerWorker: 64 << 20, mostBytes: 160 << 20, alwaysBytes: 2 << 20 },
+};
+
+/** Opens the door: whoever shows a worker's token may call its models and reach its hosts, and nothing else. */
+export async function openDoor(
+  deps: DoorDeps,
+  place: DoorPlace,
+  given: Partial<DoorBounds> = {},
+): Promise<AsyncDisposable> {
+  const bounds = { ...defaultBounds, ...given };
+  const { helloMs, mostPerWorker } = bounds;
+  const busy = new Map<string, number>();
+  const visitors = openVisitors(bounds.visitors);
+  const pace = openPace(bounds.pace, () => performance.now());
+  const callDeps: CallDeps = { ...deps, room: openBodyRoom(bounds.room), inTurn: openTurns() };
+  const server = createServer(
+    {
+      maxHeaderSize: 16 << 10,
+      headersTimeout: bounds.headersMs,
+      requestTimeout: bounds.requestMs,
+      ...{ keepAliveTimeout: bounds.idleMs, keepAliveTimeoutBuffer: bounds.checkMs },
+      connectionsCheckingInterval: bounds.checkMs,
+    },
+    (request, response) => {
+      serve(request, response).catch((error: unknown) => {
+        deps.complain(error instanceof Error ? (error.stack ?? error.message) : String(error));
+        answerError(response, { status: 500, type: "api_error", message: "something went wrong here" });
+      });
+    },
+  );
+  server.on("connection", (socket) => visitors.came(socket));
+  // Whoever has a tunnel is no connection of the server's any more.
+  const tunnels = new Set<Duplex>();
+  server.on("connect", (request: IncomingMessage, client: Duplex, head: Buffer) => {
+    tunnels.add(client);
+    client.on("error", () => {}).once("close", () => tunnels.delete(client));
+    tunnel(request, client, head).catch((error: unknown) => {
+      deps.complain(error instanceof Error ? (error.stack ?? error.message) : String(error));
+      client.destroy();
+    });
+  });
+  server.on("clientError", (_error, socket) => hangUp(socket, "400 Bad Request", [], helloMs));
+  await listen(server, place);
+  return {
+    async [Symbol.asyncDispose]() {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      server.closeAllConnections();
+      for (const client of tunnels) client.destroy();
+      await closed;
+    },
+  };
+
+  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { admitted, refusals } = deps;
+    const target = request.url ?? "";
+    const method = request.method ?? "";
+    const route = findRoute(target);
+    const tokens = route.kind === "mirror" ? [route.token] : tokensOf(request.headers, target);
+    const worker = admitted.find(tokens, addressOf(request));
+    const what = `${method} ${withoutToken(target)}`;
+    const refuse = (why: RefusalReason, status: number, type: string, message: string): void => {
+      refusals.refuse(worker?.worker ?? null, what, why);
+      answerError(response, { status, type, message });
+    };
+    if (!/^1\.[01]$/.test(request.httpVersion)) {
+      response.shouldKeepAlive = false;
+      return refuse("form", 505, "invalid_request_error", "HTTP/1.1 is spoken here");
+    }
+    if (!admitted.isReady) return answerError(response, notReady("nobody is admitted yet"));
+    if (worker === null) {
+      refusals.refuse(null, what, "token");
+      return answerError(response, notLetIn(unknownToken));
+    }
+    if (!visitors.isWelcome(request.socket, worker.worker)) {
+      response.shouldKeepAlive = false;
+      return answerError(response, tooMany);
+    }
+    if (route.kind === "none") return refuse(route.why, 403, "permission_error", "there is no such way out");
+    await using place = enter(worker);
+    if (place === null) return answerError(response, tooMany);
+    if (route.kind === "mirror") {
+      const mirror = admitted.mirror(worker, route.mirror);
+      if (mirror === null)
+        return refuse(
+          "not-allowed",
+          403,
+          "permission_error",
+          `swarm start --allow ${route.mirror} would allow it`,
+        );
+      const base = `http://${request.headers.host ?? ""}/r/${route.token}/${route.mirror}`;
+      return serveMirror(
+        request,
+        response,
+        { mirror, rest: route.rest, base },
+        {
+          refuse: (denied, why) => refusals.refuse(worker.worker, denied, why),
+          reached: (facts) => void record({ type: "reached", worker: worker.worker, ...facts }),
+          signal: admitted.signalOf(worker),
+        },
+      );
+    }
+    const endpoint = admitted.endpoint(worker, route.endpoint);
+    if (endpoint === null)
+      return refuse("not-allowed", 403, "permission_error", `no such model endpoint: ${route.endpoint}`);
+    if (!isModelCall(endpoint.api, method, route.path))
+      return refuse("path", 404, "not_found_error", "agents need no such call");
+    await callModel(callDeps, { worker, endpoint, path: route.path, query: route.query }, request, response);
+  }
+
+  async function tunnel(request: IncomingMessage, client: Duplex, head: Buffer): Promise<void> {
+    const { admitted, refusals } = deps;
+    const authority = request.url ?? "";
+    if (!admitted.isReady) return hangUp(client, "503 Service Unavailable", ["retry-after: 5"], helloMs);
+    const shown = request.headers["proxy-authorization"];
+    // Some clients show what they have only when they are asked for it.
+    if (shown === undefined)
+      return hangUp(client, "407 Proxy Authentication Required", [askForToken], helloMs);
+    const worker = admitted.find(tunnelToken(shown), addressOf(request));
+    if (worker === null) {
+      refusals.refuse(null, `CONNECT ${authority}`, "token");
+      return hangUp(client, "403 Forbidden", [], helloMs);
+    }
+    await using place = visitors.isWelcome(request.socket, worker.worker) ? enter(worker) : null;
+    if (place === null) return hangUp(client, "429 Too Many Requests", ["retry-after: 1"], helloMs);
+    await openTunnel(client, head, authority, {
+      ...{ allow: worker.allow, resolve: deps.resolve, connect: deps.connect, helloMs },
+      refuse: (what, why) => refusals.refuse(worker.worker, what, why),
+      reached: (facts) => void record({ type: "reached", worker: worker.worker, ...facts }),
+      signal: admitted.signalOf(worker),
+    });
+  }
+
+  function enter({ worker }: AdmittedWorker): AsyncDisposable | null {
+    const open = busy.get(worker) ?? 0;
+    if (open >= mostPerWorker || !pace.allows(worker)) return null;
+    busy.set(worker, open + 1);
+    return {
+      async [Symbol.asyncDispose]() {
+        const left = (busy.get(worker) ?? 1) - 1;
+        if (left > 0) busy.set(worker, left);
+        else busy.delete(worker);
+      },
+    };
+  }
+
+  async function record(news: Parameters<typeof deps.journal.append>[0]): Promise<void> {
+    await deps.journal
+      .append(news)
+      .catch((error: unknown) => deps.complain(`not written down: ${String(error)}`));
+  }
+}
+
+/** Agents know a failed login by these words; some of them see nothing else of the answer. */
+const unknownToken = "authentication failed, invalid x-api-key: this token is not known, or not any more";
+const askForToken = 'proxy-authenticate: Basic realm="swarm"';
+const tooMany: Answer = {
+  ...{ status: 429, type: "rate_limit_error", message: "too many at once", retryAfterSeconds: 1 },
+};
+
+/** Whom the network says it is; null for who comes through the socket. */
+function addressOf({ socket }: IncomingMessage): string | null {
+  return socket.remoteAddress?.replace(/^::ffff:/, "") ?? null;
+}
+
+/** What may be written down: a token can be in the path as well, well-formed or not. */
+function withoutToken(target: string): string {
+  return (target.split("?")[0] ?? "").replace(/(\/r\/+)[^/]+/, "$1*");
+}
+
+async function listen(server: Server, place: DoorPlace): Promise<void> {
+  if ("socket" in place) await rm(place.socket, { force: true });
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(
+      "socket" in place ? { path: place.socket } : { port: place.port, host: "0.0.0.0" },
+      resolve,
+    );
+  });
+  // Whoever is in a sandbox may knock; what is behind the door asks for a token.
+  if ("socket" in place) await chmod(place.socket, 0o666);
+}

@@ -1,0 +1,76 @@
+import type { Mirror, RefusalReason } from "../src/domain/generated/gateway.ts";
+import {
+  type AskUpstream,
+  NotPublicError,
+  type UpstreamAnswer,
+  type UpstreamQuestion,
+} from "./ask-upstream.ts";
+import { mirrorAddress } from "./mirror-rules.ts";
+
+export type Followed =
+  | { readonly kind: "answer"; readonly answer: UpstreamAnswer }
+  /** To another address of the same registry, which the client may ask for itself. */
+  | { readonly kind: "moved"; readonly status: number; readonly rest: string }
+  | { readonly kind: "refused"; readonly why: RefusalReason; readonly message: string };
+
+const mostRedirects = 3;
+const redirects: readonly number[] = [301, 302, 303, 307, 308];
+
+/**
+ * Asks a registry and follows where it points, because the sandbox cannot go there. What lets one in at the registry is shown to
+ * nobody else, and not to itself either when somebody else points back at it.
+ */
+export async function followRedirects(
+  ask: AskUpstream,
+  mirror: Mirror,
+  question: Omit<UpstreamQuestion, "mustBePublic">,
+  { isFollowed }: { isFollowed: boolean },
+): Promise<Followed> {
+  const home = new URL(mirror.url).origin;
+  let { url } = question;
+  let isTrusted = true;
+  for (let followed = 0; ; followed += 1) {
+    const isHome = url.origin === home;
+    isTrusted &&= isHome;
+    const headers = isTrusted ? withOwn(mirror, question.headers) : question.headers;
+    let answer: UpstreamAnswer;
+    try {
+      answer = await ask({ ...question, url, headers, mustBePublic: !isHome });
+    } catch (error) {
+      if (!(error instanceof NotPublicError))
+        return refused("unreachable", `${mirror.name} cannot be reached`);
+      return refused("not-public", `${mirror.name} points to a host that is not on the internet`);
+    }
+    if (!redirects.includes(answer.status)) return { kind: "answer", answer };
+
+    answer.body.on("error", () => {}).destroy();
+    const next = URL.parse(answer.headers.location ?? "", url.href);
+    if (next === null || answer.headers.location === undefined)
+      return refused("not-allowed", `${mirror.name} points nowhere`);
+    if (!isFollowed || question.method === "POST") return movedWithin(mirror, answer.status, next);
+    if (followed === mostRedirects) return refused("not-allowed", `${mirror.name} points on and on`);
+    if (next.origin !== home && next.protocol !== "https:")
+      return refused("not-allowed", `${mirror.name} points to something without TLS`);
+    url = new URL(`${next.origin}${next.pathname}${next.search}`);
+  }
+}
+
+function movedWithin(mirror: Mirror, status: number, next: URL): Followed {
+  const beginning = mirrorAddress(mirror);
+  const target = `${next.origin}${next.pathname}${next.search}`;
+  if (!target.startsWith(`${beginning}/`))
+    return refused("not-allowed", `${mirror.name} points to another host`);
+  return { kind: "moved", status, rest: target.slice(beginning.length) };
+}
+
+function withOwn({ headers }: Mirror, asked: Readonly<Record<string, string>>): Record<string, string> {
+  const own = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]);
+  if (own.length === 0) return { ...asked };
+  // In parts, or in another encoding, what lets one in could not be seen in what comes back.
+  const { range: _, ...whole } = asked;
+  return { ...whole, "accept-encoding": "identity", ...Object.fromEntries(own) };
+}
+
+function refused(why: RefusalReason, message: string): Followed {
+  return { kind: "refused", why, message };
+}

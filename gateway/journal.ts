@@ -1,0 +1,52 @@
+import { createReadStream } from "node:fs";
+import { stat } from "node:fs/promises";
+import type {
+  BudgetReached,
+  CallClosed,
+  CallOpened,
+  HostReached,
+  ModelLimited,
+  Refused,
+} from "../src/domain/generated/gateway.ts";
+import { openDurableLines } from "../src/wire/durable-lines.ts";
+import { type NumberedLines, readNumbered } from "../src/wire/numbered-lines.ts";
+import { jsonLines } from "../src/wire/text-lines.ts";
+
+/** What has its place in the journal. */
+export type Entry = CallOpened | CallClosed | HostReached | Refused | ModelLimited | BudgetReached;
+
+type Unnumbered<Each> = Each extends Entry ? Omit<Each, "seq" | "at"> : never;
+export type News = Unnumbered<Entry>;
+
+export interface Journal extends NumberedLines, AsyncDisposable {
+  /** Gives it its number at once, and resolves with that once it is on the disk. */
+  append(news: News): Promise<number>;
+}
+
+const longestLine = 16 << 10;
+
+/** What an earlier run left in this volume. */
+export async function* readJournal(file: string): AsyncGenerator<Entry> {
+  if (!(await stat(file).catch(() => null))) return;
+  // Only this program writes there.
+  for await (const entry of jsonLines(createReadStream(file), { longest: longestLine })) yield entry as Entry;
+}
+
+export async function openJournal(file: string, now: () => Date): Promise<Journal> {
+  const lines = await openDurableLines(file);
+  let next = lines.count + 1;
+  return {
+    get lastSeq() {
+      return lines.count;
+    },
+    async append(news) {
+      const seq = next;
+      next += 1;
+      const { type, ...facts } = news;
+      await lines.add(JSON.stringify({ type, seq, at: now().toISOString(), ...facts }));
+      return seq;
+    },
+    read: (seq, signal) => readNumbered(file, lines, seq, signal),
+    [Symbol.asyncDispose]: () => lines[Symbol.asyncDispose](),
+  };
+}

@@ -1,0 +1,232 @@
+import { KeptValue, parsedJson } from "./kept-value.ts";
+import { type Interest, interestIn, type Picked, type PickedRecord } from "./picked-values.ts";
+
+interface Level {
+  readonly isObject: boolean;
+  readonly interest: Interest;
+  /** Of the value that comes next; undefined for one that nobody looks for. */
+  next: Interest | undefined;
+  expectsKey: boolean;
+}
+
+const longestKey = 128;
+const longestValue = 64 << 10;
+const mostKept = 256 << 10;
+const mostValues = 10_000;
+
+const [quote, backslash, comma, colon] = [0x22, 0x5c, 0x2c, 0x3a];
+const [openArray, closeArray, openObject, closeObject] = [0x5b, 0x5d, 0x7b, 0x7d];
+
+/**
+ * Finds a few values in JSON of any length and holds only those. Nothing that a text within the JSON says is taken for
+ * its structure, and no nesting makes it deep or large: what nobody looks for is only counted in and out.
+ *
+ * A path that ends in `?` asks only whether there is such a value. The objects of an array at the top, and several texts
+ * one after another, are records of their own.
+ */
+export class JsonPicker {
+  readonly #root: Interest;
+  readonly #take: (record: PickedRecord) => void;
+  #levels: Level[] = [];
+  /** How deep in a value of which nothing is looked for, or all is kept. */
+  #depth = 0;
+  #inString = false;
+  #isEscaped = false;
+  #key: number[] | null = null;
+  #kept: KeptValue | null = null;
+  #inScalar = false;
+  #isBroken = false;
+  #closed = 0;
+  #at = 0;
+  #recordStart = 0;
+  #values = new Map<string, Picked[]>();
+  #room = mostKept;
+  #isCut = false;
+
+  constructor(paths: readonly string[], take: (record: PickedRecord) => void) {
+    this.#root = interestIn(paths);
+    this.#take = take;
+  }
+
+  add(bytes: Uint8Array): void {
+    for (let index = 0; index < bytes.length && !this.#isBroken; index += 1) {
+      if (this.#inString) index = this.#passString(bytes, index);
+      else this.#passByte(bytes[index] ?? 0, bytes, index);
+    }
+    this.#kept?.take(bytes);
+    this.#at += bytes.length;
+  }
+
+  /** Whether what came was one whole object or array, and nothing else. Begins anew. */
+  end(): boolean {
+    const isOver = this.#levels.length === 0 && !this.#inString && !this.#inScalar;
+    const isWhole = this.#closed === 1 && isOver && !this.#isBroken;
+    this.#levels = [];
+    this.#depth = 0;
+    this.#inString = false;
+    this.#isEscaped = false;
+    this.#key = null;
+    this.#kept = null;
+    this.#inScalar = false;
+    this.#isBroken = false;
+    this.#closed = 0;
+    return isWhole;
+  }
+
+  /** Answers the last byte that it passed. */
+  #passString(bytes: Uint8Array, from: number): number {
+    const key = this.#key;
+    let isEscaped = this.#isEscaped;
+    let index = from;
+    for (; index < bytes.length; index += 1) {
+      const byte = bytes[index] ?? 0;
+      if (byte === quote && !isEscaped) {
+        this.#inString = false;
+        break;
+      }
+      isEscaped = byte === backslash && !isEscaped;
+      if (key !== null && key.length <= longestKey) key.push(byte);
+    }
+    this.#isEscaped = isEscaped && this.#inString;
+    if (this.#inString) return index;
+    if (key !== null) this.#endKey(key);
+    else if (this.#depth === 0) this.#endValue(bytes, index + 1);
+    return index;
+  }
+
+  #passByte(byte: number, bytes: Uint8Array, index: number): void {
+    if (!isMark(byte)) {
+      if (this.#inScalar || isSpace(byte)) {
+        if (isSpace(byte)) this.#endScalar(bytes, index);
+        return;
+      }
+      this.#inScalar = true;
+      if (this.#levels.length === 0) this.#isBroken ||= this.#closed > 0;
+      else if (this.#depth === 0) this.#beginValue(index);
+      return;
+    }
+    this.#endScalar(bytes, index);
+    if (byte === quote) this.#openString(index);
+    else if (byte === openObject || byte === openArray) this.#open(byte === openObject, index);
+    else if (byte === closeObject || byte === closeArray) this.#close(byte === closeObject, bytes, index);
+    else this.#passSeparator(byte);
+  }
+
+  #endScalar(bytes: Uint8Array, end: number): void {
+    if (!this.#inScalar) return;
+    this.#inScalar = false;
+    if (this.#depth === 0) this.#endValue(bytes, end);
+  }
+
+  #openString(index: number): void {
+    this.#inString = true;
+    if (this.#depth > 0) return;
+    if (this.#levels.at(-1)?.expectsKey) this.#key = [];
+    else this.#beginValue(index);
+  }
+
+  #passSeparator(byte: number): void {
+    const level = this.#levels.at(-1);
+    if (this.#depth > 0 || level === undefined || !level.isObject) return;
+    level.expectsKey = byte === comma;
+  }
+
+  #open(isObject: boolean, index: number): void {
+    if (this.#depth > 0) {
+      this.#depth += 1;
+      return;
+    }
+    const level = this.#levels.at(-1);
+    const isInRootArray = this.#levels.length === 1 && level?.isObject === false;
+    if (level === undefined || (isInRootArray && isObject)) {
+      if (isObject) this.#beginRecord(index);
+      this.#levels.push({ isObject, interest: this.#root, next: undefined, expectsKey: isObject });
+      return;
+    }
+    const interest = level.next;
+    this.#beginValue(index);
+    if (interest === undefined || interest.isWanted || interest.below.size === 0) this.#depth = 1;
+    else {
+      const next = isObject ? undefined : interest.below.get("*");
+      this.#levels.push({ isObject, interest, next, expectsKey: isObject });
+    }
+  }
+
+  #close(isObject: boolean, bytes: Uint8Array, index: number): void {
+    if (this.#depth > 0) {
+      this.#depth -= 1;
+      if (this.#depth === 0) this.#endValue(bytes, index + 1);
+      return;
+    }
+    const level = this.#levels.pop();
+    this.#isBroken = level === undefined || level.isObject !== isObject;
+    if (this.#isBroken) return;
+    if (this.#levels.length === 0) this.#closed += 1;
+    if (isObject && level?.interest === this.#root)
+      this.#take({ start: this.#recordStart, values: this.#values, isCut: this.#isCut });
+  }
+
+  #beginRecord(index: number): void {
+    this.#recordStart = this.#at + index;
+    this.#values = new Map();
+    this.#room = mostKept;
+    this.#isCut = false;
+  }
+
+  #endKey(key: readonly number[]): void {
+    this.#key = null;
+    const level = this.#levels.at(-1);
+    if (level === undefined) return;
+    level.next = key.length > longestKey ? undefined : level.interest.below.get(textOf(key));
+  }
+
+  #beginValue(index: number): void {
+    const interest = this.#levels.at(-1)?.next;
+    if (interest === undefined) return;
+    const start = this.#at + index;
+    if (interest.isAskedFor) this.#note(interest.path, { value: undefined, start, end: start });
+    const room = Math.min(longestValue, this.#room);
+    if (interest.isWanted) this.#kept = new KeptValue({ path: interest.path, start, from: index, room });
+  }
+
+  #endValue(bytes: Uint8Array, end: number): void {
+    const kept = this.#kept;
+    if (kept === null) return;
+    this.#kept = null;
+    kept.take(bytes, end);
+    this.#room -= kept.length;
+    const longest = Math.min(longestValue, this.#room);
+    this.#isCut ||= kept.length === 0 && longest < longestValue;
+    this.#note(kept.path, { value: kept.value(), start: kept.start, end: this.#at + end });
+  }
+
+  #note(path: string, picked: Picked): void {
+    const values = this.#values.get(path);
+    if (values === undefined) this.#values.set(path, [picked]);
+    else if (values.length < mostValues) values.push(picked);
+    else values[mostValues - 1] = picked;
+  }
+}
+
+function isMark(byte: number): boolean {
+  return (
+    byte === quote ||
+    byte === comma ||
+    byte === colon ||
+    byte === openObject ||
+    byte === closeObject ||
+    byte === openArray ||
+    byte === closeArray
+  );
+}
+
+function isSpace(byte: number): boolean {
+  return byte === 0x20 || (byte >= 0x09 && byte <= 0x0d);
+}
+
+function textOf(key: readonly number[]): string {
+  const text = Buffer.from(key).toString();
+  if (!text.includes("\\")) return text;
+  const decoded = parsedJson(`"${text}"`);
+  return typeof decoded === "string" ? decoded : "";
+}

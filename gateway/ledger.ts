@@ -1,0 +1,131 @@
+import type {
+  AdmissionPayload,
+  AdmittedWorker,
+  BudgetLimits,
+  CallOpened,
+  Spending,
+} from "../src/domain/generated/gateway.ts";
+import {
+  addSpending,
+  largerSpending,
+  missingSpending,
+  nothingSpent,
+  tokensIn,
+} from "../src/domain/spending.ts";
+import type { Entry, News } from "./journal.ts";
+
+/** A budget that is used up, or nearly. */
+export type BudgetNews = Extract<News, { readonly type: "budget" }>;
+
+/**
+ * What was spent, by worker and in all. It is made from the journal, so that it is the same after a crash; what the host knows of
+ * a journal that is gone comes on top.
+ */
+export class Ledger {
+  readonly #spent = new Map<string, Spending>();
+  readonly #open = new Map<number, CallOpened>();
+  readonly #told = new Set<string>();
+  /** What the host knows that is in no journal of ours: it was in one that is gone. */
+  readonly #before = new Map<string, Spending>();
+  readonly #underWay = new Map<string, readonly Spending[]>();
+  #swarm = nothingSpent;
+  #swarmBefore = nothingSpent;
+  #limits: BudgetLimits = { usd: null, tokens: null };
+
+  /** Takes in a line of the journal, in its order. */
+  take(entry: Entry): void {
+    if (entry.type === "opened") this.#open.set(entry.seq, entry);
+    if (entry.type === "budget") this.#told.add(noticeKey(entry));
+    if (entry.type !== "closed") return;
+    this.#open.delete(entry.opened);
+    this.#spent.set(entry.worker, addSpending(this.#own(entry.worker), entry.spent));
+    this.#swarm = addSpending(this.#swarm, entry.spent);
+  }
+
+  /** Calls that were begun, and of whose end nothing is known. */
+  get open(): readonly CallOpened[] {
+    return [...this.#open.values()];
+  }
+
+  admit({ budget, spent, workers }: AdmissionPayload): void {
+    this.#limits = budget;
+    this.#swarmBefore = largerSpending(this.#swarmBefore, missingSpending(spent, this.#swarm));
+    for (const { worker, spent: known } of workers) {
+      const missing = missingSpending(known, this.#own(worker));
+      this.#before.set(worker, largerSpending(this.#before.get(worker) ?? nothingSpent, missing));
+    }
+  }
+
+  of(worker: string): Spending {
+    return addSpending(this.#own(worker), this.#before.get(worker) ?? nothingSpent);
+  }
+
+  get swarm(): Spending {
+    return addSpending(this.#swarm, this.#swarmBefore);
+  }
+
+  get workers(): Readonly<Record<string, Spending>> {
+    const names = new Set([...this.#spent.keys(), ...this.#before.keys()]);
+    return Object.fromEntries([...names].map((name) => [name, this.of(name)]));
+  }
+
+  /** A call may take so much until this is disposed. */
+  begin(worker: string, most: Spending): Disposable {
+    this.#underWay.set(worker, [...this.#begun(worker), most]);
+    return {
+      [Symbol.dispose]: () => {
+        const others = this.#begun(worker).toSpliced(this.#begun(worker).indexOf(most), 1);
+        if (others.length > 0) this.#underWay.set(worker, others);
+        else this.#underWay.delete(worker);
+      },
+    };
+  }
+
+  /** How many calls of this worker are under way. */
+  openOf(worker: string): number {
+    return this.#begun(worker).length;
+  }
+
+  /** Whether one more call fits into what is left of every budget, whatever this worker's own ones take that are under way. */
+  holds({ worker, budget }: AdmittedWorker, most: Spending): boolean {
+    const all = this.#begun(worker).reduce(addSpending, most);
+    const own = reachedOf(worker, budget, addSpending(this.of(worker), all));
+    const ofSwarm = reachedOf(null, this.#limits, addSpending(this.swarm, all));
+    return [...own, ...ofSwarm].every(({ share }) => share < 1);
+  }
+
+  /** The first budget of this worker, or of the swarm, that is used up. */
+  exhausted(worker: AdmittedWorker): BudgetNews | null {
+    return this.#reached(worker).find(({ share }) => share === 1) ?? null;
+  }
+
+  /** What has been reached and was not told yet. */
+  news(worker: AdmittedWorker): BudgetNews[] {
+    return this.#reached(worker).filter((news) => !this.#told.has(noticeKey(news)));
+  }
+
+  #begun(worker: string): readonly Spending[] {
+    return this.#underWay.get(worker) ?? [];
+  }
+
+  #own(worker: string): Spending {
+    return this.#spent.get(worker) ?? nothingSpent;
+  }
+
+  #reached({ worker, budget }: AdmittedWorker): BudgetNews[] {
+    return [...reachedOf(worker, budget, this.of(worker)), ...reachedOf(null, this.#limits, this.swarm)];
+  }
+}
+
+function reachedOf(worker: string | null, { usd, tokens }: BudgetLimits, spent: Spending): BudgetNews[] {
+  const notice = (of: "usd" | "tokens", limit: number | null, used: number): BudgetNews[] => {
+    if (limit === null || used < 0.8 * limit) return [];
+    return [{ type: "budget", worker, of, limit, used, share: used >= limit ? 1 : 0.8 }];
+  };
+  return [...notice("usd", usd, spent.costUsd), ...notice("tokens", tokens, tokensIn(spent))];
+}
+
+/** A budget that was raised is another one. */
+function noticeKey({ worker, of, limit, share }: Omit<BudgetNews, "type">): string {
+  return [worker ?? "", of, limit, share].join(" ");
+}

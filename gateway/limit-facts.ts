@@ -1,0 +1,142 @@
+import { parsedJson } from "./kept-value.ts";
+import { memberOf } from "./read-usage.ts";
+import type { ApiName } from "./request-paths.ts";
+
+/** What an API's answer says, as far as limits go. */
+export interface LimitedAnswer {
+  readonly status: number;
+  /** Names in lower case. */
+  readonly header: (name: string) => string | undefined;
+  readonly body: string;
+}
+
+const longestMs = 7 * 24 * 3_600_000;
+/**
+ * Where an API only says that it was too much: long enough that not all come back at once, and short enough that it
+ * costs little where one more call would have been let in. Its clients wait longer by themselves when it happens again.
+ */
+const unknownMs = 5000;
+/** An account without money has none in five seconds either: long enough that workers rest and somebody can pay. */
+const unpaidMs = 600_000;
+
+/** Until when this credential may not call; null when the answer says no such thing. */
+export function limitedUntil(api: ApiName, answer: LimitedAnswer, now: Date): Date | null {
+  const { status } = answer;
+  if (status !== 429 && status !== 529 && status !== 503) return null;
+  const error = status === 429 ? errorIn(answer.body) : undefined;
+  const told = [
+    ...retryAfter(answer, now),
+    ...(status === 429 ? [...unifiedReset(api, answer), ...resetInBody(api, error, now)] : []),
+  ];
+  // What names a moment is better than a bucket that is full again then: that takes calls long before.
+  const firm = latest(told, now);
+  if (firm !== null || status !== 429) return firm;
+  const otherwise = isUnpaid(error) ? unpaidMs : unknownMs;
+  return latest(bucketResets(api, answer, now), now) ?? new Date(now.getTime() + otherwise);
+}
+
+/** The latest that is still to come, in milliseconds since 1970. */
+function latest(moments: readonly number[], now: Date): Date | null {
+  const coming = moments.filter((moment) => moment > now.getTime());
+  if (coming.length === 0) return null;
+  return new Date(Math.min(Math.max(...coming), now.getTime() + longestMs));
+}
+
+function retryAfter({ header }: LimitedAnswer, now: Date): number[] {
+  const exact = amountOf(header("retry-after-ms"));
+  if (exact !== null) return [now.getTime() + exact];
+  const text = header("retry-after");
+  const seconds = amountOf(text);
+  if (seconds !== null) return [now.getTime() + seconds * 1000];
+  // A date of HTTP begins with a day, and `Date` takes far more for one than that.
+  return text !== undefined && /^[A-Z][a-z]{2,8},? /.test(text) ? momentOf(text) : [];
+}
+
+/** A subscription's limits. The header comes with every answer, and then says when the current hours are over. */
+function unifiedReset(api: ApiName, { header }: LimitedAnswer): number[] {
+  const status = header("anthropic-ratelimit-unified-status") ?? "";
+  const seconds = amountOf(header("anthropic-ratelimit-unified-reset"));
+  return api !== "anthropic" || status.startsWith("allowed") || seconds === null ? [] : [seconds * 1000];
+}
+
+function resetInBody(api: ApiName, error: unknown, now: Date): number[] {
+  if (api === "openai") {
+    const seconds = amountOf(memberOf(error, "resets_in_seconds"));
+    const moment = amountOf(memberOf(error, "resets_at"));
+    return [
+      ...(seconds === null ? [] : [now.getTime() + seconds * 1000]),
+      ...(moment === null ? [] : [moment * 1000]),
+    ];
+  }
+  const details = memberOf(error, "details");
+  if (api !== "google" || !Array.isArray(details)) return [];
+  return details.flatMap((detail: unknown) => {
+    const delay = memberOf(detail, "retryDelay");
+    const ms = typeof delay === "string" ? durationMs(delay) : null;
+    return ms === null ? [] : [now.getTime() + ms];
+  });
+}
+
+const anthropicBuckets = ["requests", "tokens", "input-tokens", "output-tokens"];
+const openaiBuckets = ["requests", "tokens"];
+
+/** When the buckets are full again that are empty now. */
+function bucketResets(api: ApiName, { header }: LimitedAnswer, now: Date): number[] {
+  if (api === "anthropic")
+    return anthropicBuckets
+      .map((bucket) => `anthropic-ratelimit-${bucket}`)
+      .filter((name) => amountOf(header(`${name}-remaining`)) === 0)
+      .flatMap((name) => rfcMoment(header(`${name}-reset`)));
+  if (api !== "openai") return [];
+  return openaiBuckets
+    .filter((bucket) => amountOf(header(`x-ratelimit-remaining-${bucket}`)) === 0)
+    .flatMap((bucket) => {
+      const ms = durationMs(header(`x-ratelimit-reset-${bucket}`) ?? "");
+      return ms === null ? [] : [now.getTime() + ms];
+    });
+}
+
+function isUnpaid(error: unknown): boolean {
+  return [memberOf(error, "code"), memberOf(error, "type")].some(
+    (word) => word === "insufficient_quota" || word === "billing_error" || word === "usage_not_included",
+  );
+}
+
+/** The error in a body; Gemini's streams put it into an array. */
+function errorIn(body: string): unknown {
+  const parsed = parsedJson(body);
+  return memberOf(Array.isArray(parsed) ? parsed[0] : parsed, "error");
+}
+
+/** A plain number, not below zero. */
+function amountOf(value: unknown): number | null {
+  const isText = typeof value === "string" && /^\d{1,15}(\.\d{1,9})?$/.test(value.trim());
+  const amount = isText ? Number(value) : value;
+  return typeof amount === "number" && amount >= 0 && amount <= Number.MAX_SAFE_INTEGER ? amount : null;
+}
+
+function rfcMoment(text: string | undefined): number[] {
+  return text !== undefined && /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d/.test(text) ? momentOf(text) : [];
+}
+
+function momentOf(text: string): number[] {
+  const moment = Date.parse(text);
+  return Number.isNaN(moment) ? [] : [moment];
+}
+
+const unitMs: ReadonlyMap<string, number> = new Map([
+  ...([
+    ["ms", 1],
+    ["s", 1000],
+    ["m", 60_000],
+    ["h", 3_600_000],
+    ["d", 86_400_000],
+  ] as const),
+]);
+
+/** `250ms`, `1s`, `6m0s`, `37.5s`. */
+function durationMs(text: string): number | null {
+  if (!/^(\d{1,9}(\.\d{1,9})?(ms|[smhd])){1,6}$/.test(text)) return null;
+  const parts = [...text.matchAll(/(\d+(?:\.\d+)?)(ms|[smhd])/g)];
+  return parts.reduce((sum, [, amount, unit]) => sum + Number(amount) * (unitMs.get(unit ?? "") ?? 0), 0);
+}

@@ -1,0 +1,129 @@
+import type { LoginCredential, ModelEndpoint, RenewedLogin } from "../src/domain/generated/gateway.ts";
+
+/** The login of a subscription cannot be renewed. `isFinal`: its owner must log in again. */
+export class LoginFailed extends Error {
+  readonly isFinal: boolean;
+
+  constructor(message: string, isFinal: boolean) {
+    super(message);
+    this.isFinal = isFinal;
+  }
+}
+
+/** The present logins of subscriptions. However many ask at once, each is renewed by one question. */
+export interface Logins {
+  /** A token that is good for a while yet. */
+  token(endpoint: ModelEndpoint, login: LoginCredential): Promise<string>;
+  /** The API would not have this one: another one, or null when it has had no other all along. */
+  renewed(endpoint: ModelEndpoint, login: LoginCredential, refused: string): Promise<string | null>;
+  /** All that were renewed here. */
+  readonly news: readonly RenewedLogin[];
+}
+
+interface Kept {
+  readonly accessToken: string;
+  readonly refreshToken: string;
+  readonly expiresAt: number;
+}
+
+const marginMs = 60_000;
+const answerMs = 30_000;
+/** Whose client this login belongs to: others are turned away there. */
+const userAgent = "claude-cli/2.1.326 (external, cli)";
+
+export function openLogins(now: () => number, onRenewed: (news: RenewedLogin) => void): Logins {
+  const keptByName = new Map<string, Kept>();
+  const renewing = new Map<string, Promise<Kept>>();
+  /** All that were here: what the host hands over again is not newer than what came of it since. */
+  const knownByName = new Map<string, Set<string>>();
+  const renewedHere = new Set<string>();
+
+  function present({ name }: ModelEndpoint, login: LoginCredential): Kept {
+    const kept = keptByName.get(name);
+    if (kept && knownByName.get(name)?.has(login.refreshToken)) return kept;
+    keep(name, login);
+    renewedHere.delete(name);
+    return login;
+  }
+
+  function keep(name: string, login: Kept): void {
+    keptByName.set(name, login);
+    knownByName.set(name, (knownByName.get(name) ?? new Set()).add(login.refreshToken));
+  }
+
+  function renew(endpoint: ModelEndpoint, login: LoginCredential): Promise<Kept> {
+    const { name } = endpoint;
+    const running = renewing.get(name);
+    if (running) return running;
+    const renewal = ask(login, present(endpoint, login).refreshToken, now)
+      .then((kept) => {
+        keep(name, kept);
+        renewedHere.add(name);
+        onRenewed({ type: "login", endpoint: name, ...kept });
+        return kept;
+      })
+      .finally(() => renewing.delete(name));
+    renewing.set(name, renewal);
+    return renewal;
+  }
+
+  return {
+    async token(endpoint, login) {
+      const kept = present(endpoint, login);
+      if (kept.expiresAt - now() > marginMs) return kept.accessToken;
+      return (await renew(endpoint, login)).accessToken;
+    },
+    async renewed(endpoint, login, refused) {
+      const kept = present(endpoint, login);
+      // Somebody else was refused before, and has asked for a new one since.
+      if (kept.accessToken !== refused) return kept.accessToken;
+      const { accessToken } = await renew(endpoint, login);
+      return accessToken === refused ? null : accessToken;
+    },
+    get news() {
+      return [...keptByName].flatMap(([endpoint, kept]) =>
+        renewedHere.has(endpoint) ? [{ type: "login" as const, endpoint, ...pick(kept) }] : [],
+      );
+    },
+  };
+}
+
+function pick({ accessToken, refreshToken, expiresAt }: Kept): Kept {
+  return { accessToken, refreshToken, expiresAt };
+}
+
+async function ask(
+  { refreshUrl, clientId }: LoginCredential,
+  refreshToken: string,
+  now: () => number,
+): Promise<Kept> {
+  let answer: Response;
+  try {
+    answer = await fetch(refreshUrl, {
+      method: "POST",
+      redirect: "error",
+      signal: AbortSignal.timeout(answerMs),
+      headers: { "content-type": "application/json", "user-agent": userAgent },
+      body: JSON.stringify({ grant_type: "refresh_token", refresh_token: refreshToken, client_id: clientId }),
+    });
+  } catch {
+    throw new LoginFailed("the login cannot be renewed: nobody answers", false);
+  }
+  const body: unknown = await answer.json().catch(() => null);
+  if (!answer.ok)
+    throw new LoginFailed(
+      `the login cannot be renewed: ${answer.status}`,
+      answer.status < 500 && answer.status !== 429,
+    );
+  const said = typeof body === "object" && body !== null ? (body as Readonly<Record<string, unknown>>) : {};
+  const accessToken = said["access_token"];
+  const next = said["refresh_token"];
+  const seconds = said["expires_in"];
+  if (typeof accessToken !== "string" || accessToken === "")
+    throw new LoginFailed("the login cannot be renewed: the answer holds none", false);
+  return {
+    accessToken,
+    refreshToken: typeof next === "string" && next !== "" ? next : refreshToken,
+    expiresAt: now() + (typeof seconds === "number" && seconds > 0 ? seconds * 1000 : 3_600_000),
+  };
+}

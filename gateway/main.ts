@@ -1,0 +1,55 @@
+import { connect } from "node:net";
+import packageFile from "../package.json" with { type: "json" };
+import { doorPort } from "../src/domain/door-port.ts";
+import { attach } from "../src/wire/attach.ts";
+import { controlSocketOf, doorSocketOf, places } from "./places.ts";
+import { serve } from "./serve.ts";
+
+const [command, ...args] = process.argv.slice(2);
+const complain = (line: string): void => void process.stderr.write(`gateway: ${line}\n`);
+
+/** The program behind the one door of a swarm's sandboxes; its commands are for the host. */
+const commands: Readonly<Record<string, () => Promise<number>>> = {
+  async serve() {
+    const stopped = new AbortController();
+    for (const signal of ["SIGTERM", "SIGINT"]) process.on(signal, () => stopped.abort());
+    const doors = args.map((road) =>
+      road === "socket" ? { socket: doorSocketOf(places) } : { port: doorPort },
+    );
+    await serve({ places, doors, version: packageFile.version, stopped: stopped.signal, complain });
+    return 0;
+  },
+
+  async admit() {
+    const from = args[0] === "--from" ? Number(args[1]) : 0;
+    if (!Number.isSafeInteger(from) || from < 0 || (args.length > 0 && args.length !== 2)) {
+      complain("admit --from takes the number of the last line that is known: 0, 1, 2 …");
+      return 2;
+    }
+    return attach(controlSocketOf(places), from, { input: process.stdin, output: process.stdout, complain });
+  },
+
+  /** From a sandbox: whether the door is there. */
+  knock: () =>
+    new Promise((resolve) => {
+      const socket = connect(doorSocketOf(places));
+      socket.once("connect", () => {
+        process.stdout.write("open\n");
+        socket.destroy();
+        resolve(0);
+      });
+      socket.once("error", (error) => {
+        complain(error.message);
+        resolve(1);
+      });
+    }),
+};
+
+const work = commands[command ?? ""];
+if (work) {
+  const code = await work();
+  process.exit(code);
+} else {
+  complain(`unknown command ${JSON.stringify(command ?? "")}; known: ${Object.keys(commands).join(", ")}`);
+  process.exitCode = 2;
+}

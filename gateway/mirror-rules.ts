@@ -1,0 +1,153 @@
+import type { IncomingHttpHeaders } from "node:http";
+import { mirrorUrls } from "../src/domain/egress.ts";
+import type { Mirror, RefusalReason } from "../src/domain/generated/gateway.ts";
+
+/** What a registry is asked. */
+export interface MirrorQuestion {
+  readonly kind: "question";
+  readonly method: "GET" | "HEAD" | "POST";
+  readonly headers: Readonly<Record<string, string>>;
+  /** Its answer may name addresses of the registry, where the sandbox cannot go. */
+  readonly namesAddresses: boolean;
+  /** To be asked first: only where that is there, the question may be put. */
+  readonly onlyIfThere: string | null;
+}
+
+export interface MirrorRefusal {
+  readonly kind: "refused";
+  readonly why: RefusalReason;
+  readonly status: number;
+  readonly message: string;
+}
+
+/** What is read of a mirror, by the first word of its name: `npm`, `npm-acme`, `go`, `github`. Others hold plain files. */
+export type MirrorKind = "npm" | "go" | "github" | "files";
+
+interface MirrorRequest {
+  readonly method: string;
+  /** Path and query. */
+  readonly rest: string;
+  readonly headers: IncomingHttpHeaders;
+}
+
+const longestPath = 2_000;
+/** Of a path: what could make it another one for whoever reads it next, in any number of steps of decoding. */
+const ambiguous = /\/\/|[\\#;]|\/\.{1,2}(?:\/|$)|%(?![2-7][0-9a-f])|%(?:25|2e|2f|3b|5c|7f)/i;
+/** Registries of npm know a package with a scope like this. */
+const scopedPackage = /^(\/@[a-z0-9._~-]+)%2f(?=[a-z0-9._~-])/i;
+const repositoryPath =
+  /^\/[A-Za-z0-9][\w-]{0,99}\/[\w.-]{1,100}\/(info\/refs\?service=git-upload-pack|git-upload-pack)$/;
+const checksumPath =
+  /^\/sumdb\/sum\.golang\.org\/(?:supported|latest|tile\/[\w/.]+|lookup\/([^@?]+)@([^@?/]+))$/;
+
+const passedHeaders = ["accept", "user-agent", "if-none-match", "if-modified-since"];
+const bodyHeaders = ["content-type", "content-length", "content-encoding"];
+
+export function mirrorKind(name: string): MirrorKind {
+  const [word] = name.split("-");
+  return word === "npm" || word === "go" || word === "github" ? word : "files";
+}
+
+/** As everybody writes it who goes by the rules for addresses, without a slash at the end. */
+export function mirrorAddress({ url }: Mirror): string {
+  return new URL(url).href.replace(/\/+$/, "");
+}
+
+/** Whether a request only reads, and what becomes of it then. */
+export function judgeMirrorRequest(mirror: Mirror, request: MirrorRequest): MirrorQuestion | MirrorRefusal {
+  const { method, rest, headers } = request;
+  const kind = mirrorKind(mirror.name);
+  if (!isPlain(kind, rest)) return refused("path", 400, "this path has more than one reading");
+  if (kind === "github") return judgeGit(request);
+  if (method !== "GET" && method !== "HEAD")
+    return refused("method", 405, "this registry can only be read, with GET and HEAD");
+  if (hasBody(headers))
+    return refused("form", 400, "there is nothing to send to a registry that is only read");
+  if (kind === "go") return judgeGo(method, rest, headers);
+
+  const namesAddresses = kind === "npm" && !/\.tgz(?:\?|$)/.test(rest) && !knowsItsWay(mirror, headers);
+  const passed = pick(headers, namesAddresses ? passedHeaders : [...passedHeaders, "range"]);
+  const encoding = namesAddresses ? "identity" : (headers["accept-encoding"] ?? "identity");
+  return {
+    kind: "question",
+    method,
+    headers: { ...passed, "accept-encoding": String(encoding) },
+    namesAddresses,
+    onlyIfThere: null,
+  };
+}
+
+/**
+ * npm from version 7 on takes the name of its default registry for that of whatever registry it is set to, and writes it into lock
+ * files. Given the gateway's address instead, it would write that there, with a worker's token in it.
+ */
+function knowsItsWay(mirror: Mirror, headers: IncomingHttpHeaders): boolean {
+  const isDefault = mirrorAddress(mirror) === mirrorUrls["npm"];
+  return isDefault && /^npm\/(?:[7-9]|\d\d)\./.test(headers["user-agent"] ?? "");
+}
+
+function isPlain(kind: MirrorKind, rest: string): boolean {
+  if (rest.length > longestPath || !/^\/[\x21-\x7e]*$/.test(rest)) return false;
+  const query = rest.indexOf("?");
+  const path = query < 0 ? rest : rest.slice(0, query);
+  if (query >= 0 && /[\\#]/.test(rest.slice(query))) return false;
+  return !ambiguous.test(kind === "npm" ? path.replace(scopedPackage, "$1/") : path);
+}
+
+/** What clone and fetch ask. A push begins with another service's name. */
+function judgeGit({ method, rest, headers }: MirrorRequest): MirrorQuestion | MirrorRefusal {
+  const [, asked] = repositoryPath.exec(rest) ?? [];
+  if (asked === undefined) return refused("path", 403, "only clone and fetch go through here");
+  const isPack = asked === "git-upload-pack";
+  if (method !== (isPack ? "POST" : "GET"))
+    return refused("method", 405, "only clone and fetch go through here");
+  if (!isPack && hasBody(headers)) return refused("form", 400, "there is nothing to send with this");
+  const names = [...passedHeaders, "accept-encoding", "git-protocol", ...(isPack ? bodyHeaders : [])];
+  return {
+    kind: "question",
+    method: isPack ? "POST" : "GET",
+    headers: pick(headers, names),
+    namesAddresses: false,
+    onlyIfThere: null,
+  };
+}
+
+/**
+ * Go's proxy fetches a module that it does not have from wherever the module's name says: whoever owns that host would read
+ * what the sandbox writes into the name. So it is asked for what it has already. The database of checksums has no such choice,
+ * and is asked about a version only when the proxy has it.
+ */
+function judgeGo(
+  method: "GET" | "HEAD",
+  rest: string,
+  headers: IncomingHttpHeaders,
+): MirrorQuestion | MirrorRefusal {
+  const checksum = checksumPath.exec(rest);
+  if (/^\/sumdb(?:[/?]|$)/.test(rest) && !checksum)
+    return refused("path", 403, "of the databases of checksums, only sum.golang.org is read");
+  const [, module, version] = checksum ?? [];
+  return {
+    kind: "question",
+    method,
+    headers: {
+      ...pick(headers, [...passedHeaders, "range", "accept-encoding"]),
+      "disable-module-fetch": "true",
+    },
+    namesAddresses: false,
+    onlyIfThere: module && version ? `/${module}/@v/${version}.mod` : null,
+  };
+}
+
+function hasBody(headers: IncomingHttpHeaders): boolean {
+  return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) !== 0;
+}
+
+function pick(headers: IncomingHttpHeaders, names: readonly string[]): Record<string, string> {
+  return Object.fromEntries(
+    names.flatMap((name) => (headers[name] === undefined ? [] : [[name, String(headers[name])]])),
+  );
+}
+
+function refused(why: RefusalReason, status: number, message: string): MirrorRefusal {
+  return { kind: "refused", why, status, message };
+}

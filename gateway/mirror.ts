@@ -1,0 +1,249 @@
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
+import { Transform } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { cleanText } from "../src/domain/clean-text.ts";
+import type { Mirror, RefusalReason } from "../src/domain/generated/gateway.ts";
+import { type AskUpstream, askUpstream, type UpstreamAnswer } from "./ask-upstream.ts";
+import { followRedirects } from "./follow-redirects.ts";
+import { judgeMirrorRequest, type MirrorQuestion, mirrorAddress, mirrorKind } from "./mirror-rules.ts";
+import { replaceBytes } from "./replace-bytes.ts";
+import { scrubber, scrubText } from "./scrubber.ts";
+
+export interface MirrorFacts {
+  readonly host: string;
+  readonly port: number;
+  readonly path: string;
+  readonly status: number;
+  /** From the sandbox. */
+  readonly bytesIn: number;
+  /** Into the sandbox. */
+  readonly bytesOut: number;
+  readonly ms: number;
+}
+
+export interface MirrorSubject {
+  readonly mirror: Mirror;
+  /** The raw path and query behind the mirror's prefix. */
+  readonly rest: string;
+  /** How the client reaches this mirror, without a slash at the end. */
+  readonly base: string;
+}
+
+export interface MirrorDeps {
+  readonly refuse: (what: string, why: RefusalReason) => void;
+  /** Once at the end of what was answered. */
+  readonly reached: (facts: MirrorFacts) => void;
+  readonly ask?: AskUpstream;
+  /** The worker was revoked. */
+  readonly signal?: AbortSignal;
+}
+
+/** What a fetch has and wants; of the largest repositories it is a few megabytes. */
+const longestBody = 16 * 1024 * 1024;
+
+/** All else is about the registry, its cookies and its ways of signing in. */
+const passedBack = [
+  ...["content-type", "content-length", "content-encoding", "content-range", "accept-ranges"],
+  ...["etag", "last-modified", "cache-control", "retry-after"],
+];
+
+/** Serves one request to a registry that can only be read. */
+export async function serveMirror(
+  request: IncomingMessage,
+  response: ServerResponse,
+  subject: MirrorSubject,
+  deps: MirrorDeps,
+): Promise<void> {
+  const { mirror, rest } = subject;
+  const begun = performance.now();
+  const method = request.method ?? "";
+  const outcome = await ask(request, subject, deps, goneSignal(response, deps.signal));
+  switch (outcome.kind) {
+    case "gone":
+      response.destroy();
+      return;
+    case "refused":
+      deps.refuse(cleanText(`${method} /r/*/${mirror.name}${rest}`), outcome.why);
+      return answerError(response, mirror, outcome);
+    case "answer":
+    case "moved": {
+      const bytesOut = await passBack(response, subject, outcome);
+      const { hostname, port, protocol } = new URL(mirror.url);
+      deps.reached({
+        ...{ host: hostname, port: Number(port) || (protocol === "https:" ? 443 : 80) },
+        ...{ path: cleanText(rest), status: response.statusCode },
+        ...{ bytesIn: outcome.bytesIn(), bytesOut, ms: Math.round(performance.now() - begun) },
+      });
+    }
+  }
+}
+
+interface RefusedOutcome {
+  readonly kind: "refused";
+  readonly why: RefusalReason;
+  readonly status: number;
+  readonly message: string;
+}
+
+type GoodOutcome = { readonly bytesIn: () => number } & (
+  | { readonly kind: "answer"; readonly answer: UpstreamAnswer; readonly question: MirrorQuestion }
+  | { readonly kind: "moved"; readonly status: number; readonly rest: string }
+);
+
+async function ask(
+  request: IncomingMessage,
+  { mirror, rest }: MirrorSubject,
+  deps: MirrorDeps,
+  gone: AbortSignal,
+): Promise<RefusedOutcome | GoodOutcome | { readonly kind: "gone" }> {
+  const kind = mirrorKind(mirror.name);
+  const { method = "", headers } = request;
+  const question = judgeMirrorRequest(mirror, { method, rest, headers });
+  if (question.kind === "refused") return question;
+  const url = addressIn(mirror, rest);
+  if (url === null)
+    return { kind: "refused", why: "path", status: 400, message: "this path has more than one reading" };
+
+  const { ask: put = askUpstream } = deps;
+  const sent = { url, method: question.method, headers: question.headers, body: null, signal: gone };
+  if (question.onlyIfThere !== null) {
+    const there = addressIn(mirror, question.onlyIfThere) ?? url;
+    const known = await followRedirects(
+      put,
+      mirror,
+      { ...sent, url: there, method: "HEAD" },
+      { isFollowed: true },
+    );
+    if (known.kind === "answer") known.answer.body.on("error", () => {}).destroy();
+    if (gone.aborted) return { kind: "gone" };
+    if (known.kind !== "answer" || known.answer.status !== 200)
+      return { kind: "refused", why: "not-found", status: 404, message: "the proxy has no such version" };
+  }
+
+  const body = question.method === "POST" ? bounded(request) : null;
+  const followed = await followRedirects(
+    put,
+    mirror,
+    { ...sent, body: body?.stream ?? null },
+    // A client of git goes on from where it was pointed to, and so must know.
+    { isFollowed: kind !== "github" },
+  );
+  if (gone.aborted) return { kind: "gone" };
+  if (body?.isTooLong())
+    return { kind: "refused", why: "form", status: 413, message: "this asks for too much at once" };
+  if (followed.kind === "refused") return { ...followed, status: 502 };
+  const bytesIn = (): number => body?.bytes() ?? 0;
+  return followed.kind === "answer" ? { ...followed, question, bytesIn } : { ...followed, bytesIn };
+}
+
+/** Null where it would not be read as it is written. */
+function addressIn(mirror: Mirror, rest: string): URL | null {
+  const written = `${mirrorAddress(mirror)}${rest}`;
+  const url = URL.parse(written);
+  return url?.href === written ? url : null;
+}
+
+function bounded(request: IncomingMessage): {
+  stream: Transform;
+  bytes: () => number;
+  isTooLong: () => boolean;
+} {
+  let bytes = 0;
+  const stream = new Transform({
+    transform(piece: Buffer, _encoding, done) {
+      bytes += piece.length;
+      done(bytes > longestBody ? new Error("the body is too long") : null, piece);
+    },
+  });
+  // Not a pipeline: that would destroy the client's connection before it has heard why.
+  request.pipe(stream).on("error", () => request.unpipe(stream));
+  return { stream, bytes: () => bytes, isTooLong: () => bytes > longestBody };
+}
+
+/** Gives the number of bytes that were passed. */
+async function passBack(
+  response: ServerResponse,
+  { mirror, base }: MirrorSubject,
+  outcome: GoodOutcome,
+): Promise<number> {
+  const secrets = secretsOf(mirror);
+  if (outcome.kind === "moved") {
+    const location = `${base}${scrubText(outcome.rest, secrets)}`;
+    response.writeHead(outcome.status, { location, "content-length": 0 }).end();
+    return 0;
+  }
+  const { answer, question } = outcome;
+  const isRewritten = question.namesAddresses && isRewritable(answer);
+  const headers: OutgoingHttpHeaders = {};
+  for (const name of passedBack) {
+    const value = answer.headers[name];
+    if (value !== undefined && !(isRewritten && name === "content-length"))
+      headers[name] = scrubText(String(value), secrets);
+  }
+  response.writeHead(answer.status, headers);
+
+  let bytes = 0;
+  const count = new Transform({
+    transform(piece: Buffer, _encoding, done) {
+      bytes += piece.length;
+      done(null, piece);
+    },
+  });
+  const rewrite = isRewritten ? [replaceBytes(`${mirrorAddress(mirror)}/`, quoted(`${base}/`))] : [];
+  // What breaks off must look broken off: the pipeline destroys the connection to the client.
+  await pipeline([answer.body, scrubbing(secrets), ...rewrite, count, response]).catch(() => {});
+  return bytes;
+}
+
+/** What lets one in at the registry: whoever is told what it was asked with would have it. */
+function secretsOf({ headers }: Mirror): string[] {
+  return Object.values(headers).flatMap((value) => [value, value.split(" ").at(-1) ?? ""]);
+}
+
+function scrubbing(secrets: readonly string[]): Transform {
+  const scrub = scrubber(secrets);
+  return new Transform({
+    transform(piece: Buffer, _encoding, done) {
+      done(null, scrub.push(piece));
+    },
+    flush(done) {
+      done(null, scrub.rest());
+    },
+  });
+}
+
+function isRewritable({ headers }: UpstreamAnswer): boolean {
+  const isPlain = ["identity", undefined].includes(headers["content-encoding"]);
+  return (
+    isPlain &&
+    /^application\/(?:json|vnd\.npm\.install-v1\+json)\s*(?:;|$)/i.test(headers["content-type"] ?? "")
+  );
+}
+
+/** As it stands within a string of JSON. */
+function quoted(text: string): string {
+  return JSON.stringify(text).slice(1, -1);
+}
+
+function answerError(response: ServerResponse, mirror: Mirror, { status, message }: RefusedOutcome): void {
+  const text = `swarm: ${message}`;
+  // npm shows people the field of this name; git and go show them plain text.
+  const isJson = mirrorKind(mirror.name) === "npm";
+  const body = isJson ? JSON.stringify({ error: text }) : `${text}\n`;
+  response.writeHead(status, {
+    "content-type": isJson ? "application/json" : "text/plain; charset=utf-8",
+    "content-length": Buffer.byteLength(body),
+    // What is left of a request that was not read is not worth reading.
+    ...(!response.req.complete && { connection: "close" }),
+  });
+  response.end(body);
+}
+
+/** Aborted when nobody is there any more for an answer, or who is there is not let in any more. */
+function goneSignal(response: ServerResponse, revoked: AbortSignal | undefined): AbortSignal {
+  const left = new AbortController();
+  response.once("close", () => {
+    if (!response.writableFinished) left.abort(new Error("Nobody waits for the answer any more"));
+  });
+  return AbortSignal.any([left.signal, ...(revoked ? [revoked] : [])]);
+}

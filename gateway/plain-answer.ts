@@ -1,0 +1,33 @@
+import type { IncomingMessage } from "node:http";
+import type { Transform } from "node:stream";
+import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from "node:zlib";
+
+/** The bytes of an answer as they are meant; null for one that nobody could look into. */
+export function plainAnswer(answer: IncomingMessage): AsyncIterable<Buffer> | null {
+  const isFramed = ["chunked", ""].includes(namesIn(answer.headers["transfer-encoding"]).join(","));
+  const [encoding, ...more] = namesIn(answer.headers["content-encoding"]);
+  if (!isFramed || more.length > 0) return null;
+  if (encoding === undefined) return answer;
+  const unpack = unpackers.get(encoding)?.();
+  if (unpack === undefined) return null;
+  answer.once("error", (error) => unpack.destroy(error));
+  unpack.once("close", () => answer.destroy());
+  return answer.pipe(unpack);
+}
+
+/** It was asked for none of them: one could hide a key from whoever looks for it, and tokens from whoever counts. */
+const unpackers = new Map<string, () => Transform>([
+  ["gzip", createGunzip],
+  ["x-gzip", createGunzip],
+  ["deflate", createInflate],
+  ["br", createBrotliDecompress],
+  ["zstd", createZstdDecompress],
+]);
+
+function namesIn(header: string | undefined): string[] {
+  return (header ?? "")
+    .toLowerCase()
+    .split(",")
+    .map((name) => name.trim())
+    .filter((name) => name !== "" && name !== "identity");
+}

@@ -1,0 +1,32 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { answerError, noRoom } from "./answers.ts";
+import type { OpenRoom } from "./body-room.ts";
+import { readBody } from "./read-body.ts";
+
+/** The body of a call; null when it has been answered already, or nobody is there any more. */
+export async function receiveBody(
+  request: IncomingMessage,
+  response: ServerResponse,
+  room: OpenRoom,
+): Promise<Buffer | null> {
+  const body = await readBody(request, room);
+  switch (body.kind) {
+    case "whole":
+      if (request.method === "POST" || body.bytes.length === 0) return body.bytes;
+      // Who does not expect a body there takes it for the next request on the same connection.
+      answerError(response, {
+        ...{ status: 400, type: "invalid_request_error", message: `${request.method} takes no body` },
+      });
+      return null;
+    case "too-long":
+      answerError(response, {
+        ...{ status: 413, type: "request_too_large", message: "the request is too long" },
+      });
+      return null;
+    case "no-room":
+      answerError(response, noRoom);
+      return null;
+    case "torn":
+      return null;
+  }
+}

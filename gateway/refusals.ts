@@ -1,0 +1,62 @@
+import type { RefusalReason } from "../src/domain/generated/gateway.ts";
+import type { Journal } from "./journal.ts";
+
+/** Where refusals are told. Whoever asks again and again fills no disk by it. */
+export interface Refusals extends Disposable {
+  refuse(worker: string | null, what: string, why: RefusalReason): void;
+}
+
+interface Repeated {
+  readonly worker: string | null;
+  readonly what: string;
+  readonly why: RefusalReason;
+  times: number;
+}
+
+const everyMs = 10_000;
+/** Different ones within that time: the rest is told as one. */
+const mostKinds = 100;
+const longestWhat = 200;
+
+/** The first of its kind is told at once, what follows every ten seconds with its number. */
+export function openRefusals(journal: Pick<Journal, "append">, complain: (line: string) => void): Refusals {
+  let seen = new Map<string, Repeated>();
+  const tell = ({ worker, what, why, times }: Repeated): void => {
+    journal.append({ type: "refused", worker, what, why, times }).catch((error: unknown) => {
+      complain(`a refusal could not be written down: ${String(error)}`);
+    });
+  };
+  const tellRepeated = (): void => {
+    const before = seen;
+    // Those that go on are known to: they are not told at once when they come again.
+    seen = new Map();
+    for (const [key, repeated] of before) {
+      if (repeated.times === 0) continue;
+      tell(repeated);
+      seen.set(key, { ...repeated, times: 0 });
+    }
+  };
+  const timer = setInterval(tellRepeated, everyMs);
+  timer.unref();
+  return {
+    refuse(worker, what, why) {
+      const isFull = seen.size >= mostKinds;
+      const shown = isFull ? "many different things" : visible(what);
+      const key = JSON.stringify([worker, shown, why]);
+      const repeated = seen.get(key);
+      if (repeated) repeated.times += 1;
+      else {
+        seen.set(key, { worker, what: shown, why, times: 0 });
+        tell({ worker, what: shown, why, times: 1 });
+      }
+    },
+    [Symbol.dispose]() {
+      clearInterval(timer);
+      tellRepeated();
+    },
+  };
+}
+
+function visible(what: string): string {
+  return what.slice(0, longestWhat).replace(/[^\x20-\x7e]/g, "?");
+}

@@ -1,0 +1,48 @@
+/** Takes secrets out of a stream of bytes, wherever pieces end. */
+export interface Scrubber {
+  /** What can be passed on now. What could be the beginning of a secret waits for the next piece. */
+  push(piece: Uint8Array): Uint8Array;
+  /** What waited. */
+  rest(): Uint8Array;
+}
+
+/** Shorter ones are no secrets, and would be found everywhere. */
+const shortest = 8;
+const nothing = new Uint8Array(0);
+
+/** The length stays what it was announced to be: a secret's bytes become stars. */
+export function scrubber(secrets: readonly string[]): Scrubber {
+  const wanted = [...new Set(secrets)]
+    .filter(({ length }) => length >= shortest)
+    .map((each) => Buffer.from(each));
+  let kept: Uint8Array = nothing;
+  return {
+    push(piece) {
+      const bytes = Buffer.concat([kept, piece]);
+      for (const secret of wanted)
+        for (let at = bytes.indexOf(secret); at >= 0; at = bytes.indexOf(secret, at + secret.length))
+          bytes.fill("*", at, at + secret.length);
+      const waiting = Math.max(0, ...wanted.map((secret) => begunLength(bytes, secret)));
+      kept = bytes.subarray(bytes.length - waiting);
+      return bytes.subarray(0, bytes.length - waiting);
+    },
+    rest() {
+      const last = kept;
+      kept = nothing;
+      return last;
+    },
+  };
+}
+
+export function scrubText(text: string, secrets: readonly string[]): string {
+  return secrets
+    .filter(({ length }) => length >= shortest)
+    .reduce((scrubbed, secret) => scrubbed.replaceAll(secret, "*".repeat(secret.length)), text);
+}
+
+/** How many bytes at the end are the beginning of the secret. */
+function begunLength(bytes: Buffer, secret: Buffer): number {
+  for (let length = Math.min(secret.length - 1, bytes.length); length > 0; length -= 1)
+    if (bytes.subarray(bytes.length - length).equals(secret.subarray(0, length))) return length;
+  return 0;
+}

@@ -1,0 +1,102 @@
+import { lookup } from "node:dns/promises";
+import { connect as connectTo, type Socket } from "node:net";
+import type { Admission, GatewayMessage } from "../src/domain/generated/gateway.ts";
+import { openListeners } from "../src/wire/listeners.ts";
+import { openAdmitted } from "./admitted.ts";
+import { type DoorBounds, type DoorPlace, openDoor } from "./door.ts";
+import { openJournal, readJournal } from "./journal.ts";
+import { Ledger } from "./ledger.ts";
+import { openLimits } from "./limits.ts";
+import { openLogins } from "./logins.ts";
+import { controlSocketOf, type GatewayPlaces, journalOf } from "./places.ts";
+import { openRefusals } from "./refusals.ts";
+
+export interface ServeDeps {
+  readonly places: GatewayPlaces;
+  readonly doors: readonly DoorPlace[];
+  readonly version: string;
+  readonly stopped: AbortSignal;
+  readonly complain: (line: string) => void;
+  readonly now?: () => number;
+  /** Others than its own. */
+  readonly bounds?: Partial<DoorBounds>;
+}
+
+const connectMs = 10_000;
+
+/** Stands at the door until it is stopped. */
+export async function serve({
+  places,
+  doors,
+  version,
+  stopped,
+  complain,
+  now = Date.now,
+  bounds = {},
+}: ServeDeps): Promise<void> {
+  const ledger = new Ledger();
+  await using stack = new AsyncDisposableStack();
+  // It cuts off a torn last line, of which nobody was told: that counts for nothing.
+  const journal = stack.use(await openJournal(journalOf(places), () => new Date(now())));
+  for await (const entry of readJournal(journalOf(places))) ledger.take(entry);
+  // What was open when an earlier run ended: nobody can say any more what it took.
+  for (const { seq, worker, endpoint, model, reserve } of ledger.open) {
+    const closed = {
+      ...{ type: "closed" as const, worker, endpoint, opened: seq, status: 0, model, spent: reserve },
+      ...{ isEstimated: true, bytesOut: 0, firstByteMs: null, ms: 0 },
+    };
+    ledger.take({ ...closed, total: ledger.of(worker), seq: 0, at: "" });
+    await journal.append({ ...closed, total: ledger.of(worker) });
+  }
+  const admitted = openAdmitted();
+  const say = (message: GatewayMessage): string => JSON.stringify(message);
+  const logins = openLogins(now, (news) => listeners.tell(say(news)));
+  const hello = (): string =>
+    say({
+      ...{ type: "hello", version, lastSeq: journal.lastSeq, isAdmitted: admitted.isReady },
+      ...{ spent: ledger.swarm, workers: { ...ledger.workers } },
+    });
+  const listeners = stack.use(
+    await openListeners(controlSocketOf(places), {
+      journal,
+      hello: () => [hello(), ...logins.news.map(say)].join("\n"),
+      hear(message, listener) {
+        if (!isAdmission(message)) return;
+        ledger.admit(message.payload);
+        admitted.take(message.payload);
+        listener.tell(hello());
+      },
+    }),
+  );
+  const refusals = stack.use(openRefusals(journal, complain));
+  const deps = {
+    ...{ admitted, ledger, journal, logins, refusals, now, complain, connect },
+    limits: openLimits(now),
+    resolve: async (host: string) => (await lookup(host, { all: true })).map(({ address }) => address),
+  };
+  for (const place of doors) stack.use(await openDoor(deps, place, bounds));
+  await new Promise<void>((resolve) => {
+    if (stopped.aborted) resolve();
+    stopped.addEventListener("abort", () => resolve(), { once: true });
+  });
+}
+
+/** The host's word: whoever can write to that socket is trusted, and what is not whole is left alone. */
+function isAdmission(message: unknown): message is Admission {
+  return typeof message === "object" && message !== null && "type" in message && message.type === "admission";
+}
+
+/** Its time limit is for the connection alone: what is connected may stay so. */
+function connect(address: string, port: number): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const socket = connectTo({ host: address, port, allowHalfOpen: true, keepAlive: true });
+    const patience = setTimeout(() => socket.destroy(new Error("it does not answer")), connectMs);
+    socket.once("close", () => clearTimeout(patience));
+    socket.once("error", reject);
+    socket.once("connect", () => {
+      clearTimeout(patience);
+      socket.off("error", reject);
+      resolve(socket);
+    });
+  });
+}

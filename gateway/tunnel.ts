@@ -1,0 +1,184 @@
+import type { Duplex } from "node:stream";
+import { finished, pipeline } from "node:stream/promises";
+import { cleanText } from "../src/domain/clean-text.ts";
+import { parseAllow } from "../src/domain/egress.ts";
+import type { AllowedHost, RefusalReason } from "../src/domain/generated/gateway.ts";
+import { awaitHello } from "./await-hello.ts";
+import { isPublicAddress } from "./public-address.ts";
+
+export interface TunnelFacts extends AllowedHost {
+  /** From the sandbox. */
+  readonly bytesIn: number;
+  /** Into the sandbox. */
+  readonly bytesOut: number;
+  readonly ms: number;
+}
+
+export interface TunnelDeps {
+  readonly allow: readonly AllowedHost[];
+  readonly resolve: (host: string) => Promise<readonly string[]>;
+  /** Has a time limit of its own. */
+  readonly connect: (address: string, port: number) => Promise<Duplex>;
+  readonly refuse: (what: string, why: RefusalReason) => void;
+  /** Once at the end of a tunnel that led somewhere. */
+  readonly reached: (facts: TunnelFacts) => void;
+  /** The worker was revoked: both ends are destroyed. */
+  readonly signal: AbortSignal;
+  /** How long a client may take to say whom it wants, and to hear why it does not get there. */
+  readonly helloMs: number;
+}
+
+/** A name with several addresses is tried so often. */
+const mostAddresses = 4;
+
+/**
+ * Serves one CONNECT of a worker that is known already, to its end. The name must be on the list, all its addresses must be
+ * on the internet, TLS within must ask for the same name, and what is connected to is one of the very addresses that were
+ * looked at: a name that is asked for twice may have two answers.
+ */
+export async function openTunnel(
+  client: Duplex,
+  head: Buffer,
+  authority: string,
+  deps: TunnelDeps,
+): Promise<void> {
+  const destroyClient = (): void => void client.destroy();
+  client.on("error", destroyClient);
+  deps.signal.addEventListener("abort", destroyClient, { once: true });
+  try {
+    if (deps.signal.aborted) client.destroy();
+    else await serveTunnel(client, head, authority, deps);
+  } finally {
+    deps.signal.removeEventListener("abort", destroyClient);
+    client.destroy();
+  }
+}
+
+async function serveTunnel(client: Duplex, head: Buffer, authority: string, deps: TunnelDeps): Promise<void> {
+  const begun = performance.now();
+  const judged = await judgeTarget(authority, deps);
+  if (deps.signal.aborted) return;
+  if (judged.kind === "refused") {
+    deps.refuse(judged.what, judged.why);
+    return answer(client, judged.status, `swarm: ${judged.message}\n`, deps.helloMs);
+  }
+
+  if (client.destroyed) return;
+  const { target, addresses } = judged;
+  const what = nameOf(target);
+  client.write("HTTP/1.1 200 Connection Established\r\n\r\n");
+  const hello = await awaitHello(client, head, deps.helloMs);
+  if (deps.signal.aborted) return;
+  if (hello.kind === "none") return deps.refuse(what, "not-tls");
+  if (hello.serverName === null) return deps.refuse(what, "no-name");
+  if (hello.serverName !== target.host) return deps.refuse(what, "wrong-name");
+
+  const upstream = await connectToAny(addresses, target.port, client, deps);
+  if (upstream === null) return client.destroyed ? undefined : deps.refuse(what, "unreachable");
+  const bytes = await join(client, upstream, hello.bytes, deps.signal);
+  deps.reached({ ...target, ...bytes, ms: Math.round(performance.now() - begun) });
+}
+
+type Judged =
+  | { readonly kind: "target"; readonly target: AllowedHost; readonly addresses: readonly string[] }
+  | {
+      readonly kind: "refused";
+      readonly what: string;
+      readonly why: RefusalReason;
+      readonly status: number;
+      readonly message: string;
+    };
+
+async function judgeTarget(authority: string, { allow, resolve }: TunnelDeps): Promise<Judged> {
+  const target = parseAuthority(authority);
+  if (target === null) {
+    const message = "CONNECT takes host:port";
+    return { kind: "refused", what: cleanText(authority), why: "form", status: 400, message };
+  }
+  const what = nameOf(target);
+  const refused = (why: RefusalReason, status: number, message: string): Judged => {
+    return { kind: "refused", what, why, status, message: `${what} ${message}` };
+  };
+  if (!allow.some(({ host, port }) => host === target.host && port === target.port)) {
+    const [problem] = parseAllow([what]).problems;
+    if (problem) return refused("not-allowed", 403, "is not allowed; only hosts can be, by their names");
+    return refused("not-allowed", 403, `is not allowed; swarm start --allow ${what}`);
+  }
+  const addresses = await resolve(target.host).catch(() => []);
+  if (addresses.length === 0) return refused("not-found", 502, "has no address");
+  // One that is not is enough: whoever answers like that picks the order as well.
+  if (!addresses.every(isPublicAddress)) return refused("not-public", 403, "is not on the internet");
+  return { kind: "target", target, addresses };
+}
+
+function parseAuthority(authority: string): AllowedHost | null {
+  const [, host = "", port = ""] = /^([a-z0-9.-]{1,253}):([1-9]\d{0,4})$/i.exec(authority) ?? [];
+  if (host === "" || /^\.|\.\.|\.$/.test(host) || Number(port) > 65_535) return null;
+  return { host: host.toLowerCase(), port: Number(port) };
+}
+
+function nameOf({ host, port }: AllowedHost): string {
+  return `${host}:${port}`;
+}
+
+/** Says why not. Whoever neither listens nor leaves is left standing after a while. */
+async function answer(client: Duplex, status: number, body: string, patienceMs: number): Promise<void> {
+  const reasons: Readonly<Record<number, string>> = {
+    400: "Bad Request",
+    403: "Forbidden",
+    502: "Bad Gateway",
+  };
+  const head = [
+    `HTTP/1.1 ${status} ${reasons[status]}`,
+    "content-type: text/plain; charset=utf-8",
+    `content-length: ${Buffer.byteLength(body)}`,
+    "connection: close",
+  ].join("\r\n");
+  const timer = setTimeout(() => client.destroy(), patienceMs);
+  // What it sent already is read and dropped: closing over unread bytes would take the answer away from it.
+  client.resume();
+  client.end(`${head}\r\n\r\n${body}`);
+  await finished(client).catch(() => {});
+  clearTimeout(timer);
+}
+
+async function connectToAny(
+  addresses: readonly string[],
+  port: number,
+  client: Duplex,
+  { connect }: TunnelDeps,
+): Promise<Duplex | null> {
+  for (const address of addresses.slice(0, mostAddresses)) {
+    if (client.destroyed) return null;
+    const upstream = await connect(address, port).catch(() => null);
+    if (upstream === null) continue;
+    upstream.on("error", () => {});
+    if (!client.destroyed) return upstream;
+    upstream.destroy();
+  }
+  return null;
+}
+
+/** Passes bytes both ways at the pace of whoever takes them, until both have ended or one has failed. */
+async function join(
+  client: Duplex,
+  upstream: Duplex,
+  first: Buffer,
+  signal: AbortSignal,
+): Promise<{ bytesIn: number; bytesOut: number }> {
+  let bytesIn = first.length;
+  let bytesOut = 0;
+  upstream.write(first);
+  client.on("data", (piece: Buffer) => {
+    bytesIn += piece.length;
+  });
+  const inward = pipeline(client, upstream, { signal });
+  upstream.on("data", (piece: Buffer) => {
+    bytesOut += piece.length;
+  });
+  const outward = pipeline(upstream, client, { signal });
+  const done = await Promise.allSettled([inward, outward]);
+  if (done.some(({ status }) => status === "rejected")) client.destroy();
+  upstream.destroy();
+  return { bytesIn, bytesOut };
+}

@@ -1,0 +1,115 @@
+import type { TokenCounts } from "../src/domain/spending.ts";
+import { isThere, type PickedRecord, pickedValue } from "./picked-values.ts";
+import {
+  largerCounts,
+  memberOf,
+  modelName,
+  type ReadUsage,
+  type RecordReader,
+  refused,
+  tellsAny,
+  tokensAt,
+  validCounts,
+} from "./read-usage.ts";
+
+/** US dollars for one search. */
+const searchUsd = 0.01;
+
+/** Anthropic's Messages. The input is told at the beginning, the output at the end; all that is told is a sum so far. */
+export function anthropicReader(): RecordReader {
+  let model: string | null = null;
+  let counts: TokenCounts | null = null;
+  let place: "before" | "begun" | "told" | "stopped" = "before";
+  let isWholeMessage = false;
+  let isUnsure = false;
+
+  const add = (record: PickedRecord, path: string): void => {
+    if (!isThere(record, path)) return;
+    const told = countsOf(pickedValue(record, path), model);
+    isUnsure ||= told === null;
+    counts = largerCounts(counts, told);
+  };
+  return {
+    paths: ["type", "model", "usage", "message.model", "message.usage"],
+    take(record: PickedRecord) {
+      const type = pickedValue(record, "type");
+      model =
+        modelName(pickedValue(record, "message.model")) ?? modelName(pickedValue(record, "model")) ?? model;
+      if (type === "message_start") {
+        place = "begun";
+        add(record, "message.usage");
+      } else if (type === "message_delta") {
+        if (place === "begun" && isThere(record, "usage")) place = "told";
+        add(record, "usage");
+      } else if (type === "message_stop") {
+        if (place === "told") place = "stopped";
+      } else if (type === "message") {
+        isWholeMessage = true;
+        add(record, "usage");
+      } else if (type === "error") {
+        // What was made until then is told by nobody.
+        isUnsure ||= place !== "before";
+        if (place === "before" && !isWholeMessage) counts ??= refused.counts;
+      } else if (type !== "ping" && place === "before") place = "begun";
+    },
+    done() {},
+    result(isWhole): ReadUsage {
+      if (counts === refused.counts) return { model, ...refused };
+      const isLast = place === "stopped" || (isWholeMessage && isWhole);
+      return { model, counts, isComplete: isLast && counts !== null && !isUnsure };
+    },
+  };
+}
+
+function countsOf(usage: unknown, model: string | null): TokenCounts | null {
+  if (!tellsAny(usage, "input_tokens", "output_tokens")) return null;
+  const searches = tokensAt(memberOf(usage, "server_tool_use"), "web_search_requests");
+  const told = sampled(usage);
+  // Where the API worked in several rounds, to shorten the conversation for one, the sums leave some of them out.
+  const rounds = memberOf(usage, "iterations");
+  const all = Array.isArray(rounds) ? rounds.map(sampled).reduce(sumOf, noTokensYet) : noTokensYet;
+  return validCounts({
+    inputTokens: Math.max(told.inputTokens, all.inputTokens),
+    outputTokens: Math.max(told.outputTokens, all.outputTokens),
+    cacheReadTokens: Math.max(told.cacheReadTokens, all.cacheReadTokens),
+    cacheWriteTokens: Math.max(told.cacheWriteTokens, all.cacheWriteTokens),
+    longCacheWriteTokens: Math.max(told.longCacheWriteTokens, all.longCacheWriteTokens),
+    priceFactor: anthropicFactor(memberOf(usage, "speed"), memberOf(usage, "inference_geo"), model),
+    feeUsd: searches * searchUsd,
+  });
+}
+
+type Sampled = Required<Omit<TokenCounts, "priceFactor" | "feeUsd">>;
+
+const noTokensYet: Sampled = {
+  ...{ inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, longCacheWriteTokens: 0 },
+};
+
+function sampled(usage: unknown): Sampled {
+  const written = memberOf(usage, "cache_creation");
+  const longCacheWriteTokens = tokensAt(written, "ephemeral_1h_input_tokens");
+  const inAll = longCacheWriteTokens + tokensAt(written, "ephemeral_5m_input_tokens");
+  return {
+    inputTokens: tokensAt(usage, "input_tokens"),
+    outputTokens: tokensAt(usage, "output_tokens"),
+    cacheReadTokens: tokensAt(usage, "cache_read_input_tokens"),
+    cacheWriteTokens: Math.max(tokensAt(usage, "cache_creation_input_tokens"), inAll),
+    longCacheWriteTokens,
+  };
+}
+
+function sumOf(one: Sampled, other: Sampled): Sampled {
+  return {
+    inputTokens: one.inputTokens + other.inputTokens,
+    outputTokens: one.outputTokens + other.outputTokens,
+    cacheReadTokens: one.cacheReadTokens + other.cacheReadTokens,
+    cacheWriteTokens: one.cacheWriteTokens + other.cacheWriteTokens,
+    longCacheWriteTokens: one.longCacheWriteTokens + other.longCacheWriteTokens,
+  };
+}
+
+/** By how much the fast mode, and to be served in one country, are dearer. */
+export function anthropicFactor(speed: unknown, country: unknown, model: string | null): number {
+  const fast = model !== null && /opus-4-[67]/.test(model) ? 6 : 2;
+  return (speed === "fast" ? fast : 1) * (country === "us" ? 1.1 : 1);
+}

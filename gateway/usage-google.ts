@@ -1,0 +1,116 @@
+import type { TokenCounts } from "../src/domain/spending.ts";
+import { isThere, type PickedRecord, pickedValue, pickedValues } from "./picked-values.ts";
+import {
+  modelName,
+  type ReadUsage,
+  type RecordReader,
+  refused,
+  tellsAny,
+  tokensAt,
+  validCounts,
+} from "./read-usage.ts";
+
+/** US dollars for one search of Google. */
+const searchUsd = 0.035;
+
+/** What Gemini tells, as it tells it. */
+interface Told {
+  readonly prompt: number;
+  readonly cached: number;
+  readonly toolUse: number;
+  readonly answer: number;
+  readonly thoughts: number;
+  readonly total: number;
+}
+
+/** Gemini's generateContent. Each piece of a stream tells the sums so far; a login's pieces are in a `response`. */
+export function googleReader(): RecordReader {
+  let model: string | null = null;
+  let told: Told | null = null;
+  let isFinished = false;
+  let hasBegun = false;
+  let hasFailed = false;
+  let isUnsure = false;
+  let isTold = false;
+  let searches = 0;
+
+  const takePart = (record: PickedRecord, before: string): void => {
+    const at = (path: string): unknown => pickedValue(record, before + path);
+    model = modelName(at("modelVersion")) ?? model;
+    const queries = at("candidates.*.groundingMetadata.webSearchQueries");
+    if (Array.isArray(queries)) searches = Math.max(searches, queries.length);
+    const candidates = pickedValues(record, `${before}candidates.*?`).length;
+    const reasons = pickedValues(record, `${before}candidates.*.finishReason`);
+    if (candidates > 0) {
+      hasBegun = true;
+      isFinished = reasons.filter((reason) => typeof reason === "string").length >= candidates;
+      isTold = false;
+    }
+    if (typeof at("promptFeedback.blockReason") === "string") isFinished = true;
+    if (!isThere(record, `${before}usageMetadata`)) return;
+    const now = toldIn(at("usageMetadata"));
+    isTold = now !== null;
+    isUnsure ||= !isTold;
+    told = now === null ? told : largerOf(told ?? now, now);
+  };
+  return {
+    paths: ["error", ...partPaths, ...partPaths.map((path) => `response.${path}`)],
+    take(record) {
+      takePart(record, "");
+      takePart(record, "response.");
+      hasFailed ||= isThere(record, "error");
+    },
+    done() {},
+    result(isWhole): ReadUsage {
+      if (hasFailed && told === null && !hasBegun) return { model, ...refused };
+      // Each candidate says why it ended. A whole text may be one of several, line by line.
+      const isOver = isFinished || (isWhole && !hasBegun);
+      const isLast = isOver && isTold && !hasFailed && !isUnsure;
+      const counts = told === null ? null : countsOf(told, searches * searchUsd);
+      return { model, counts, isComplete: isLast && counts !== null };
+    },
+  };
+}
+
+const partPaths = [
+  ...["modelVersion", "usageMetadata", "promptFeedback.blockReason", "candidates.*?"],
+  ...["candidates.*.finishReason", "candidates.*.groundingMetadata.webSearchQueries"],
+];
+
+function toldIn(usage: unknown): Told | null {
+  if (!tellsAny(usage, "promptTokenCount", "candidatesTokenCount", "totalTokenCount")) return null;
+  const told = {
+    prompt: tokensAt(usage, "promptTokenCount"),
+    cached: tokensAt(usage, "cachedContentTokenCount"),
+    toolUse: tokensAt(usage, "toolUsePromptTokenCount"),
+    answer: tokensAt(usage, "candidatesTokenCount"),
+    thoughts: tokensAt(usage, "thoughtsTokenCount"),
+    total: tokensAt(usage, "totalTokenCount"),
+  };
+  return Object.values(told).some(Number.isNaN) ? null : told;
+}
+
+/** A later piece may leave out what an earlier one told. */
+function largerOf(one: Told, other: Told): Told {
+  return {
+    prompt: Math.max(one.prompt, other.prompt),
+    cached: Math.max(one.cached, other.cached),
+    toolUse: Math.max(one.toolUse, other.toolUse),
+    answer: Math.max(one.answer, other.answer),
+    thoughts: Math.max(one.thoughts, other.thoughts),
+    total: Math.max(one.total, other.total),
+  };
+}
+
+function countsOf(told: Told, feeUsd: number): TokenCounts | null {
+  const cacheReadTokens = Math.min(told.prompt, told.cached);
+  const input = told.prompt + told.toolUse;
+  return validCounts({
+    inputTokens: input - cacheReadTokens,
+    // What the total knows more of counts as what is dearer.
+    outputTokens: Math.max(told.answer + told.thoughts, told.total - input),
+    cacheReadTokens,
+    cacheWriteTokens: 0,
+    feeUsd,
+  });
+}

@@ -1,0 +1,110 @@
+import type { TokenCounts } from "../src/domain/spending.ts";
+import { isThere, type PickedRecord, pickedValue, pickedValues } from "./picked-values.ts";
+import {
+  memberOf,
+  modelName,
+  type ReadUsage,
+  type RecordReader,
+  refused,
+  tellsAny,
+  tokensAt,
+  validCounts,
+} from "./read-usage.ts";
+
+/** US dollars for one use of a tool that runs at OpenAI; for an image, the dearest. */
+const fees: ReadonlyMap<unknown, number> = new Map([
+  ["web_search_call", 0.01],
+  ["file_search_call", 0.0025],
+  ["code_interpreter_call", 0.03],
+  ["image_generation_call", 0.25],
+]);
+
+const lastEvents: ReadonlySet<unknown> = new Set([
+  ...["response.completed", "response.incomplete", "response.failed", "response.cancelled", "response.done"],
+]);
+const lastStates: ReadonlySet<unknown> = new Set(["completed", "incomplete", "failed", "cancelled"]);
+
+/** OpenAI's Responses, and its Chat Completions with all those who imitate them. */
+export function openaiReader(): RecordReader {
+  let model: string | null = null;
+  let counts: TokenCounts | null = null;
+  let isLast = false;
+  let isOver = false;
+  let hasBegun = false;
+  let hasFailed = false;
+  let isUnsure = false;
+
+  const add = (record: PickedRecord, before: string): void => {
+    const used = pickedValues(record, `${before}output.*.type`);
+    hasBegun ||= used.length > 0;
+    if (!isThere(record, `${before}usage`)) return;
+    const factor = openaiFactor(pickedValue(record, `${before}service_tier`), model);
+    const told = countsOf(pickedValue(record, `${before}usage`), factor, used);
+    isUnsure ||= told === null;
+    counts = told ?? counts;
+    // It failed, and told what that took.
+    hasFailed = false;
+  };
+  return {
+    paths: [
+      ...["type", "object", "status", "error", "choices.*?"],
+      ...["", "response."].flatMap((before) =>
+        ["model", "usage", "service_tier", "output.*.type"].map((path) => before + path),
+      ),
+    ],
+    take(record) {
+      const type = pickedValue(record, "type");
+      const object = pickedValue(record, "object");
+      const isChat = record.values.has("choices.*?");
+      const named = pickedValue(record, "response.model") ?? pickedValue(record, "model");
+      model = modelName(named) ?? model;
+      hasFailed ||= type === "error" || type === "response.failed" || isThere(record, "error");
+      hasBegun ||= isChat || (typeof type === "string" && partOfAnswer.test(type));
+      add(record, "");
+      add(record, "response.");
+      // The piece of a chat with the sums has nothing else in it, and is the last one.
+      const isSums = object === "chat.completion.chunk" && !isChat && isThere(record, "usage");
+      isLast ||= lastEvents.has(type) || isSums;
+      // What goes on in the background has only begun when its first answer is over.
+      isOver = type === undefined && (object !== "response" || lastStates.has(pickedValue(record, "status")));
+    },
+    done() {
+      isLast = true;
+    },
+    result(isWhole): ReadUsage {
+      if (hasFailed && counts === null && !hasBegun) return { model, ...refused };
+      const isTold = (isLast || (isWhole && isOver)) && !hasFailed && !isUnsure;
+      return { model, counts, isComplete: isTold && counts !== null };
+    },
+  };
+}
+
+/** Said once a model has begun to answer, and not before. */
+const partOfAnswer = /^response\..*\.(added|delta|done)$/;
+
+function countsOf(usage: unknown, priceFactor: number, used: readonly unknown[]): TokenCounts | null {
+  if (!tellsAny(usage, "input_tokens", "prompt_tokens", "output_tokens", "completion_tokens")) return null;
+  const details = memberOf(usage, "input_tokens_details") ?? memberOf(usage, "prompt_tokens_details");
+  const input = tokensAt(usage, "input_tokens", "prompt_tokens");
+  const output = tokensAt(usage, "output_tokens", "completion_tokens");
+  const total = tokensAt(usage, "total_tokens");
+  // Both are parts of the input, each at a price of its own.
+  const cacheReadTokens = Math.min(input, tokensAt(details, "cached_tokens"));
+  const cacheWriteTokens = Math.min(input - cacheReadTokens, tokensAt(details, "cache_write_tokens"));
+  return validCounts({
+    inputTokens: input - cacheReadTokens - cacheWriteTokens,
+    // What a total knows more of has no name, so it counts as what is dearest.
+    outputTokens: Math.max(output, total - input),
+    cacheReadTokens,
+    cacheWriteTokens,
+    priceFactor,
+    feeUsd: used.reduce<number>((sum, type) => sum + (fees.get(type) ?? 0), 0),
+  });
+}
+
+/** By how much the faster services are dearer. Those that are cheaper count in full. */
+export function openaiFactor(tier: unknown, model: string | null): number {
+  if (tier === "ultrafast") return 6;
+  if (tier !== "priority" && tier !== "fast") return 1;
+  return model !== null && /gpt-5\.5/.test(model) ? 2.5 : 2;
+}

@@ -1,0 +1,72 @@
+import { EventCutter } from "./event-cutter.ts";
+import { JsonPicker } from "./json-picker.ts";
+import type { ReadUsage, RecordReader } from "./read-usage.ts";
+import { anthropicReader } from "./usage-anthropic.ts";
+import { googleReader } from "./usage-google.ts";
+import { openaiReader } from "./usage-openai.ts";
+
+export type { ReadUsage } from "./read-usage.ts";
+
+/** Reads in passing what an answer tells of what it took. It throws nothing and holds little, whatever comes. */
+export interface UsageReader {
+  add(bytes: Uint8Array): void;
+  end(): ReadUsage;
+}
+
+const readers: Readonly<Record<"anthropic" | "openai" | "google", () => RecordReader>> = {
+  anthropic: anthropicReader,
+  openai: openaiReader,
+  google: googleReader,
+};
+
+export function usageReader(api: "anthropic" | "openai" | "google", contentType: string): UsageReader {
+  const reader = readers[api]();
+  const picker = new JsonPicker(reader.paths, (record) => reader.take(record));
+  const type = contentType.toLowerCase();
+  if (type.includes("event-stream")) return eventReader(reader, picker);
+  if (type.includes("json")) return textReader(reader, picker);
+  return unknownReader(reader, picker);
+}
+
+function textReader(reader: RecordReader, picker: JsonPicker): UsageReader {
+  return { add: (bytes) => picker.add(bytes), end: () => reader.result(picker.end()) };
+}
+
+const doneWord = "[DONE]";
+
+function eventReader(reader: RecordReader, picker: JsonPicker): UsageReader {
+  let beginning = "";
+  const cutter = new EventCutter({
+    data(bytes) {
+      if (beginning.length < 16) beginning += Buffer.from(bytes.subarray(0, 16)).toString("latin1");
+      picker.add(bytes);
+    },
+    end() {
+      picker.end();
+      if (beginning.trim() === doneWord) reader.done();
+      beginning = "";
+    },
+  });
+  return {
+    add: (bytes) => cutter.add(bytes),
+    end() {
+      cutter.finish();
+      return reader.result(false);
+    },
+  };
+}
+
+/** An answer that does not say what it is: JSON begins with a bracket, and events never do. */
+function unknownReader(reader: RecordReader, picker: JsonPicker): UsageReader {
+  let chosen: UsageReader | null = null;
+  return {
+    add(bytes) {
+      const first = bytes.find((byte) => byte > 0x20);
+      if (chosen === null && first === undefined) return;
+      const isText = first === 0x7b || first === 0x5b;
+      chosen ??= isText ? textReader(reader, picker) : eventReader(reader, picker);
+      chosen.add(bytes);
+    },
+    end: () => (chosen ?? textReader(reader, picker)).end(),
+  };
+}

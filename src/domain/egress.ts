@@ -1,0 +1,113 @@
+import type { AllowedHost } from "./generated/gateway.ts";
+
+/** What one word opens, as it can be told to people. */
+export interface Preset {
+  readonly opens: string;
+  /** Reached by name, through a tunnel that nobody looks into. None of these takes uploads under its own name. */
+  readonly hosts: readonly AllowedHost[];
+  /** The registry of this name is read through the gateway, which asks for nothing else. */
+  readonly mirror: string | null;
+}
+
+export interface Allowed {
+  readonly hosts: readonly AllowedHost[];
+  readonly mirrors: readonly string[];
+  readonly problems: readonly AllowProblem[];
+}
+
+interface AllowProblem {
+  readonly word: string;
+  readonly problem: string;
+}
+
+const defaultPort = 443;
+const longestHost = 253;
+
+/** One word each for what most work needs. */
+export const presets: Readonly<Record<string, Preset>> = {
+  npm: { opens: "packages of npm, read only", hosts: [], mirror: "npm" },
+  pypi: { opens: "packages of Python", hosts: secure("pypi.org", "files.pythonhosted.org"), mirror: null },
+  crates: { opens: "crates of Rust", hosts: secure("index.crates.io", "static.crates.io"), mirror: null },
+  go: { opens: "modules of Go that its proxy already has, read only", hosts: [], mirror: "go" },
+  maven: {
+    opens: "artifacts of Maven Central",
+    hosts: secure("repo.maven.apache.org", "repo1.maven.org"),
+    mirror: null,
+  },
+  debian: {
+    opens: "packages of Debian, from sources with https",
+    hosts: secure("deb.debian.org", "security.debian.org"),
+    mirror: null,
+  },
+  github: {
+    opens: "clone, fetch and download from GitHub, no push",
+    hosts: secure(
+      "codeload.github.com",
+      "raw.githubusercontent.com",
+      "objects.githubusercontent.com",
+      "release-assets.githubusercontent.com",
+    ),
+    mirror: "github",
+  },
+};
+
+/** Where a preset's mirror reads from, unless somebody has a registry of their own. */
+export const mirrorUrls: Readonly<Record<string, string>> = {
+  npm: "https://registry.npmjs.org",
+  go: "https://proxy.golang.org",
+  github: "https://github.com",
+};
+
+/** What words of `--allow` and of settings open: presets by name, anything else as `host:port`. */
+export function parseAllow(words: readonly string[]): Allowed {
+  const hosts = new Map<string, AllowedHost>();
+  const mirrors = new Set<string>();
+  const problems: AllowProblem[] = [];
+  for (const word of words) {
+    const preset = Object.hasOwn(presets, word) ? presets[word] : undefined;
+    const opened = preset ?? parseHost(word);
+    if (typeof opened === "string") {
+      problems.push({ word, problem: opened });
+      continue;
+    }
+    const added = "hosts" in opened ? opened.hosts : [opened];
+    for (const host of added) hosts.set(`${host.host}:${host.port}`, host);
+    if (preset?.mirror) mirrors.add(preset.mirror);
+  }
+  return { hosts: [...hosts.values()], mirrors: [...mirrors], problems };
+}
+
+/**
+ * A host and its port, or what is wrong with the word. Only names can be allowed: an address says nothing about who is
+ * there, and every spelling of one that some library understands would have to be the same one.
+ */
+function parseHost(word: string): AllowedHost | string {
+  // Before anything is put in lower case: the sign for Kelvin becomes a k by that.
+  if (/[^\x21-\x7e]/.test(word)) return "has characters that no host name has";
+  if (/[/@?#\\]/.test(word)) return "write host:port, without a scheme, a user or a path";
+  if (word.includes("*")) return "has a wildcard: name each host";
+  if (/[[\]]/.test(word) || word.split(":").length > 2) return "is an address: name the host";
+
+  const [name = "", port] = word.toLowerCase().split(":");
+  if (port !== undefined && !isPort(port)) return "has no port from 1 to 65535";
+  if (name.endsWith(".")) return "ends with a dot";
+  const labels = name.split(".");
+  // What begins with a digit at the end is an address to somebody: 127.1, 0x7f.1, 1.0x7f, 2130706433.
+  if (/^\d/.test(labels.at(-1) ?? "")) return "is an address or a number: name the host";
+  if (labels.length < 2)
+    return `is neither a preset (${Object.keys(presets).join(", ")}) nor a full host name`;
+  if (name.length > longestHost || !labels.every(isLabel)) return "is no host name";
+  return { host: name, port: port === undefined ? defaultPort : Number(port) };
+}
+
+function isPort(text: string): boolean {
+  return /^[1-9]\d{0,4}$/.test(text) && Number(text) <= 65_535;
+}
+
+function isLabel(label: string): boolean {
+  return /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(label);
+}
+
+function secure(...hosts: readonly string[]): AllowedHost[] {
+  return hosts.map((host) => ({ host, port: defaultPort }));
+}
