@@ -14,7 +14,7 @@ import { waitFor } from "./wait-for.ts";
 export function kernelLock(file: string, command: string): Lock {
   return {
     async hold(waitMs, signal) {
-      const handle = await waitFor(() => tryHold(file), waitMs, signal);
+      const handle = await waitToHold(file, waitMs, signal);
       if (!handle) {
         throw new SwarmError("LOCK_TIMEOUT", {
           file,
@@ -44,17 +44,32 @@ export function kernelLock(file: string, command: string): Lock {
   };
 }
 
-async function tryHold(file: string): Promise<FileHandle | undefined> {
-  const handle = await openLockFile(file);
+/** Asks with one open file: whoever opened it for each question would take the time that the holder needs. */
+async function waitToHold(
+  file: string,
+  waitMs: number,
+  signal: AbortSignal | undefined,
+): Promise<FileHandle | undefined> {
+  let handle = await openLockFile(file);
+  let isHeld = false;
   try {
-    // Without the second look, a lock file that was deleted and made anew would give two holders.
-    if (tryLock(handle.fd) && (await isSameFile(handle, file))) return handle;
-  } catch (error) {
-    await handle.close();
-    throw error;
+    await waitFor(
+      async () => {
+        if (!tryLock(handle.fd)) return undefined;
+        // Without the second look, a lock file that was deleted and made anew would give two holders.
+        isHeld = await isSameFile(handle, file);
+        if (isHeld) return true;
+        await handle.close();
+        handle = await openLockFile(file);
+        return undefined;
+      },
+      waitMs,
+      signal,
+    );
+  } finally {
+    if (!isHeld) await handle.close();
   }
-  await handle.close();
-  return undefined;
+  return isHeld ? handle : undefined;
 }
 
 async function openLockFile(file: string): Promise<FileHandle> {
