@@ -48,6 +48,9 @@ export async function openNetwork(network: EngineNetwork): Promise<void> {
   const { bridge, chain, octet } = network;
   await closeChains(network);
   await run("ip", "link", "add", "name", bridge, "type", "bridge");
+  // Without one of its own it takes the lowest of its containers', and with each that comes or goes the others lose it from sight.
+  const address = ["02", "42", "0a", octet.toString(16).padStart(2, "0"), "00", "01"].join(":");
+  await must("ip", "link", "set", bridge, "address", address);
   await must("ip", "addr", "replace", `10.${octet}.0.1/24`, "dev", bridge);
   await must("ip", "link", "set", bridge, "up");
 

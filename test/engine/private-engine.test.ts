@@ -188,6 +188,24 @@ describe("the private engine", () => {
     expect(existsSync(dirname(endpoint.replace("unix://", "")))).toBe(false);
   });
 
+  test("its host is at one address, however many containers come and go", async ({ engine }) => {
+    const others = links();
+    await startEngine(engine);
+    const bridge = links().find((link) => link.startsWith("aimi-") && !others.includes(link)) ?? "";
+    const addressOf = (link: string): string => readFileSync(`/sys/class/net/${link}/address`, "utf8");
+    const before = addressOf(bridge);
+
+    // A bridge that was given none takes the lowest of those that come to it, and who knew the one before is not heard.
+    execFileSync("ip", ["link", "add", "name", "aimi-test-a", "type", "veth", "peer", "name", "aimi-test-b"]);
+    try {
+      execFileSync("ip", ["link", "set", "aimi-test-a", "address", "00:00:00:11:22:33"]);
+      execFileSync("ip", ["link", "set", "aimi-test-a", "master", bridge]);
+      expect(addressOf(bridge)).toBe(before);
+    } finally {
+      execFileSync("ip", ["link", "del", "aimi-test-a"]);
+    }
+  });
+
   test("containers reach the outside, and containers of another network do not reach them", async ({
     engine,
     folder,
