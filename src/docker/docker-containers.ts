@@ -11,6 +11,8 @@ import { engineEvents } from "./engine-events.ts";
 import { openExecution } from "./execution.ts";
 import { limiter } from "./limiter.ts";
 import { openTerminal } from "./open-terminal.ts";
+import { openPauseGate } from "./pause-gate.ts";
+import { programsBegun } from "./programs-begun.ts";
 import { refuseSpec } from "./refuse-spec.ts";
 import { splitTag } from "./split-tag.ts";
 import { type CallEngine, reasonOf, translateFailure } from "./translate-failure.ts";
@@ -58,6 +60,7 @@ export function dockerContainers(deps: DockerDeps): Containers {
     return id;
   };
 
+  const gate = openPauseGate();
   /** The container of this name, when it is the one that is meant. */
   const findSame = async (spec: ContainerSpec): Promise<Docker.ContainerInspectInfo | null> => {
     const found = await docker
@@ -131,7 +134,12 @@ export function dockerContainers(deps: DockerDeps): Containers {
     },
 
     async pause(id, signal) {
-      await call(about(id, `pause ${id}`, signal), () => docker.getContainer(id).pause({ ...until(signal) }));
+      await gate.alone(async () => {
+        await programsBegun(docker, id, signal);
+        await call(about(id, `pause ${id}`, signal), () =>
+          docker.getContainer(id).pause({ ...until(signal) }),
+        );
+      });
     },
 
     async unpause(id, signal) {
@@ -152,8 +160,8 @@ export function dockerContainers(deps: DockerDeps): Containers {
       });
     },
 
-    exec: (id, spec, signal) => openExecution(deps, { id, spec }, signal),
-    openTerminal: (id, spec, signal) => openTerminal(deps, { id, spec }, signal),
+    exec: (id, spec, signal) => gate.pass(() => openExecution(deps, { id, spec }, signal)),
+    openTerminal: (id, spec, signal) => gate.pass(() => openTerminal(deps, { id, spec }, signal)),
 
     async copyIn(id, path, archive, signal) {
       const source = Readable.from(archive, { objectMode: false });

@@ -1,7 +1,9 @@
 import { randomBytes } from "node:crypto";
+import { setTimeout } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { packFiles } from "../../src/archive/pack-files.ts";
 import { readArchive } from "../../src/archive/read-archive.ts";
+import { isError } from "../../src/domain/errors.ts";
 import type { ContainerSpec, ExecExit, ExecSpec, Execution } from "../../src/ports/containers.ts";
 import type { ContainerEngine } from "../../src/ports/engine.ts";
 import { terminalFacts } from "./terminal-facts.ts";
@@ -173,6 +175,32 @@ export function containersSuite(open: () => Promise<SuiteEngine>): void {
     expect((await finish(await containers.exec(id, { command: ["echo", "on"], input: false }))).stdout).toBe(
       "on\n",
     );
+  });
+
+  test("a container that is paused while programs begin in it goes on afterwards, and they with it", async ({
+    skip,
+  }) => {
+    await using made = await prepared();
+    const { containers, id, unsupported, runtime } = made;
+    skip(unsupported.includes("pause"), `${runtime} does not support pause`);
+    await containers.start(id);
+
+    // At each moment of a beginning: an engine that froze it in its midst would never thaw it again.
+    for (let waitMs = 0; waitMs < 100; waitMs += 5) {
+      const programs = Array.from({ length: 2 }, async () => {
+        const begun = containers.exec(id, { command: ["echo", "on"], input: false });
+        // Whoever comes too late is told so.
+        const execution = await begun.catch((error: unknown) => {
+          if (isError(error, "CONTAINER_NOT_RUNNING")) return null;
+          throw error;
+        });
+        return execution === null ? "on\n" : (await finish(execution)).stdout;
+      });
+      await setTimeout(waitMs);
+      await containers.pause(id);
+      await containers.unpause(id);
+      expect(await Promise.all(programs)).toEqual(Array(2).fill("on\n"));
+    }
   });
 
   test("a program in a container that ends is lost, and nobody makes up a code for it", async () => {
