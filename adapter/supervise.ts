@@ -1,4 +1,5 @@
 import { mkdir } from "node:fs/promises";
+import { doorPort } from "../src/domain/door-port.ts";
 import type { Cancel, CommitAuthor, TaskRequestPayload } from "../src/domain/generated/acp.ts";
 import { openListeners } from "../src/wire/listeners.ts";
 import { CannotWork } from "./cannot-work.ts";
@@ -6,6 +7,7 @@ import { openDesk } from "./desk.ts";
 import { readHistory } from "./history.ts";
 import { type Journal, openJournal, readJournal } from "./journal.ts";
 import { readNotes, readRequest, writeRequest } from "./notes.ts";
+import { passOn } from "./pass-on.ts";
 import { outOf, type Places, socketOf } from "./places.ts";
 import { canonicalRequest } from "./request.ts";
 import { runTask } from "./run-task.ts";
@@ -54,6 +56,9 @@ export async function supervise({ places, env, version, stopped, complain }: Sup
     hello: () => status.hello(journal.lastSeq),
     hear: desk.hear,
   });
+  const socketFile = env["AIMI_DOOR"];
+  await using _door =
+    socketFile === undefined ? null : await passOn({ port: doorPort, socketFile }, complain);
   stopped.addEventListener("abort", () => {
     status.graceMs = Math.min(status.graceMs, engineGraceMs);
     halt.abort({ reason: "engine", graceMs: engineGraceMs } satisfies Cancel["payload"]);

@@ -9,7 +9,6 @@ import type { ContainerLimits } from "./ports/containers.ts";
 import type { ContainerEngine } from "./ports/engine.ts";
 import type { LedgerFile } from "./ports/project-files.ts";
 import type { StateStore } from "./ports/state-store.ts";
-import type { AgentAccess } from "./swarm/agent-access.ts";
 import type { EquipDeps } from "./swarm/equip-worker.ts";
 
 export interface EquipmentDeps {
@@ -23,9 +22,8 @@ export interface EquipmentDeps {
 
 /** What was found out or decided for this swarm. */
 export interface Equipment
-  extends Pick<EquipDeps, "image" | "runtime" | "change" | "update" | "network" | "tell"> {
+  extends Pick<EquipDeps, "image" | "runtime" | "change" | "update" | "doors" | "tell"> {
   readonly settings: Settings;
-  readonly access: AgentAccess;
   readonly report: SwarmReport;
 }
 
@@ -34,7 +32,7 @@ export async function equip(
   deps: EquipmentDeps,
   state: SwarmState,
   engine: ContainerEngine,
-  { image, runtime, change, update, network, access, settings, tell, report }: Equipment,
+  { image, runtime, change, update, doors, settings, tell, report }: Equipment,
 ): Promise<EquipDeps> {
   const [
     { workerPlaces },
@@ -77,7 +75,7 @@ export async function equip(
       runtime,
       imageCommit,
       commits,
-      network,
+      doors,
       change,
       update,
     },
@@ -97,7 +95,6 @@ export async function equip(
           { kind: "folder", path: "in", mode: 0o700, ...own },
           { kind: "file", path, mode: 0o600, ...own, from },
         ]),
-      credentials: access.credentials,
     }),
     read: async () => (await deps.stateStore()).read(),
     readScript: (path) => readScript(join(root, ".aimi"), path),

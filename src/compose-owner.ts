@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { dirname, join } from "node:path";
 import type { OwnWords, SwarmReport } from "./cli/composition.ts";
+import { openDoors } from "./compose-doors.ts";
 import { adapterId } from "./compose-engine.ts";
 import { type EquipmentDeps, equip } from "./compose-equipment.ts";
 import { isTerminal } from "./domain/container-status.ts";
@@ -29,7 +30,7 @@ import type { StateFile } from "./state/state-file.ts";
 import type { AgentAccess } from "./swarm/agent-access.ts";
 import type { PlannedWork } from "./swarm/begin-swarm.ts";
 import type { LoadTasksDeps } from "./swarm/load-tasks.ts";
-import type { SwarmEvent } from "./swarm/swarm-deps.ts";
+import type { SwarmDeps, SwarmEvent } from "./swarm/swarm-deps.ts";
 
 export interface ComposeOwnerDeps extends EquipmentDeps {
   readonly env: Environment;
@@ -90,13 +91,14 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
       words.swarmId === undefined || words.swarmId === known?.swarmId ? randomUUID() : words.swarmId;
     const swarmId = isGoneOnWith ? known.swarmId : freshId;
     const settings = await settingsFor(swarmId);
+    if (isGoneOnWith) await refuseOtherNetwork(known, settings);
     const access = await accessToModels(settings);
     const due = await access.due(works, isGoneOnWith ? known : null, words.retry ?? []);
     access.refuse(due);
     if (works.length === 0) for (const line of access.describe(due)) report.onStep(line);
     const engine = await deps.engine(known?.engine?.endpoint ?? null);
     const network = await access.network((await engine.open()).networks, report.signal);
-    const { id, name, endpoint } = await engine.info(report.signal);
+    const { id, name, endpoint, runtimes } = await engine.info(report.signal);
     const found = await findRuntimeOf(engine, settings, report.signal);
     const { keepSettings } = await requestsOf(swarmId);
     // Before anybody can find a swarm, it is known what it is to be carried out with.
@@ -129,14 +131,31 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
       clock: deps.clock,
       passes: deps.passes,
     });
+    const update: SwarmDeps["update"] = async (changed) => {
+      await owned.update(changed);
+    };
+    const change: SwarmDeps["change"] = async (worker, changed) => {
+      await owned.update((before) => withRecord(before, changed(findContainer(before, worker))));
+    };
+    const doors = await openDoors(deps, {
+      ...{
+        state,
+        engine,
+        runtime: found.runtime,
+        runtimes,
+        network,
+        access,
+        settings,
+        change,
+        update,
+        tell,
+        report,
+        recall: (record: ContainerRecord) => recall(swarmId, record),
+      },
+    });
+    await using _released = doors;
     const equipped = await equip(deps, state, engine, {
-      ...{ image, network, access, settings, tell, runtime: found.runtime, report },
-      change: async (worker, change) => {
-        await owned.update((before) => withRecord(before, change(findContainer(before, worker))));
-      },
-      update: async (change) => {
-        await owned.update(change);
-      },
+      ...{ image, doors, settings, tell, runtime: found.runtime, report, change, update },
     });
     await tidyWorkers(equipped);
     await retryWorkers(equipped, words.retry ?? []);
@@ -158,6 +177,7 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
       },
       { halt: report.halt, stopNow: report.stopNow, lost: ownership.lost },
     );
+    await doors.end({ isFinished: isFinished(ended) });
     tell({ event: "finished", ...countsOf(ended) });
     await writeDown(ended, report);
     deps.passes("before-owner-release");
@@ -206,6 +226,17 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
     return withRecorded(settings, swarmId === null ? null : await (await requestsOf(swarmId)).findSettings());
   }
 
+  /** Sandboxes that are there keep the network that they were made with, and their agents know the way out of that one. */
+  async function refuseOtherNetwork(state: SwarmState, { network }: Settings): Promise<void> {
+    const recorded = await (await requestsOf(state.swarmId)).findSettings();
+    const isAnyThere = state.containers.some(
+      ({ status, containerId }) => !isTerminal(status) && containerId !== null,
+    );
+    if (!isAnyThere || recorded?.network === undefined || recorded.network === network) return;
+    const expected = `${recorded.network}, with which sandboxes of this swarm were made that are not finished`;
+    throw new SwarmError("INVALID_VALUE", { name: "--network", value: network, expected });
+  }
+
   async function accessToModels(settings: Settings | null): Promise<AgentAccess> {
     const [{ agentAccess }, { requestFiles }] = await Promise.all([
       import("./swarm/agent-access.ts"),
@@ -250,12 +281,16 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
     record: ContainerRecord,
     tell: (event: SwarmEvent) => void,
   ): Promise<WorkerTask | null> {
-    const { recallTask } = await import("./swarm/recall-task.ts");
-    const { findRequest } = await requestsOf(swarmId);
-    const task = await recallTask({ loadTask, findRequest }, record);
+    const task = await recall(swarmId, record);
     const why = `for its task file ${record.taskFilePath}, which is gone or broken`;
     if (task === null) tell({ event: "waiting", worker: workerSlug(record), why });
     return task;
+  }
+
+  async function recall(swarmId: string, record: ContainerRecord): Promise<WorkerTask | null> {
+    const { recallTask } = await import("./swarm/recall-task.ts");
+    const { findRequest } = await requestsOf(swarmId);
+    return recallTask({ loadTask, findRequest }, record);
   }
 
   async function loadTask(path: string): Promise<LoadedTask | null> {

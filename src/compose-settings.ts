@@ -1,4 +1,5 @@
 import { join, relative } from "node:path";
+import { flagOf } from "./cli/setting-flags.ts";
 import { once } from "./domain/once.ts";
 import type { Settings, SettingsFile } from "./domain/settings.ts";
 import { settingsFromEnvironment } from "./domain/settings-environment.ts";
@@ -47,7 +48,7 @@ export function composeSettings({
           : null,
       readUser: () => readSettingsFile(join(folders.config, "config.json")),
       flags: await parsers.checkSettings(flags, (pointer) =>
-        pointer.startsWith("/agentCommand") ? "the program after --" : `--${pointer.split("/").at(-1)}`,
+        pointer.startsWith("/agentCommand") ? "the program after --" : flagOf(pointer),
       ),
       environment: await parsers.checkSettings(
         settings,

@@ -4,6 +4,8 @@ import type { PlanWords, SwarmOperations } from "./cli/composition.ts";
 import { type ComposeOwnerDeps, composeOwner } from "./compose-owner.ts";
 import { chooseWorkers } from "./domain/choose-workers.ts";
 import { isTerminal } from "./domain/container-status.ts";
+import { SwarmError } from "./domain/errors.ts";
+import { describeHolder } from "./domain/lock-holder.ts";
 import type { SwarmPlan } from "./domain/plan.ts";
 import type { Settings } from "./domain/settings.ts";
 import { isFinished, isOpen, type SwarmState } from "./domain/swarm-state.ts";
@@ -69,6 +71,7 @@ export function composeSwarm(deps: ComposeSwarmDeps): SwarmOperations {
         .map(({ containerName }) => containerName);
       if (names.length === 0) return { kind: "nothing", state };
       const wishes = names.map((name) => ({ of: "container", name, wish: "retry" }) as const);
+      await refuseFlagsBesideOwner();
       // Nothing is carried out by us yet: whoever waits no longer goes.
       if (await ask(wishes, AbortSignal.any([report.signal, report.halt])))
         return { kind: "asked", state: await readState() };
@@ -128,6 +131,14 @@ export function composeSwarm(deps: ComposeSwarmDeps): SwarmOperations {
 
   async function isOwned(): Promise<boolean> {
     return (await (await deps.ownerLock()).holder()) !== null;
+  }
+
+  /** An owner goes by the settings that it has: who asks it for more must not believe that it heard of others. */
+  async function refuseFlagsBesideOwner(): Promise<void> {
+    const { settings } = await deps.explainAllSettings();
+    const holder = await (await deps.ownerLock()).holder();
+    if (holder !== null && settings.some(({ origin }) => origin === "flag"))
+      throw new SwarmError("OWNED_BY_ANOTHER", { holder: describeHolder(holder) });
   }
 
   async function append(works: readonly PlannedWork[]): Promise<SwarmState> {

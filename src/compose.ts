@@ -210,7 +210,7 @@ export function compose({
       ledger: await ledger(),
       git: gitIn(root),
       machine: await machineFacts(),
-      variables: new Set(Object.keys(env).filter((name) => env[name])),
+      env,
     };
     return makePlan(deps, { files, again, strict, settings: await resolveSettings() });
   };

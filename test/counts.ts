@@ -20,6 +20,9 @@ const table = {
   manyWorkers: { reduced: 4, full: 32 },
   /** Kills at any time in one swarm of eight workers. */
   randomKills: { reduced: 4, full: 20 },
+  /** Workers that share one budget. */
+  budgetWorkers: { reduced: 4, full: 8 },
+  gatewayKills: { reduced: 3, full: 10 },
   cutStories: { reduced: 2, full: 20 },
   unreadMessages: { reduced: 60_000, full: 100_000 },
 } as const;

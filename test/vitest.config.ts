@@ -12,7 +12,7 @@ const adapterTests = [
 
 /** Swarms and sandboxes of a repository of their own: none meets another. */
 const swarmTests = [
-  ...["swarm-*", "watch-commands", "agent-shell", "cleanup"],
+  ...["swarm-*", "gateway-*", "watch-commands", "agent-shell", "cleanup"],
   ...["sandbox-commands", "sandbox-endings"],
 ].map((name) => `test/engine/${name}.test.ts`);
 

@@ -7,6 +7,9 @@ export interface RequestFiles extends Pick<WorkerPlaces, "findRequest" | "keepRe
   /** The settings that the swarm was begun with. */
   findSettings(): Promise<RecordedSettings | null>;
   keepSettings(settings: RecordedSettings): Promise<void>;
+  /** How its workers know the gateway. */
+  findGateway<Note extends object>(): Promise<Note | null>;
+  keepGateway(note: object): Promise<void>;
 }
 
 /** The requests of one swarm's workers as they were first sent, in the git folder of the worktree: nothing that cleans it reaches there. */
@@ -14,11 +17,14 @@ export function requestFiles(gitFolder: string, swarmId: string): RequestFiles {
   const folder = join(gitFolder, "aimi", "requests", swarmId);
   const fileOf = (slug: string, attempt: number): string => join(folder, `${slug}-${attempt}.json`);
   const settingsFile = join(folder, "settings");
+  const gatewayFile = join(folder, "gateway");
   return {
     findRequest: ({ slug, attempt }) => find(fileOf(slug, attempt)),
     keepRequest: ({ slug, attempt }, request) => keep(fileOf(slug, attempt), request),
     findSettings: () => find(settingsFile),
     keepSettings: (settings) => keep(settingsFile, settings),
+    findGateway: () => find(gatewayFile),
+    keepGateway: (note) => keep(gatewayFile, note),
   };
 }
 

@@ -2,7 +2,6 @@ import { createReadStream } from "node:fs";
 import { mkdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { type JournalledMessage, longestToHost } from "../domain/acp-messages.ts";
-import type { TaskRequestPayload } from "../domain/generated/acp.ts";
 import { newConversation } from "../domain/message-order.ts";
 import type { Containers } from "../ports/containers.ts";
 import type { WorkerPlaces } from "../ports/worker-places.ts";
@@ -24,8 +23,6 @@ export interface WorkerPlacesDeps extends VolumeDeps {
   readonly gitFolder: string;
   /** A tar stream with one file that only root may read. */
   readonly packFile: (path: string, from: string) => AsyncIterable<Uint8Array>;
-  /** What lets the agent of a request in; asked for at each connection. */
-  readonly credentials: (request: TaskRequestPayload) => Readonly<Record<string, string>> | null;
 }
 
 /** Journals, requests and stored files of one swarm's workers. */
@@ -35,7 +32,7 @@ export function workerPlaces(deps: WorkerPlacesDeps): WorkerPlaces {
     join(folder, slug, `journal-${attempt}.ndjson`);
 
   return {
-    async talk({ containerId, slug, attempt, storyIds, doneIds, request }, signal) {
+    async talk({ containerId, slug, attempt, storyIds, doneIds, request, environment }, signal) {
       await using undo = new AsyncDisposableStack();
       await mkdir(join(folder, slug), { recursive: true });
       const done = new Set(doneIds);
@@ -43,11 +40,10 @@ export function workerPlaces(deps: WorkerPlacesDeps): WorkerPlaces {
       const begin = newConversation({ swarmId, attempt, containerId, statusById });
       const journal = undo.use(await openHostJournal(journalFile(slug, attempt), { begin, findProblem }));
       const { timing } = deps;
-      const credentials = () => deps.credentials(request);
       const envelope = { type: "task-request", timestamp: timing.date().toISOString(), swarmId, containerId };
       const line = Buffer.from(`${JSON.stringify({ ...envelope, payload: request })}\n`);
       const conversation = undo.use(
-        holdConversation(deps, { containerId, journal, request: line, credentials }, signal),
+        holdConversation(deps, { containerId, journal, request: line, credentials: environment }, signal),
       );
       const both = undo.move();
       return {

@@ -125,6 +125,7 @@ export const commands: readonly Command[] = [
     options: [
       ["-f, --follow", "and what comes"],
       ["--worker <worker>", "only of this one"],
+      ["--kind <kind>", "only what agents did outside: `model` for calls, `egress` for other hosts"],
       ["--swarm <id>", "of an earlier swarm: its id or the beginning of it, or all"],
     ],
     load: async () => (await import("./commands/events.ts")).events,

@@ -1,6 +1,9 @@
+import { roadWords } from "../domain/agent-reach.ts";
 import { cleanText } from "../domain/clean-text.ts";
 import { countOf } from "../domain/count-of.ts";
+import { deniedWords } from "../domain/denied-words.ts";
 import { showDuration } from "../domain/duration.ts";
+import type { DeniedRequest } from "../domain/generated/swarm-state.ts";
 
 interface Told {
   readonly event: string;
@@ -50,6 +53,13 @@ const wordsByEvent: ReadonlyMap<string, (facts: Facts) => string> = new Map(
     appended: (facts) => `appended to the swarm${because(facts)}`,
     kept: () => "its container is stopped and kept, with all that it has",
     removed: () => "its container is removed",
+    gateway: (facts) => gatewayWords(facts),
+    called: (facts) =>
+      `called ${textOf(facts["model"]) || textOf(facts["endpoint"])}: ${numberOf(facts["status"]) || "no answer"}${spentWords(facts)}`,
+    reached: (facts) => `reached ${placeOf(facts)}${partOf("", textOf(facts["path"]))}`,
+    denied: (facts) => deniedWords(deniedIn(facts)),
+    limited: (facts) => `${textOf(facts["endpoint"])} takes no calls until ${textOf(facts["until"])}`,
+    budget: (facts) => budgetWords(facts),
     finished: (facts) => `swarm finished${partOf(": ", countsIn(facts))}`,
     lost: (facts) => `${countOf(numberOf(facts["events"]) ?? 0, "event")} could not be written down`,
   } satisfies Record<string, (facts: Facts) => string>),
@@ -69,6 +79,38 @@ function obstacleWords(value: unknown): string {
 function pathWords(value: unknown): string {
   const { path, why } = factsOf(value);
   return `${textOf(path)} (${textOf(why).replaceAll("-", " ")})`;
+}
+
+function gatewayWords(facts: Facts): string {
+  switch (facts["status"]) {
+    case "ready":
+      return `gateway ready: ${roadWords(facts["road"] === "socket" ? "socket" : "network")}`;
+    case "lost":
+      return `gateway lost${because(facts)}; it is joined again, or made again`;
+    default:
+      return `gateway ${textOf(facts["status"])}`;
+  }
+}
+
+function spentWords(facts: Facts): string {
+  const [tokens, cost] = [numberOf(facts["tokens"]), numberOf(facts["costUsd"])];
+  if (!tokens) return "";
+  const most = facts["isEstimated"] === true ? "at most " : "";
+  return `, ${most}${countOf(tokens, "token")}${cost ? `, $${cost.toFixed(4)}` : ""}`;
+}
+
+function placeOf(facts: Facts): string {
+  return `${textOf(facts["host"])}:${numberOf(facts["port"]) ?? "?"}`;
+}
+
+function deniedIn(facts: Facts): DeniedRequest {
+  return { what: textOf(facts["what"]), why: textOf(facts["why"]), times: numberOf(facts["times"]) ?? 1 };
+}
+
+function budgetWords(facts: Facts): string {
+  const [limit, share] = [numberOf(facts["limit"]) ?? 0, numberOf(facts["share"])];
+  const amount = facts["of"] === "usd" ? `$${limit}` : countOf(limit, "token");
+  return share === 1 ? `budget of ${amount} used up` : `80 % of the budget of ${amount} is used`;
 }
 
 function workersIn(value: unknown): string {

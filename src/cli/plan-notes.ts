@@ -1,12 +1,9 @@
-import { describeCredentials } from "../domain/agent-credentials.ts";
 import { cleanText } from "../domain/clean-text.ts";
 import type { SwarmPlan } from "../domain/plan.ts";
-import { describeNetwork } from "../domain/worker-network.ts";
 
 /** What the sandboxes of a plan reach, and what goes into them of this environment. */
-export function accessLines({ network, credentials }: SwarmPlan): string[] {
-  const reach = describeNetwork(network);
-  return [...(reach === null ? [] : [reach]), ...credentials.map(describeCredentials)];
+export function accessLines({ reach }: SwarmPlan): string[] {
+  return reach.map((line) => cleanText(line, 1_000));
 }
 
 /** What a person must know of a plan that is carried out at once. */

@@ -1,5 +1,8 @@
+import { presets } from "../domain/egress.ts";
+import { endpointForm, registryForm } from "../domain/endpoint-words.ts";
 import { SwarmError } from "../domain/errors.ts";
 import type { SettingsFile } from "../domain/settings.ts";
+import { numberOrText } from "../domain/settings-environment.ts";
 import type { CommandOptions, Flag } from "./command.ts";
 
 /** The flags that are settings of workers. */
@@ -10,7 +13,31 @@ export const settingFlags: readonly Flag[] = [
   ],
   ["--parallel <n>", "workers at once, or auto"],
   ["--isolation <level>", "the least isolation that is accepted: auto, shared-kernel, userns, strong"],
-  ["--network <name>", "the network of the sandboxes, unfiltered: none, bridge, or one that the engine has"],
+  [
+    "--network <name>",
+    "the network of the sandboxes: gateway (default), none, or unfiltered: bridge, or one that the engine has",
+  ],
+  [
+    "--allow <host>",
+    `what agents may reach beside their models: host:port, or ${Object.keys(presets).join(", ")}; any number of them`,
+    "many",
+  ],
+  ["--budget-usd <amount>", "the most that the whole swarm may cost, in US dollars"],
+  ["--budget-tokens <n>", "the most tokens that the whole swarm may spend"],
+  ["--budget-time <duration>", "the longest that the whole swarm may take, for example 2h"],
+  ["--worker-budget-usd <amount>", "the most that one worker may cost, in US dollars"],
+  ["--worker-budget-tokens <n>", "the most tokens that one worker may spend"],
+  [
+    "--credential <provider=reference>",
+    "where a secret is: anthropic, openai or google, = and env:NAME, file:/path or cmd:program; any number of them",
+    "many",
+  ],
+  ["--model-endpoint <words>", `another model's address: ${endpointForm}; any number of them`, "many"],
+  [
+    "--registry <words>",
+    `a registry of your own behind a preset: ${registryForm}; any number of them`,
+    "many",
+  ],
 ];
 
 export const engineFlag: Flag = [
@@ -31,18 +58,58 @@ export const oldStartFlags: readonly Flag[] = [
   ["--max <n>", "--parallel", "old"],
 ];
 
+/** Flags that are called otherwise than their settings, by the pointers of these. */
+const flagByPointer: Readonly<Record<string, string>> = {
+  "/budgetUsd": "--worker-budget-usd",
+  "/budgetTokens": "--worker-budget-tokens",
+  "/swarmBudgetUsd": "--budget-usd",
+  "/swarmBudgetTokens": "--budget-tokens",
+  "/swarmBudgetTime": "--budget-time",
+  "/modelEndpoints": "--model-endpoint",
+  "/registries": "--registry",
+};
+
+/** What a person called a setting that came by a flag. */
+export function flagOf(pointer: string): string {
+  const [, group = ""] = pointer.split("/");
+  if (group === "agentCommand") return "the program after --";
+  if (group === "credentials") return `--credential ${pointer.split("/").at(-1)}`;
+  return flagByPointer[`/${group}`] ?? `--${group}`;
+}
+
 /** The settings that flags carry, and the words of the agent's program. */
-export function flagSettings(
-  { agent, parallel, max, isolation, network, engine }: CommandOptions,
-  program: readonly string[],
-): SettingsFile {
+export function flagSettings(options: CommandOptions, program: readonly string[]): SettingsFile {
+  const { agent, parallel, max, isolation, network, engine, allow } = options;
   if (program.length > 0 && agent === "claude")
     throw new SwarmError("USAGE", { message: "--agent claude takes no program after --" });
   const flags: Record<string, unknown> = {
-    ...{ agent, isolation, network, engine, parallel: toCount(parallel ?? max) },
+    ...{ agent, isolation, network, engine, allow, parallel: toCount(parallel ?? max) },
     agentCommand: program.length > 0 ? program : undefined,
+    budgetUsd: toAmount(options["workerBudgetUsd"]),
+    budgetTokens: toAmount(options["workerBudgetTokens"]),
+    swarmBudgetUsd: toAmount(options["budgetUsd"]),
+    swarmBudgetTokens: toAmount(options["budgetTokens"]),
+    swarmBudgetTime: options["budgetTime"],
+    modelEndpoints: options["modelEndpoint"],
+    registries: options["registry"],
+    credentials: toReferences(options["credential"]),
   };
   return Object.fromEntries(Object.entries(flags).filter(([, value]) => value !== undefined));
+}
+
+/** `anthropic=file:…`, any number of them. A word without a name is one of no known provider, and is told as such. */
+function toReferences(words: CommandOptions[string]): Record<string, string> | undefined {
+  if (!Array.isArray(words)) return undefined;
+  return Object.fromEntries(
+    words.map((word: string) => {
+      const [, provider = "…", reference = ""] = /^([a-z]{1,40})=(.*)$/s.exec(word) ?? [];
+      return [provider, reference];
+    }),
+  );
+}
+
+function toAmount(text: CommandOptions[string]): unknown {
+  return typeof text === "string" ? numberOrText(text) : text;
 }
 
 /** A number where it is one; else as typed, for the check to name. */

@@ -1,5 +1,7 @@
+import { roadWords } from "../domain/agent-reach.ts";
 import { cleanText } from "../domain/clean-text.ts";
 import { countOf } from "../domain/count-of.ts";
+import { deniedWords } from "../domain/denied-words.ts";
 import { showDuration } from "../domain/duration.ts";
 import type { SwarmStatusDocument } from "../domain/generated/status.ts";
 import { describeHolder } from "../domain/lock-holder.ts";
@@ -36,6 +38,7 @@ export function statusLines(status: SwarmStatus, context: StatusContext): string
   return [
     `swarm ${swarmId}, ${countOf(containers.length, "worker")}, last changed ${updatedAt}`,
     ...ownerLines(status),
+    ...(swarm.gateway ? [roadWords(swarm.gateway.road)] : []),
     ...(rows.length > 0 ? table([heading, ...rows]) : []),
     ...remarkLines(status),
   ];
@@ -76,6 +79,9 @@ export function remarkLines({ swarm, reconciled, corrections, orphans, owner }: 
       const slug = slugByName.get(correction.container) ?? correction.container;
       return cleanText(`${slug}: ${describeShown(correction, remark)}`, 1_000);
     }),
+    ...swarm.containers.flatMap((record) =>
+      (record.denied ?? []).map((denied) => `${workerSlug(record)} ${deniedWords(denied)}`),
+    ),
     ...orphans.map((name) => `${cleanText(name)}: a container of this worktree that no record knows`),
   ];
 }

@@ -33,6 +33,7 @@ function workerLines(worker: WorkerSummary): string[] {
       ...(reason === null ? [] : [`${reason.code}: ${reason.message}`]),
       facts.filter((fact) => fact !== "").join(", "),
     ]),
+    ...indented(worker.denied.map((words) => `it ${words}`)),
     ...stories.flatMap(storyLines),
     ...indented(
       (changes?.commits ?? [])

@@ -20,9 +20,15 @@ export function describeMessage(slug: string, message: AdapterMessage): string |
 
 /** What the owner decided or did, in a line; null for what only a reader of the event log needs to know. */
 export function describeEvent(event: SwarmEvent): string | null {
-  const isQuiet = event.event === "line" && event["status"] === "live";
-  if (isQuiet) return null;
+  if (isQuiet(event)) return null;
   const { worker, ...facts } = event;
   const words = eventWords(facts);
   return worker === undefined ? words : `${cleanText(worker)}  ${words}`;
+}
+
+/** What there may be thousands of, and what goes without saying. */
+function isQuiet({ event, status }: SwarmEvent): boolean {
+  if (event === "called" || event === "reached") return true;
+  if (event === "gateway") return status === "started" || status === "removed";
+  return event === "line" && status === "live";
 }

@@ -57,6 +57,12 @@ export function findBreaches(
     const isHarmless = mount.Type === ("tmpfs" as string) || isAnonymous || isOurs;
     refuse(!isHarmless, `${mount.Source || mount.Name} is mounted at ${mount.Destination}`);
   }
+  for (const { name, path, readOnly } of spec.volumes) {
+    const mount = Mounts.find(({ Destination }) => Destination === path);
+    refuse(readOnly && mount && mount.RW !== false, `${name} can be written to at ${path}`);
+  }
+  const asked = spec.nameServer === undefined ? "" : spec.nameServer;
+  refuse((host.Dns ?? []).join(" ") !== asked, `it asks ${host.Dns?.join(", ") || "the engine"} for names`);
   refuse(has(host.VolumesFrom), "it has another container's volumes");
   refuse(host.NetworkMode !== networkMode(spec.network), `its network is ${host.NetworkMode}`);
   const networks = Object.keys(NetworkSettings.Networks).filter((name) => !mayHave(spec, name));

@@ -19,6 +19,7 @@ export function containerOptions(
     OpenStdin: false,
     // An image's own health check would start processes that nobody asked for.
     Healthcheck: { Test: ["NONE"] },
+    ...addressOptions(spec.network),
     HostConfig: {
       Runtime: spec.runtime,
       Init: true,
@@ -32,10 +33,20 @@ export function containerOptions(
       RestartPolicy: { Name: "no" },
       // The engine's own default is noexec, which breaks builds; its pages count against the memory.
       Tmpfs: { "/tmp": `exec,nosuid,nodev,size=${spec.tmpBytes},mode=1777` },
-      Mounts: spec.volumes.map(({ name, path }) => ({ Type: "volume", Source: name, Target: path })),
+      Mounts: spec.volumes.map(({ name, path, readOnly = false }) => ({
+        ...{ Type: "volume", Source: name, Target: path },
+        ...(readOnly && { ReadOnly: true }),
+      })),
+      ...(spec.nameServer !== undefined && { Dns: [spec.nameServer] }),
       ...limitOptions(spec.limits, diskEnforced),
     },
   };
+}
+
+function addressOptions(network: ContainerNetwork): Partial<Docker.ContainerCreateOptions> {
+  if (network.kind !== "named" || network.address === undefined) return {};
+  const endpoint = { IPAMConfig: { IPv4Address: network.address } };
+  return { NetworkingConfig: { EndpointsConfig: { [network.name]: endpoint } } };
 }
 
 export function networkMode(network: ContainerNetwork): string {

@@ -3,6 +3,7 @@ import { SwarmError } from "../domain/errors.ts";
 import type { Networks, Volumes } from "../ports/networks.ts";
 import type { DockerDeps } from "./docker-containers.ts";
 import { until } from "./dockerode-at.ts";
+import { reasonOf } from "./translate-failure.ts";
 
 /** The networks of a Docker-compatible engine. */
 export function dockerNetworks({ docker, call }: DockerDeps): Networks {
@@ -15,15 +16,23 @@ export function dockerNetworks({ docker, call }: DockerDeps): Networks {
         signal,
       };
       const { id } = await call(meaning, () =>
-        docker.createNetwork({
-          Name: name,
-          // Two networks of one name can exist otherwise.
-          CheckDuplicate: true,
-          Internal: internal,
-          Labels: { ...labels },
-          ...(subnet !== null && { IPAM: { Driver: "default", Config: [{ Subnet: subnet }] } }),
-          ...until(signal),
-        }),
+        docker
+          .createNetwork({
+            Name: name,
+            // Two networks of one name can exist otherwise.
+            CheckDuplicate: true,
+            Internal: internal,
+            // An internal network lets its containers reach whatever the host listens with on all addresses, at its own.
+            ...(internal && { Options: { "com.docker.network.bridge.inhibit_ipv4": "true" } }),
+            Labels: { ...labels },
+            ...(subnet !== null && { IPAM: { Driver: "default", Config: [{ Subnet: subnet }] } }),
+            ...until(signal),
+          })
+          // Each version of the engine has another status for it.
+          .catch((error: unknown) => {
+            if (subnet === null || !/overlap/i.test(reasonOf(error))) throw error;
+            throw new SwarmError("SUBNET_TAKEN", { subnet });
+          }),
       );
       return id;
     },
@@ -42,10 +51,41 @@ export function dockerNetworks({ docker, call }: DockerDeps): Networks {
       return found.filter(({ Driver }) => Driver !== "host" && Driver !== "null").map(({ Name }) => Name);
     },
 
-    async remove(name, signal) {
-      await call({ operation: `remove the network ${name}`, signal }, () =>
-        docker.getNetwork(name).remove(until(signal)).catch(ifMissing),
+    async subnets(signal) {
+      const found = await call({ operation: "list networks", signal }, () =>
+        docker.listNetworks({ ...until(signal) }),
       );
+      return found.flatMap(({ Name: name, IPAM }) =>
+        (IPAM?.Config ?? []).flatMap(({ Subnet: subnet }) => (subnet ? [{ name, subnet }] : [])),
+      );
+    },
+
+    async connect(name, container, address, signal) {
+      const meaning = {
+        operation: `connect ${container} to the network ${name}`,
+        missing: () => new SwarmError("CONTAINER_GONE", { id: container }),
+        signal,
+      };
+      await call(meaning, async () => {
+        const network = docker.getNetwork(name);
+        const { NetworkSettings } = await docker.getContainer(container).inspect({ ...until(signal) });
+        if (NetworkSettings.Networks[name]) return;
+        await network.connect({
+          Container: container,
+          EndpointConfig: { IPAMConfig: { IPv4Address: address } },
+          ...until(signal),
+        });
+      });
+    },
+
+    async remove(name, signal) {
+      await call({ operation: `remove the network ${name}`, signal }, async () => {
+        const network = docker.getNetwork(name);
+        const found = await network.inspect().catch(ifMissing);
+        for (const Container of Object.keys(found?.Containers ?? {}))
+          await network.disconnect({ Container, Force: true, ...until(signal) }).catch(ifMissing);
+        await network.remove(until(signal)).catch(ifMissing);
+      });
     },
   };
 }

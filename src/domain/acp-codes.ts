@@ -24,6 +24,7 @@ export type AcpErrorCode =
   | "BASE_CONFLICT"
   | "CONTAINER_LOST"
   | "INTERRUPTED"
+  | "BUDGET_EXCEEDED"
   | "ACP_CONNECTION_LOST"
   | "ACP_PROTOCOL_VIOLATION"
   | "UNKNOWN_ERROR";
@@ -90,6 +91,11 @@ export const acpCodes: Readonly<Record<AcpErrorCode, AcpCode>> = {
     meaning: "the container and its volume were removed by somebody else",
   },
   INTERRUPTED: { by: "host", meaning: "stopped from outside; it can go on" },
+  BUDGET_EXCEEDED: {
+    by: "host",
+    meaning:
+      "its budget or the swarm's is used up; its work is kept, and it can be tried again with a larger one",
+  },
   ACP_CONNECTION_LOST: {
     by: "host",
     meaning: "the adapter could not be reached for too long",

@@ -1,4 +1,5 @@
 import { cleanText } from "./clean-text.ts";
+import type { ModelApi } from "./endpoint-words.ts";
 import { needsNetwork } from "./worker-network.ts";
 
 /** An agent as a task file, the settings or a request name it. */
@@ -10,7 +11,10 @@ export interface NamedAgent {
 }
 
 /** One company's models: how an agent is let in, and where it finds them. */
-interface Provider {
+export interface Provider {
+  readonly name: ModelApi;
+  /** The companion that says where its models are. */
+  readonly address: string;
   /** The first that is set is handed over, in the order in which the agents themselves prefer them. */
   readonly secrets: readonly string[];
   /** No secrets; handed over with one. */
@@ -26,12 +30,17 @@ interface KnownAgent {
 }
 
 const anthropic: Provider = {
+  ...{ name: "anthropic", address: "ANTHROPIC_BASE_URL" },
   secrets: ["ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN"],
   companions: ["ANTHROPIC_BASE_URL", "ANTHROPIC_MODEL"],
   instead: ["CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX"],
 };
-const openai: Provider = { secrets: ["CODEX_API_KEY", "OPENAI_API_KEY"], companions: ["OPENAI_BASE_URL"] };
+const openai: Provider = {
+  ...{ name: "openai", address: "OPENAI_BASE_URL" },
+  ...{ secrets: ["CODEX_API_KEY", "OPENAI_API_KEY"], companions: ["OPENAI_BASE_URL"] },
+};
 const google: Provider = {
+  ...{ name: "google", address: "GOOGLE_GEMINI_BASE_URL" },
   secrets: ["GEMINI_API_KEY"],
   companions: ["GOOGLE_GEMINI_BASE_URL", "GEMINI_CLI_TRUST_WORKSPACE"],
 };
@@ -67,16 +76,28 @@ export interface AgentAccess {
  */
 export function accessOf(agent: NamedAgent, isSet: (name: string) => boolean): AgentAccess | null {
   if (!needsNetwork(agent.kind)) return null;
-  const name = nameOf(agent);
-  const providers = knownAgent(agent)?.providers ?? [];
-  const own = providers.flatMap(({ secrets, instead = [] }) => [...secrets, ...instead]);
-  if (own.some((variable) => agent.env?.[variable])) return { agent: name, variables: [], missing: [] };
+  const name = agentName(agent);
+  const providers = providersOf(agent);
   const variables = providers.flatMap(({ secrets, companions }) => {
     const secret = secrets.find(isSet);
     return secret === undefined ? [] : [secret, ...companions.filter(isSet)];
   });
   const missing = variables.length > 0 ? [] : providers.flatMap(({ secrets }) => secrets);
   return { agent: name, variables, missing };
+}
+
+/** Whose models an agent calls with what lets the user in; none where its task file brings what lets it in. */
+export function providersOf(agent: NamedAgent): readonly Provider[] {
+  if (!needsNetwork(agent.kind)) return [];
+  const providers = knownAgent(agent)?.providers ?? [];
+  const own = providers.flatMap(({ secrets, instead = [] }) => [...secrets, ...instead]);
+  return own.some((variable) => agent.env?.[variable]) ? [] : providers;
+}
+
+/** An agent of the protocol by its program, which says more than its kind. */
+export function agentName({ kind, command }: NamedAgent): string {
+  const program = kind === "acp" ? command?.[0] : undefined;
+  return program === undefined ? kind : `${kind} ${cleanText(program, 100)}`;
 }
 
 /** Each once, however many tasks have it. */
@@ -112,10 +133,4 @@ function knownAgent({ kind, command }: NamedAgent): KnownAgent | undefined {
   if (kind === "claude") return claude;
   const program = kind === "acp" ? (command?.[0] ?? "") : "";
   return Object.hasOwn(acpPrograms, program) ? acpPrograms[program] : undefined;
-}
-
-/** An agent of the protocol by its program, which says more than its kind. */
-function nameOf({ kind, command }: NamedAgent): string {
-  const program = kind === "acp" ? command?.[0] : undefined;
-  return program === undefined ? kind : `${kind} ${cleanText(program, 100)}`;
 }

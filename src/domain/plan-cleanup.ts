@@ -11,6 +11,8 @@ export interface LeftThing {
   readonly swarmId: string | null;
   readonly taskFile: string | null;
   readonly attempt: number | null;
+  /** Whether it is a gateway's, and so all of its swarm's workers'. */
+  readonly isGateways?: boolean;
 }
 
 /** One go at a worker's task, as the host's journals name it. */
@@ -60,7 +62,10 @@ export function planCleanup({ state, things, placeOf, discard, only }: CleanupQu
   const workers = workersIn(state, things).filter(
     ({ record }) => only === null || (record !== null && only.includes(record.containerName)),
   );
-  const judged = workers.flatMap((worker) => judgeWorker(worker, placeOf));
+  const judged = [
+    ...workers.flatMap((worker) => judgeWorker(worker, placeOf)),
+    ...(only === null ? judgeGateways(state, things) : []),
+  ];
   const gone = judged.filter(({ why }) => discard || why === null);
   return {
     remove: gone.toSorted((one, other) => one.rank - other.rank).map(({ leftover }) => leftover),
@@ -106,7 +111,8 @@ interface LeftWorker {
 }
 
 function workersIn(state: SwarmState | null, things: readonly LeftThing[]): LeftWorker[] {
-  const groups = Map.groupBy(things, ({ swarmId, taskFile }) => JSON.stringify([swarmId, taskFile]));
+  const own = things.filter(({ isGateways }) => !isGateways);
+  const groups = Map.groupBy(own, ({ swarmId, taskFile }) => JSON.stringify([swarmId, taskFile]));
   return [...groups.values()].map((group) => {
     const { swarmId = null, taskFile = null } = group[0] ?? {};
     const isOurs = state !== null && swarmId === state.swarmId;
@@ -121,6 +127,21 @@ interface Judged {
   /** Why it stays; null when it may go. */
   readonly why: string | null;
   readonly rank: number;
+}
+
+/** What stands at the door goes when nobody is left who could come to it. */
+function judgeGateways(state: SwarmState | null, things: readonly LeftThing[]): Judged[] {
+  return things
+    .filter(({ isGateways }) => isGateways)
+    .map(({ kind, name, swarmId }) => {
+      const isNeeded =
+        state?.swarmId === swarmId && state?.containers.some(({ status }) => !isTerminal(status));
+      return {
+        leftover: { kind, name, worker: null, swarmId },
+        ...{ record: null, rank: kind === "container" ? 3 : 4 },
+        why: isNeeded ? "workers of this swarm are not finished" : null,
+      };
+    });
 }
 
 function judgeWorker(worker: LeftWorker, placeOf: CleanupQuestion["placeOf"]): Judged[] {

@@ -1,4 +1,5 @@
-import { type AgentAccess, accessesOf } from "./agent-credentials.ts";
+import { accessesOf, agentName, type NamedAgent } from "./agent-credentials.ts";
+import { type Reach, reachOf } from "./agent-reach.ts";
 import { branchesClash } from "./branch-name.ts";
 import { type AgentSettings, agentOfSettings } from "./default-agent.ts";
 import { parseSizeBytes } from "./duration.ts";
@@ -8,6 +9,7 @@ import type { LedgerLine } from "./ledger.ts";
 import type { Settings } from "./settings.ts";
 import { uniqueSlugs } from "./slug.ts";
 import { findGraphProblems, type GraphProblem, storyOrder } from "./story-graph.ts";
+import { needsNetwork } from "./worker-network.ts";
 
 export type { SwarmPlan };
 
@@ -34,8 +36,8 @@ export interface PlanContext {
   readonly head: string | null;
   readonly machine: { readonly cpus: number; readonly memoryBytes: number };
   readonly warnings: readonly string[];
-  /** Names of the variables that are set in the user's environment. */
-  readonly variables: ReadonlySet<string>;
+  /** The user's environment: which secrets are set, and which addresses. */
+  readonly env: Readonly<Record<string, string | undefined>>;
 }
 
 /** A clash between task files. */
@@ -53,7 +55,7 @@ export function findTaskClashes(tasks: readonly LoadedTask[], allFileNames: read
 
 /** What would run, in which order and why. */
 export function planSwarm(tasks: readonly LoadedTask[], context: PlanContext): SwarmPlan {
-  const { settings, warnings, variables } = context;
+  const { settings, warnings, env } = context;
   const slugs = uniqueSlugs(tasks.map(({ fileName }) => fileName));
   const doneFiles = new Set(
     tasks
@@ -64,15 +66,16 @@ export function planSwarm(tasks: readonly LoadedTask[], context: PlanContext): S
     planTask(task, slugs[tasks.indexOf(task)] ?? task.fileName, doneFiles, context),
   );
   const running = runningOf(tasks, context);
-  const accesses = accessesOf(
-    running.map((task) => agentOf(task, settings)),
-    (name) => variables.has(name),
-  );
+  const agents = running.map((task) => agentOf(task, settings));
+  const allowed = running.flatMap(({ taskFile }) => taskFile.metadata.allow ?? []);
+  const reach = reachOf(agents, allowed, settings, env);
+  const accesses = settings.network === "gateway" ? [] : accessesOf(agents, (name) => Boolean(env[name]));
   return {
     base: context.head,
     parallel: parallelOf(running, context),
     isolation: settings.isolation,
     network: settings.network,
+    reach: [...reach.lines],
     credentials: accesses.map(({ agent, variables: names }) => ({ agent, variables: [...names] })),
     limits: {
       cpus: settings["limits.cpus"],
@@ -82,7 +85,11 @@ export function planSwarm(tasks: readonly LoadedTask[], context: PlanContext): S
     },
     timeout: settings.timeout,
     tasks: planned,
-    warnings: [...warnings, ...warningsOfAccess(accesses, settings)],
+    warnings: [
+      ...warnings,
+      ...warningsOfReach(reach, agents, settings),
+      ...warningsOfGateway(running, settings),
+    ],
   };
 }
 
@@ -92,14 +99,38 @@ export function agentOf({ taskFile }: Pick<LoadedTask, "taskFile">, settings: Ag
 }
 
 /** What `start` would refuse. */
-function warningsOfAccess(accesses: readonly AgentAccess[], { network }: Settings): string[] {
+function warningsOfReach(
+  { missing, problems }: Reach,
+  agents: readonly NamedAgent[],
+  { network }: Settings,
+): string[] {
   if (network === "none")
-    return accesses.map(
-      ({ agent }) => `${agent} needs its model's API: \`swarm start\` refuses it without --network`,
+    return [...new Set(agents.filter(({ kind }) => needsNetwork(kind)).map(agentName))].map(
+      (agent) => `${agent} needs its model's API: \`swarm start\` refuses it with --network none`,
     );
-  return accesses
-    .filter(({ missing }) => missing.length > 0)
-    .map(({ agent, missing }) => `${agent} needs one of ${missing.join(", ")}, and none is set`);
+  return [
+    ...missing.map(
+      ({ agent, variables }) => `${agent} needs one of ${variables.join(", ")}, and none is set`,
+    ),
+    ...problems.map(({ name, expected }) => `${name}: the gateway cannot call this address, ${expected}`),
+  ];
+}
+
+/** What only a gateway sees to. */
+function warningsOfGateway(running: readonly LoadedTask[], settings: Settings): string[] {
+  if (settings.network === "gateway") return [];
+  const { budgetUsd, budgetTokens, swarmBudgetUsd, swarmBudgetTokens, allow } = settings;
+  const metadata = running.map(({ taskFile }) => taskFile.metadata);
+  const budgets = [budgetUsd, budgetTokens, swarmBudgetUsd, swarmBudgetTokens];
+  const isBudgeted = [...budgets, ...metadata.map((each) => each.budgetUsd ?? null)].some(
+    (budget) => budget !== null,
+  );
+  const isAllowed = [...allow, ...metadata.flatMap((each) => each.allow ?? [])].length > 0;
+  const without = `without effect: with --network ${settings.network} there is no gateway`;
+  return [
+    ...(isBudgeted ? [`budgets in dollars and tokens are ${without} that counts`] : []),
+    ...(isAllowed ? [`what is allowed (--allow) is ${without} that lets it out`] : []),
+  ];
 }
 
 /** How many workers the machine carries: as many as fit into memory, and twice as many as CPUs, since agents mostly wait. */

@@ -1,7 +1,27 @@
 import { type ExplainedSetting, type Settings, settingsOf } from "./settings.ts";
 
-/** What a swarm keeps of the settings that it was begun with. */
-const kept = ["agent", "agentCommand", "network", "isolation", "parallel", "timeout", "verify"] as const;
+/**
+ * What a swarm keeps of the settings that it was begun with. Not which credentials: like the environment they are those
+ * of whoever goes on, since one that has run out by then must not hold.
+ */
+const kept = [
+  "agent",
+  "agentCommand",
+  "network",
+  "isolation",
+  "parallel",
+  "timeout",
+  "verify",
+  "budgetUsd",
+  "budgetTokens",
+  "swarmBudgetUsd",
+  "swarmBudgetTokens",
+  "swarmBudgetTime",
+  "allow",
+  "modelEndpoints",
+  "registries",
+  "prices",
+] as const;
 
 export type RecordedSettings = Partial<Pick<Settings, (typeof kept)[number]>>;
 

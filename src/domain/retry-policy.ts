@@ -14,6 +14,7 @@ const final: readonly string[] = [
   ...["REQUEST_INVALID", "MISSING_ENV_VAR", "TASK_FILE_NOT_FOUND", "TASK_FILE_INVALID"],
   ...["AGENT_NOT_FOUND", "AGENT_AUTH_FAILED", "DEPENDENCY_FAILED", "BASE_CONFLICT"],
   ...["COLLECT_FAILED", "HISTORY_REWRITTEN", "ACP_PROTOCOL_VIOLATION", "UNKNOWN_ERROR"],
+  "BUDGET_EXCEEDED",
 ];
 
 /** How often a container that ended without a last word is started again before it is left to people. */

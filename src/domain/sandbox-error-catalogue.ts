@@ -28,6 +28,8 @@ export interface SandboxErrorFacts {
   };
   CONTAINER_START_FAILED: { readonly name: string; readonly reason: string };
   NAME_TAKEN: { readonly name: string };
+  SUBNET_TAKEN: { readonly subnet: string };
+  GATEWAY_FAILED: { readonly reason: string };
   UNSUPPORTED_BY_ENGINE: { readonly what: string; readonly reason: string };
   ISOLATION_UNAVAILABLE: { readonly wanted: string; readonly found: readonly string[] };
   AGENT_NEEDS_NETWORK: { readonly kind: string; readonly file: string };
@@ -36,6 +38,7 @@ export interface SandboxErrorFacts {
     readonly file: string;
     readonly variables: readonly string[];
   };
+  CREDENTIAL_UNREADABLE: { readonly reference: string; readonly reason: string };
   CLEANUP_FAILED: { readonly left: readonly string[]; readonly reason: string };
   // Commands and files in containers
   EXEC_FAILED: { readonly command: string; readonly reason: string };
@@ -158,6 +161,16 @@ export const sandboxCatalogue: {
     (f) => `The engine already has something else called ${f.name}`,
     () => "Choose another name, or remove what is there.",
   ),
+  SUBNET_TAKEN: entry(
+    conflict,
+    (f) => `The engine has a network already whose addresses overlap ${f.subnet}`,
+    () => "SWARM_SUBNETS=10.214.0.0/16 takes the networks of workers from another range.",
+  ),
+  GATEWAY_FAILED: entry(
+    environment,
+    (f) => `The gateway of this swarm does not run: ${f.reason}`,
+    () => "`swarm resume` starts it again; `docker logs` of the container that ends in .gateway says more.",
+  ),
   UNSUPPORTED_BY_ENGINE: entry(
     environment,
     (f) => `The engine cannot do this: ${f.what} (${f.reason})`,
@@ -174,13 +187,19 @@ export const sandboxCatalogue: {
     (f) =>
       `${f.file} is for an agent of kind ${f.kind}, which needs its model's API, and sandboxes of workers have no network`,
     () =>
-      "`--network bridge`, or the name of a Docker network, gives them one that nothing filters; agents of the kinds `script` and `command` work without.",
+      "`--network gateway` lets it out to its model, and to nothing else that you do not allow; agents of the kinds `script` and `command` work without.",
   ),
   CREDENTIALS_MISSING: entry(
     credentials,
     (f) => `${f.file} is for ${f.agent}, which needs one of ${f.variables.join(", ")}, and none is set`,
     () =>
       "Set one where you run this command; it goes into the agent's own environment and is written nowhere.",
+  ),
+  CREDENTIAL_UNREADABLE: entry(
+    credentials,
+    (f) => `The credential ${f.reference} cannot be used: ${f.reason}`,
+    () =>
+      "A credential is env:NAME, file:/path or cmd:program arguments, and holds one line or a login of Claude Code.",
   ),
   CLEANUP_FAILED: entry(
     environment,

@@ -3,13 +3,24 @@ import type { SettingsFile } from "./generated/config.ts";
 /** The variables that set a setting, and where in a settings file they belong. */
 const variables: readonly [name: string, pointer: string, read: (text: string) => unknown][] = [
   ["SWARM_AGENT", "/agent", String],
-  ["SWARM_PARALLEL", "/parallel", (text) => (text === "auto" ? text : number(text))],
+  ["SWARM_PARALLEL", "/parallel", (text) => (text === "auto" ? text : numberOrText(text))],
   ["SWARM_ISOLATION", "/isolation", String],
   ["SWARM_TIMEOUT", "/timeout", String],
-  ["SWARM_BUDGET_USD", "/budgetUsd", number],
+  ["SWARM_WORKER_BUDGET_USD", "/budgetUsd", numberOrText],
+  ["SWARM_WORKER_BUDGET_TOKENS", "/budgetTokens", numberOrText],
+  ["SWARM_BUDGET_USD", "/swarmBudgetUsd", numberOrText],
+  ["SWARM_BUDGET_TOKENS", "/swarmBudgetTokens", numberOrText],
+  ["SWARM_BUDGET_TIME", "/swarmBudgetTime", String],
+  ["SWARM_ALLOW", "/allow", (text) => listOf(text, /[\s,]+/)],
+  // Their own words hold commas, and commands spaces.
+  ["SWARM_MODEL_ENDPOINTS", "/modelEndpoints", (text) => listOf(text, ";")],
+  ["SWARM_REGISTRIES", "/registries", (text) => listOf(text, ";")],
+  ["SWARM_CREDENTIAL_ANTHROPIC", "/credentials/anthropic", String],
+  ["SWARM_CREDENTIAL_OPENAI", "/credentials/openai", String],
+  ["SWARM_CREDENTIAL_GOOGLE", "/credentials/google", String],
   ["SWARM_NETWORK", "/network", String],
   ["SWARM_ENGINE", "/engine", String],
-  ["AIMI_SANDBOX_CPUS", "/limits/cpus", number],
+  ["AIMI_SANDBOX_CPUS", "/limits/cpus", numberOrText],
   ["AIMI_SANDBOX_MEMORY", "/limits/memory", String],
   ["AIMI_SANDBOX_DISK", "/limits/disk", String],
   ["AIMI_SANDBOX_SWAP", "/limits/swap", String],
@@ -33,8 +44,15 @@ export function settingsFromEnvironment(env: Readonly<Record<string, string | un
   return { settings: settings as SettingsFile, variableByPointer };
 }
 
+function listOf(text: string, separator: string | RegExp): string[] {
+  return text
+    .split(separator)
+    .map((word) => word.trim())
+    .filter((word) => word !== "");
+}
+
 /** What is no number stays text, so that the check names it as it was typed. */
-function number(text: string): unknown {
+export function numberOrText(text: string): unknown {
   const value = Number(text);
   return text.trim() === "" || Number.isNaN(value) ? text : value;
 }

@@ -1,5 +1,5 @@
 import { parseDurationMs, parseSizeBytes } from "./duration.ts";
-import type { SettingsFile } from "./generated/config.ts";
+import type { PriceSetting, SettingsFile } from "./generated/config.ts";
 import { isolationLevels } from "./isolation.ts";
 
 export type { SettingsFile };
@@ -25,8 +25,20 @@ export interface Settings {
   readonly "images.bash": string;
   readonly timeout: string;
   readonly verify: readonly string[];
+  /** Of one worker; those of a whole swarm are named after it. */
   readonly budgetUsd: number | null;
+  readonly budgetTokens: number | null;
+  readonly swarmBudgetUsd: number | null;
+  readonly swarmBudgetTokens: number | null;
+  readonly swarmBudgetTime: string | null;
   readonly allow: readonly string[];
+  readonly modelEndpoints: readonly string[];
+  readonly registries: readonly string[];
+  /** Where the secrets are, never they themselves. */
+  readonly "credentials.anthropic": string | null;
+  readonly "credentials.openai": string | null;
+  readonly "credentials.google": string | null;
+  readonly prices: readonly PriceSetting[];
   readonly network: string;
   readonly engine: string | null;
 }
@@ -49,8 +61,18 @@ const defaults: Settings = {
   timeout: "6h",
   verify: [],
   budgetUsd: null,
+  budgetTokens: null,
+  swarmBudgetUsd: null,
+  swarmBudgetTokens: null,
+  swarmBudgetTime: null,
   allow: [],
-  network: "none",
+  modelEndpoints: [],
+  registries: [],
+  "credentials.anthropic": null,
+  "credentials.openai": null,
+  "credentials.google": null,
+  prices: [],
+  network: "gateway",
   engine: null,
 };
 
@@ -119,8 +141,18 @@ function wideningOf(name: SettingName, value: unknown, below: unknown): string |
       return null;
     case "allow":
       return "opens hosts to the agent";
+    case "modelEndpoints":
+      return "chooses where models are called";
+    case "registries":
+      return "chooses where packages come from";
+    case "credentials.anthropic":
+    case "credentials.openai":
+    case "credentials.google":
+      return "chooses a secret of yours";
+    case "prices":
+      return "changes what tokens cost";
     case "network":
-      return value !== "none" && value !== below ? "opens a network to the agents" : null;
+      return value === below || openness(value) < openness(below) ? null : "opens a network to the agents";
     case "engine":
       return "chooses where containers run";
     case "images.python":
@@ -142,9 +174,21 @@ function wideningOf(name: SettingName, value: unknown, below: unknown): string |
       return (parseDurationMs(String(value)) ?? 0) > (parseDurationMs(String(below)) ?? 0)
         ? "raises a limit"
         : null;
+    case "swarmBudgetTime":
+      return below !== null && (parseDurationMs(String(value)) ?? 0) > (parseDurationMs(String(below)) ?? 0)
+        ? "raises the budget"
+        : null;
     case "budgetUsd":
+    case "budgetTokens":
+    case "swarmBudgetUsd":
+    case "swarmBudgetTokens":
       return below !== null && Number(value) > Number(below) ? "raises the budget" : null;
   }
+}
+
+/** The gateway lets out what was allowed; of other networks nobody can say which one is the wider. */
+function openness(network: unknown): number {
+  return network === "none" ? 0 : network === "gateway" ? 1 : 2;
 }
 
 /** `auto` takes the best there is and is content with the weakest. */

@@ -1,4 +1,5 @@
 import { cleanText } from "./clean-text.ts";
+import { deniedWords } from "./denied-words.ts";
 import type {
   StorySummary,
   SummaryChanges,
@@ -75,7 +76,8 @@ function summarizeWorker(
     attempt: record.attempt,
     // Where the journals are gone, the record still knows when it began.
     workMs: facts.workMs ?? timeOf(record, now),
-    usage: facts.usage ?? record.usage,
+    usage: meteredOf(record.usage) ?? facts.usage ?? record.usage,
+    denied: (record.denied ?? []).map(deniedWords),
     base: record.baseCommit,
     work: workOf(record),
     ...{ changes, sensitive },
@@ -98,7 +100,7 @@ interface FoundStory {
 
 /** What an earlier attempt said of a story that waits again is no news of it; what it took was spent all the same. */
 function summarizeStory(
-  { id, status, attempt, commit, reason }: StoryRecord,
+  { id, status, attempt, commit, reason, usage }: StoryRecord,
   { facts, title, unfinished }: FoundStory,
 ): StorySummary {
   const told = facts?.status === status ? facts : null;
@@ -107,9 +109,16 @@ function summarizeStory(
     output: told === null || told.output === "" ? null : told.output,
     reason: cleanReason(reason ?? told?.reason ?? null),
     ...{ commit: commit ?? told?.commit ?? null, unfinished },
-    ...{ workMs: facts?.workMs ?? null, usage: facts?.usage ?? null },
+    ...{ workMs: facts?.workMs ?? null, usage: meteredOf(usage ?? null) ?? facts?.usage ?? null },
     checks: (told?.checks ?? []).map((check) => ({ ...check, command: cleanText(check.command) })),
   };
+}
+
+/** What was counted at the gateway is nearer to the truth than what an agent says of itself. */
+function meteredOf(usage: ContainerRecord["usage"]): WorkerSummary["usage"] {
+  if (!usage?.isMetered) return null;
+  const { tokensIn, tokensOut, cacheRead, cacheWrite, costUsd } = usage;
+  return { tokensIn, tokensOut, cacheRead, cacheWrite, costUsd };
 }
 
 function workOf({ collected, branch, branchName }: ContainerRecord): SummaryWork | null {

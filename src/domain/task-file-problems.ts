@@ -1,5 +1,6 @@
 import { isBranchName } from "./branch-name.ts";
-import { hasControlCharacters } from "./clean-text.ts";
+import { cleanText, hasControlCharacters } from "./clean-text.ts";
+import { parseAllow } from "./egress.ts";
 import type { TaskFile } from "./generated/tasks.ts";
 import { findSteeringText } from "./steering-text.ts";
 import { findGraphProblems } from "./story-graph.ts";
@@ -11,7 +12,7 @@ export interface TaskFileProblem {
   readonly hint: string;
 }
 
-/** What the schema cannot say: names of branches and agents, the graph of stories. */
+/** What the schema cannot say: names of branches, agents and hosts, the graph of stories. */
 export function findTaskFileProblems({ metadata, userStories }: TaskFile): TaskFileProblem[] {
   const problems: TaskFileProblem[] = [];
   if (!isBranchName(metadata.branchName)) {
@@ -36,6 +37,14 @@ export function findTaskFileProblems({ metadata, userStories }: TaskFile): TaskF
       hint: 'Add "script": "a path below .aimi/".',
     });
   }
+  for (const [index, word] of (metadata.allow ?? []).entries())
+    for (const { problem } of parseAllow([word]).problems)
+      problems.push({
+        pointer: `/metadata/allow/${index}`,
+        // What looks like an address with a user may hold a password.
+        problem: `${JSON.stringify(word.includes("@") ? "…" : cleanText(word, 260))} ${problem}`,
+        hint: "Use a preset such as npm, or host:port, for example example.org:443.",
+      });
   const nodes = userStories.map(({ id, dependsOn }) => ({ name: id, dependsOn: dependsOn ?? [] }));
   for (const { node, dependency, problem, hint } of findGraphProblems(nodes)) {
     const field = dependency === undefined ? "/id" : `/dependsOn/${dependency}`;

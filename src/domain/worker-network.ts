@@ -1,14 +1,16 @@
 /** How the sandboxes of a swarm's workers are connected. */
 export type WorkerNetwork =
   | { readonly kind: "none" }
+  /** The gateway alone, for workers whose agent calls a model or was allowed something; none for the others. */
+  | { readonly kind: "gateway" }
   /** The engine's own, with a way out. */
   | { readonly kind: "bridge" }
   /** One that somebody made on the engine. */
   | { readonly kind: "named"; readonly name: string };
 
-/** What the setting `network` means. It holds for every worker of a swarm, whatever its agent: a swarm has one answer to what its sandboxes reach. */
+/** What the setting `network` means, for every worker of a swarm. */
 export function workerNetwork(setting: string): WorkerNetwork {
-  if (setting === "none" || setting === "bridge") return { kind: setting };
+  if (setting === "none" || setting === "gateway" || setting === "bridge") return { kind: setting };
   return { kind: "named", name: setting };
 }
 
@@ -17,11 +19,12 @@ export function needsNetwork(kind: string): boolean {
   return kind === "claude" || kind === "acp";
 }
 
-/** What people must know of a network before anything runs in it; null for none. */
+/** What people must know of a network before anything runs in it; null where nothing leaves but what they allowed. */
 export function describeNetwork(setting: string): string | null {
   const network = workerNetwork(setting);
   switch (network.kind) {
     case "none":
+    case "gateway":
       return null;
     case "bridge":
       return unfiltered("bridge", "the internet, hosts of your local network, and each other");
@@ -31,5 +34,5 @@ export function describeNetwork(setting: string): string | null {
 }
 
 function unfiltered(name: string, reach: string): string {
-  return `network ${name}: NOT filtered, whatever runs in these sandboxes can reach ${reach}; there is no gateway yet`;
+  return `network ${name}: NOT filtered, whatever runs in these sandboxes can reach ${reach}; --network gateway lets out only what you allow`;
 }

@@ -23,6 +23,8 @@ export function withMessage(record: ContainerRecord, message: AdapterMessage, no
     }
     case "usage": {
       const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, costUsd } = message.payload;
+      // What was counted at the door holds, whatever the agent says of itself.
+      if (record.usage?.isMetered) return next;
       const usage = {
         ...{ tokensIn: inputTokens, tokensOut: outputTokens },
         ...{ cacheRead: cacheReadTokens, cacheWrite: cacheWriteTokens, costUsd: costUsd ?? null },

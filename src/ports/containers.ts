@@ -19,7 +19,12 @@ export type ContainerNetwork =
   | { readonly kind: "bridge" }
   /** The host's own network: no isolation of it at all. */
   | { readonly kind: "host" }
-  | { readonly kind: "named"; readonly name: string };
+  | {
+      readonly kind: "named";
+      readonly name: string;
+      /** The container's own there; the engine chooses one where none is given. */
+      readonly address?: string;
+    };
 
 /** The most that a supervisor needs; an agent has none. */
 export type Capability = "SETUID" | "SETGID" | "KILL";
@@ -44,7 +49,15 @@ export interface ContainerSpec {
   readonly privileged: boolean;
   /** Size of `/tmp`, which lies in memory. */
   readonly tmpBytes: number;
-  readonly volumes: readonly { readonly name: string; readonly path: string }[];
+  readonly volumes: readonly VolumeMount[];
+  /** The one place that is asked for the addresses of names; the engine's own choice where none is given. */
+  readonly nameServer?: string;
+}
+
+export interface VolumeMount {
+  readonly name: string;
+  readonly path: string;
+  readonly readOnly?: boolean;
 }
 
 /** What was made of a spec. */

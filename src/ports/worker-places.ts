@@ -11,6 +11,8 @@ export interface WorkerTalk {
   /** Of them, those that earlier attempts finished. */
   readonly doneIds: readonly string[];
   readonly request: TaskRequestPayload;
+  /** What goes into its agent's environment; asked for at each connection. */
+  readonly environment: () => Readonly<Record<string, string>> | null;
 }
 
 /** The host's side of a swarm's workers: conversations with their adapters, and what they stored. */

@@ -3,6 +3,7 @@ import type { Probe } from "../domain/generated/probe.ts";
 import type { SandboxRecord } from "../domain/generated/sandbox-run.ts";
 import type { SwarmState } from "../domain/generated/swarm-state.ts";
 import type { TaskFile } from "../domain/generated/tasks.ts";
+import { findSettingProblems } from "../domain/setting-problems.ts";
 import type { SettingsFile } from "../domain/settings.ts";
 import { findTaskFileProblems } from "../domain/task-file-problems.ts";
 import type { ReadDocument } from "../ports/documents.ts";
@@ -52,6 +53,13 @@ export async function parseSettings(bytes: Uint8Array, file: string): Promise<Re
       problem: first.problem,
       hint: first.hint,
     });
+  const [wrong] = findSettingProblems(value as SettingsFile);
+  if (wrong)
+    throw new SwarmError("SETTINGS_INVALID", {
+      place: placeOf(wrong.pointer),
+      problem: `${wrong.pointer.split("/")[1]} cannot be ${JSON.stringify(wrong.shown)}`,
+      hint: `Expected: ${wrong.expected}.`,
+    });
   return { document: value as SettingsFile, placeOf };
 }
 
@@ -78,6 +86,12 @@ export async function checkSettings(
   settings: SettingsFile,
   nameOf: (pointer: string) => string,
 ): Promise<SettingsFile> {
+  // First what shows no value: where a reference was expected, somebody may have typed the secret itself.
+  const [wrong] = findSettingProblems(settings);
+  if (wrong)
+    throw new SwarmError("INVALID_VALUE", {
+      ...{ name: nameOf(wrong.pointer.replace(/\/\d+$/, "")), value: wrong.shown, expected: wrong.expected },
+    });
   const [first] = await findViolations("config", settings);
   if (!first) return settings;
   const value = first.pointer

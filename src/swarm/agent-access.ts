@@ -1,11 +1,5 @@
-import {
-  accessesOf,
-  accessOf,
-  credentialsOf,
-  describeCredentials,
-  imageAgentOf,
-  type NamedAgent,
-} from "../domain/agent-credentials.ts";
+import { credentialsOf, imageAgentOf, type NamedAgent } from "../domain/agent-credentials.ts";
+import { type ReachSettings, reachOf } from "../domain/agent-reach.ts";
 import { isTerminal } from "../domain/container-status.ts";
 import { SwarmError } from "../domain/errors.ts";
 import type { TaskRequestPayload } from "../domain/generated/acp.ts";
@@ -13,13 +7,13 @@ import { agentOf, type LoadedTask } from "../domain/plan.ts";
 import type { Settings } from "../domain/settings.ts";
 import { workerSlug } from "../domain/slug.ts";
 import type { SwarmState } from "../domain/swarm-state.ts";
-import { describeNetwork, workerNetwork } from "../domain/worker-network.ts";
+import { needsNetwork, workerNetwork } from "../domain/worker-network.ts";
 import type { ContainerNetwork } from "../ports/containers.ts";
 import type { Networks } from "../ports/networks.ts";
 import type { WorkerPlaces } from "../ports/worker-places.ts";
 
 export interface AgentAccessDeps {
-  readonly settings: Pick<Settings, "agent" | "agentCommand" | "network">;
+  readonly settings: Pick<Settings, "agent" | "agentCommand"> & ReachSettings;
   /** The user's own, as it was when the command began. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly requestsOf: (swarmId: string) => Pick<WorkerPlaces, "findRequest">;
@@ -30,6 +24,8 @@ export interface AgentAccessDeps {
 export interface DueAgent {
   readonly file: string;
   readonly agent: NamedAgent;
+  /** What its task file lets it reach. */
+  readonly allow: readonly string[];
 }
 
 /** What the agents of a swarm may reach, and what lets them in. */
@@ -53,11 +49,10 @@ export interface AgentAccess {
 }
 
 export function agentAccess({ settings, env, requestsOf, loadTask }: AgentAccessDeps): AgentAccess {
-  const isSet = (name: string): boolean => Boolean(env[name]);
   return {
     async due(works, state, retried) {
       const due: DueAgent[] = works.map(({ task }) => ({
-        ...{ file: task.path, agent: agentOf(task, settings) },
+        ...{ file: task.path, agent: agentOf(task, settings), allow: allowIn(task) },
       }));
       for (const record of state?.containers ?? []) {
         const { taskFilePath: file, containerName, status, attempt } = record;
@@ -65,50 +60,51 @@ export function agentAccess({ settings, env, requestsOf, loadTask }: AgentAccess
         const at = { slug: workerSlug(record), attempt };
         // What was asked once is what goes on, whatever the task file and the flags say now.
         const request = state && !isTerminal(status) && (await requestsOf(state.swarmId).findRequest(at));
-        const task = request ? null : await loadTask(file);
+        const task = await loadTask(file);
         const agent = request ? request.agent : task && agentOf(task, settings);
-        if (agent) due.push({ file, agent });
+        if (agent) due.push({ file, agent, allow: task === null ? [] : allowIn(task) });
       }
       return due;
     },
 
     refuse(due) {
       for (const { file, agent } of due) {
-        const access = accessOf(agent, isSet);
-        if (access === null) continue;
-        if (settings.network === "none")
+        if (settings.network === "none" && needsNetwork(agent.kind))
           throw new SwarmError("AGENT_NEEDS_NETWORK", { kind: agent.kind, file });
-        const { missing: variables } = access;
-        if (variables.length > 0)
-          throw new SwarmError("CREDENTIALS_MISSING", { agent: access.agent, file, variables });
+        const { missing, problems } = reachOf([agent], [], settings, env);
+        for (const { agent: name, variables } of missing)
+          throw new SwarmError("CREDENTIALS_MISSING", { agent: name, file, variables });
+        for (const problem of problems) throw new SwarmError("INVALID_VALUE", problem);
       }
     },
 
-    describe(due) {
-      if (due.length === 0) return [];
-      const accesses = accessesOf(
+    describe: (due) => [
+      ...reachOf(
         due.map(({ agent }) => agent),
-        isSet,
-      );
-      return [describeNetwork(settings.network), ...accesses.map(describeCredentials)].filter(
-        (line) => line !== null,
-      );
-    },
+        due.flatMap(({ allow }) => allow),
+        ...([settings, env] as const),
+      ).lines,
+    ],
 
     inImage: (due) => [...new Set(due.flatMap(({ agent }) => imageAgentOf(agent) ?? []))],
 
     async network(networks, signal) {
       const network = workerNetwork(settings.network);
+      if (network.kind === "gateway") return { kind: "none" };
       if (network.kind !== "named") return network;
       const names = await networks.names(signal);
       if (names.includes(network.name)) return network;
       const others = names.filter((name) => name !== "bridge").sort();
       throw new SwarmError("INVALID_VALUE", {
         ...{ name: "network", value: network.name },
-        expected: ["none", "bridge", ...others].join(", "),
+        expected: ["gateway", "none", "bridge", ...others].join(", "),
       });
     },
 
     credentials: ({ agent }) => credentialsOf(agent ?? { kind: "claude" }, env),
   };
+}
+
+function allowIn({ taskFile: { metadata } }: Pick<LoadedTask, "taskFile">): readonly string[] {
+  return metadata.allow ?? [];
 }

@@ -1,4 +1,5 @@
 import { SwarmError } from "../domain/errors.ts";
+import { workerNetworkName } from "../domain/gateway-names.ts";
 import type { KeptThing, RemovedThing } from "../domain/generated/cleanup.ts";
 import {
   attemptsIn,
@@ -65,13 +66,17 @@ export async function cleanUp(
     placeOf: (attempt) => places.get(keyOf(attempt)) ?? { kind: "elsewhere", why: "nobody looked for it" },
   });
   const done = dryRun ? { ...plan, failure: null } : await carryOut(deps, plan, onStep, signal);
+  const unfinished =
+    deps.engine && !dryRun && request.only === null
+      ? await removeIdleNetworks(deps.engine, scope, done.keep, signal)
+      : null;
   const files = request.withFiles ? await oldFiles(deps, state, done.keep) : [];
   for (const { swarmId } of files) {
     if (swarmId === null || dryRun) continue;
     onStep(`Removing the files of swarm ${swarmId}`);
     await deps.files.remove(swarmId);
   }
-  return { removed: [...done.remove, ...files], kept: done.keep, failure: done.failure };
+  return { removed: [...done.remove, ...files], kept: done.keep, failure: done.failure ?? unfinished };
 }
 
 async function thingsOn(engine: ContainerEngine, scope: EngineScope): Promise<LeftThing[]> {
@@ -94,6 +99,7 @@ function toThing(
     swarmId: /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(swarmId) ? swarmId : null,
     taskFile: found[labels.taskFile] ?? null,
     attempt: Number.isSafeInteger(attempt) && attempt > 0 ? attempt : null,
+    isGateways: found[labels.role] === "gateway",
   };
 }
 
@@ -145,8 +151,9 @@ async function carryOut(
     signal.throwIfAborted();
     onStep(`Removing the ${leftover.kind} ${leftover.name}`);
     try {
-      const { containers, volumes } = await (engine as ContainerEngine).open();
+      const { containers, volumes, networks } = await (engine as ContainerEngine).open();
       await (leftover.kind === "container" ? containers : volumes).remove(leftover.name);
+      if (leftover.kind === "container") await networks.remove(workerNetworkName(leftover.name));
       removed.push(leftover);
     } catch (error) {
       if (!(error instanceof SwarmError)) throw error;
@@ -155,6 +162,25 @@ async function carryOut(
     }
   }
   return { remove: removed, keep: kept, discarded, failure };
+}
+
+/** Networks of workers whose containers are gone, or were never made: nothing of anybody's is in them. What failed, or null. */
+async function removeIdleNetworks(
+  engine: ContainerEngine,
+  { projectId, worktree }: EngineScope,
+  kept: readonly Leftover[],
+  signal: AbortSignal,
+): Promise<SwarmError | null> {
+  const { networks } = await engine.open();
+  const marks = { [labels.sandbox]: "true", [labels.project]: projectId, [labels.worktree]: worktree };
+  const needed = new Set(kept.map(({ name }) => workerNetworkName(name)));
+  try {
+    for (const name of await networks.list(marks, signal)) if (!needed.has(name)) await networks.remove(name);
+    return null;
+  } catch (error) {
+    if (!(error instanceof SwarmError)) throw error;
+    return error;
+  }
 }
 
 /** What is left in files of swarms that are neither the present one nor have anything on the engine. */

@@ -25,7 +25,9 @@ export function compareContainers(
   const missing = volumes
     .filter((name) => state.containers.some(({ containerName }) => containerName === name))
     .map((name): [string, Observed] => [name, { kind: "missing", volume: true }]);
-  const found = containers.map((container): [string, Observed] => [
+  // Whoever keeps a gateway looks after it; it is nobody's work.
+  const workers = containers.filter(({ labels: found }) => found[labels.role] !== "gateway");
+  const found = workers.map((container): [string, Observed] => [
     container.name,
     toObserved(container, state),
   ]);

@@ -27,6 +27,8 @@ export interface KeepOptions {
 
 /** An engine that does not answer is asked again so often, at most. */
 const longestWaitMs = 10_000;
+/** So long an agent may take to end whose way out is shut. */
+const endGraceMs = 10_000;
 
 /**
  * Keeps a worker going to its end: a container that ends without a last word is started again, an engine that is away is
@@ -37,14 +39,23 @@ export function keepWorker(deps: EquipDeps, waiting: WaitingWorker, options: Kee
   const halt = AbortSignal.any([options.halt, own.signal]);
   let conversation: Conversation | null = null;
   const stopNow = (): void => void stopContainer(deps, waiting);
+  const shut = deps.doors.shut(waiting.slug);
+  // What cannot go on comes to an end of its own, with what it has.
+  const comeToEnd = (): void =>
+    own.abort({ reason: "it may spend no more", graceMs: endGraceMs } satisfies Halt);
   return {
-    ended: keep().finally(() => options.stopNow.removeEventListener("abort", stopNow)),
+    ended: keep().finally(() => {
+      options.stopNow.removeEventListener("abort", stopNow);
+      shut.removeEventListener("abort", comeToEnd);
+    }),
     stop: (why) => own.abort(why),
     resumed: async (pausedMs) => conversation?.resumed(pausedMs),
   };
 
   async function keep(): Promise<void> {
     options.stopNow.addEventListener("abort", stopNow, { once: true });
+    if (shut.aborted) comeToEnd();
+    else shut.addEventListener("abort", comeToEnd, { once: true });
     let ended = 0;
     for (let interruptions = 1; ; interruptions += 1) {
       const record = await goOn();

@@ -10,8 +10,8 @@ export interface MakePlanDeps extends LoadTasksDeps {
   readonly ledger: Pick<LedgerFile, "read">;
   readonly git: Pick<Git, "head" | "changedFiles">;
   readonly machine: MachineFacts;
-  /** Names of the variables that are set in the user's environment. */
-  readonly variables: ReadonlySet<string>;
+  /** The user's own. */
+  readonly env: Readonly<Record<string, string | undefined>>;
 }
 
 export interface PlanRequest {
@@ -38,7 +38,7 @@ export async function makePlan(
     head,
     ledger: newestBySha(lines),
     machine: deps.machine,
-    variables: deps.variables,
+    env: deps.env,
     warnings: [...warnings, ...warningsOfRepository(head, changed)],
   });
 }

@@ -97,7 +97,12 @@ async function pause(
   record: ContainerRecord,
 ): Promise<boolean> {
   const { containerName: name, status, paused } = record;
-  if (paused !== null || isTerminal(status)) return true;
+  if (isTerminal(status)) return true;
+  if (paused !== null) {
+    // One that would end by itself does not any more.
+    if (paused.until !== null) await change(name, withPauseAskedFor);
+    return true;
+  }
   if (running.has(name)) {
     if (status !== "running") return false;
     try {
@@ -111,6 +116,10 @@ async function pause(
   await change(name, (now) => ({ ...now, paused: { reason: "asked to pause", since, until: null } }));
   tell({ event: "paused", worker: workerSlug(record), why: "asked to pause" });
   return true;
+}
+
+function withPauseAskedFor(record: ContainerRecord): ContainerRecord {
+  return { ...record, paused: record.paused && { ...record.paused, reason: "asked to pause", until: null } };
 }
 
 async function unpause(deps: SwarmDeps, { running }: Owning, record: ContainerRecord): Promise<void> {

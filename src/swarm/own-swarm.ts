@@ -5,6 +5,7 @@ import { workerSlug } from "../domain/slug.ts";
 import { movedTo } from "../domain/swarm-state.ts";
 import type { EquipDeps, WaitingWorker } from "./equip-worker.ts";
 import { type KeptWorker, keepWorker } from "./keep-worker.ts";
+import { endPauses, ringWhenPausesEnd, waitsForModel } from "./model-pauses.ts";
 import { obeyWishes } from "./obey-wishes.ts";
 import type { Halt } from "./run-worker.ts";
 import type { SwarmDeps } from "./swarm-deps.ts";
@@ -63,15 +64,20 @@ export async function ownSwarm(deps: EquipDeps, swarm: OwnedSwarm, signals: OwnS
   try {
     for (;;) {
       await obeyWishes(deps, owning);
+      const now = deps.clock();
+      await endPauses(deps, owning, now);
       const waiting = await swarm.waitingIn(await deps.read());
       const state = await skipBlocked(deps, waiting, owning);
       if (swarm.policy.failFast && !halt.aborted) haltAfterFailure(deps, state, owning);
       const isEnding = owning.isEnding();
-      const ready = isEnding ? [] : readyWorkers(waiting, state, owning);
+      const ready = isEnding ? [] : readyWorkers(waiting, state, owning, now);
       const free = Math.max(0, swarm.parallel - owning.running.size);
-      for (const worker of ready.slice(0, free)) begin(worker);
-      if (!isEnding) tellWaiting(deps, waiting, state, owning);
-      if (owning.running.size === 0 && (isEnding || !isAnyPaused(waiting, state, owning))) break;
+      for (const worker of ready.slice(0, free)) if (!(await waitsForModel(deps, worker))) begin(worker);
+      // Some of them may be paused by now.
+      const left = await deps.read();
+      if (!isEnding) tellWaiting(deps, waiting, left, owning);
+      if (owning.running.size === 0 && (isEnding || !isAnyPaused(waiting, left, owning, now))) break;
+      using _alarm = ringWhenPausesEnd(deps, left, now, ring);
       await bell.rung();
     }
   } catch (error) {
@@ -124,16 +130,24 @@ function readyWorkers(
   waiting: readonly WaitingWorker[],
   state: SwarmState,
   { begun }: Owning,
+  now: Date,
 ): WaitingWorker[] {
   return waiting.filter(
-    ({ name, dependsOn }) => !begun.has(name) && isReady(state, name, dependsOn) && !isPaused(state, name),
+    ({ name, dependsOn }) =>
+      !begun.has(name) && isReady(state, name, dependsOn) && !isPaused(state, name, now),
   );
 }
 
 /** Whether nothing but a pause keeps somebody from beginning. */
-function isAnyPaused(waiting: readonly WaitingWorker[], state: SwarmState, { begun }: Owning): boolean {
+function isAnyPaused(
+  waiting: readonly WaitingWorker[],
+  state: SwarmState,
+  { begun }: Owning,
+  now: Date,
+): boolean {
   return waiting.some(
-    ({ name, dependsOn }) => !begun.has(name) && isReady(state, name, dependsOn) && isPaused(state, name),
+    ({ name, dependsOn }) =>
+      !begun.has(name) && isReady(state, name, dependsOn) && isPaused(state, name, now),
   );
 }
 
@@ -143,11 +157,15 @@ function isReady(state: SwarmState, name: string, dependsOn: readonly string[]):
   return dependsOn.every((other) => recordIn(state, other)?.status === "completed");
 }
 
-const isPaused = (state: SwarmState, name: string): boolean => recordIn(state, name)?.paused != null;
+/** A pause whose time is over is none: whoever begins the worker takes it away. */
+function isPaused(state: SwarmState, name: string, now: Date): boolean {
+  const paused = recordIn(state, name)?.paused;
+  return paused != null && (paused.until === null || Date.parse(paused.until) > now.getTime());
+}
 
 /** Says why a worker has not begun, each time that this is another reason. */
 function tellWaiting(
-  { tell }: SwarmDeps,
+  { tell, clock }: SwarmDeps,
   waiting: readonly WaitingWorker[],
   state: SwarmState,
   { begun, whyByName }: Owning,
@@ -157,7 +175,11 @@ function tellWaiting(
     const open = dependsOn
       .map((other) => recordIn(state, other))
       .find((record) => record && record.status !== "completed");
-    const why = isPaused(state, name) ? "paused" : open ? `for ${workerSlug(open)}` : "for a free slot";
+    const why = isPaused(state, name, clock())
+      ? "paused"
+      : open
+        ? `for ${workerSlug(open)}`
+        : "for a free slot";
     if (whyByName.get(name) === why) continue;
     whyByName.set(name, why);
     tell({ event: "waiting", worker: slug, why });

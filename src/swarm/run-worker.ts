@@ -1,3 +1,4 @@
+import { isTerminal } from "../domain/container-status.ts";
 import type { Checkpoint, StoredBundle } from "../domain/generated/acp.ts";
 import type { ContainerRecord, Reason } from "../domain/generated/swarm-state.ts";
 import { judgeEnded } from "../domain/reconcile.ts";
@@ -36,7 +37,7 @@ export async function runWorker(
   { halt, onTalk }: WorkerControl,
 ): Promise<void> {
   const stoodUp = await standUpWorker(deps, worker, halt);
-  if (stoodUp === null) return;
+  if (stoodUp === null) return endUnbegun(deps, worker);
   const { containerId, pausedMs } = stoodUp;
   const late = await catchUp(deps, worker, containerId);
   if (late !== null)
@@ -48,6 +49,7 @@ export async function runWorker(
       ...{ containerId, slug, request, attempt: (await recordOf(deps, worker)).attempt },
       storyIds: task.taskFile.userStories.map(({ id }) => id),
       doneIds,
+      environment: () => deps.doors.environment(worker),
     },
     deps.signal,
   );
@@ -159,8 +161,10 @@ function storedBy(message: { readonly type: string; readonly payload: unknown })
 
 /** Writes down how it ended, once everything that counts is here. */
 async function settle(deps: SwarmDeps, worker: Worker, { end, isAllHere }: Heard): Promise<void> {
+  await deps.doors.settled(worker);
   const record = await recordOf(deps, worker);
-  const verdict = judge(record, end);
+  const shut = shutReason(deps, worker);
+  const verdict = withShut(judge(record, end), shut);
   deps.passes("after-completion-before-record");
   deps.tell({ event: "ended", worker: worker.slug, ...verdict });
   if (verdict.status === "completed") await publishWork(deps, worker);
@@ -174,12 +178,33 @@ async function settle(deps: SwarmDeps, worker: Worker, { end, isAllHere }: Heard
       exitCode: end.kind === "exited" ? end.exitCode : now.exitCode,
     },
   }));
-  if (verdict.status === "stopped") return;
+  if (verdict.status === "stopped") return deps.doors.close(worker, { isGone: false });
   // Where its own last word is missing or doubted, the volume may have what is nowhere else.
   const isTold =
-    end.kind === "error" || (end.kind === "completion" && end.message.payload.status === verdict.status);
+    end.kind === "error" ||
+    (end.kind === "completion" && (shut !== null || end.message.payload.status === verdict.status));
   if (!isAllHere || !isTold) return stopWorker(deps, worker);
   await removeWorker(deps, worker, { withHome: verdict.status === "completed" });
+}
+
+/** Why its way out is shut for good; null while it is not. */
+function shutReason({ doors }: SwarmDeps, { slug }: Worker): Reason | null {
+  const shut = doors.shut(slug);
+  return shut.aborted ? (shut.reason as Reason) : null;
+}
+
+/** An agent that is not let out any more says all kinds of things; this is why. */
+function withShut(verdict: Verdict, reason: Reason | null): Verdict {
+  return reason === null || verdict.status === "completed" ? verdict : { status: "failed", reason };
+}
+
+/** One that may go no further has come to its end, even where it has not begun. */
+async function endUnbegun(deps: SwarmDeps, worker: Worker): Promise<void> {
+  const reason = shutReason(deps, worker);
+  const { status } = await recordOf(deps, worker);
+  if (reason === null || isTerminal(status)) return;
+  deps.tell({ event: "ended", worker: worker.slug, status: "failed", reason });
+  await deps.change(worker.name, (now) => movedTo(now, "failed", reason, deps.clock()));
 }
 
 interface Verdict {

@@ -2,6 +2,7 @@ import { SwarmError } from "../domain/errors.ts";
 import { findContainer, movedTo } from "../domain/swarm-state.ts";
 import { attemptsBefore, homeVolumeName } from "../domain/worker-names.ts";
 import { labels } from "../ports/engine.ts";
+import type { WorkerDoor } from "./doors.ts";
 import type { SwarmDeps, Worker } from "./swarm-deps.ts";
 import { workerContainer } from "./worker-container.ts";
 
@@ -26,32 +27,37 @@ export async function standUpWorker(
   const { containers, change, clock, passes } = deps;
   const facts = await containers.look(worker.name, undefined, deps.signal);
   const isAlive = facts?.state === "running" || facts?.state === "paused";
-  let id = facts?.id ?? null;
-  if (id === null) {
-    if (halt.aborted) return null;
-    if (await isLost(deps, worker)) return null;
-    id = await makeContainer(deps, worker);
+  const wasMade = facts !== null || findContainer(await deps.read(), worker.name).containerId !== null;
+  // What is to stop is not begun. One whose way out was shut may have done something that nobody has heard of yet.
+  const mayGoOn = (): boolean =>
+    !halt.aborted || isAlive || (wasMade && deps.doors.shut(worker.slug).aborted);
+  if (!mayGoOn()) return null;
+  if (facts === null && (await isLost(deps, worker))) return null;
+  // One that is there and is to end has no need of it.
+  const door = halt.aborted && facts !== null ? null : await deps.doors.open(worker);
+  if (!mayGoOn()) {
+    await deps.doors.close(worker, { isGone: facts === null });
+    return null;
   }
-  // What is to stop is not begun.
-  if (halt.aborted && !isAlive) return null;
+  const id = facts?.id ?? (door && (await makeContainer(deps, worker, door)));
+  if (id === null || !mayGoOn()) return null;
   const { paused } = findContainer(await deps.read(), worker.name);
   const now = clock().getTime();
-  const pausedMs = paused
-    ? Math.max(0, (paused.until ? Date.parse(paused.until) : now) - Date.parse(paused.since))
-    : 0;
+  const pauseEnd = Math.min(now, paused?.until ? Date.parse(paused.until) : now);
+  // One that was only now made has never stood still.
+  const pausedMs = paused && wasMade ? Math.max(0, pauseEnd - Date.parse(paused.since)) : 0;
   passes("after-record-before-start");
   if (facts?.state === "paused") await containers.unpause(id, deps.signal);
   else if (facts?.state !== "running") await containers.start(id, deps.signal);
-  const containerId = id;
   await change(worker.name, (record) => ({
     ...movedTo(record, "running", null, clock()),
-    ...{ containerId, creating: null, reason: null, paused: null, acpPid: process.pid },
+    ...{ containerId: id, creating: null, reason: null, paused: null, acpPid: process.pid },
   }));
   passes("after-start-before-request");
-  return { containerId, pausedMs };
+  return { containerId: id, pausedMs };
 }
 
-async function makeContainer(deps: SwarmDeps, worker: Worker): Promise<string> {
+async function makeContainer(deps: SwarmDeps, worker: Worker, door: WorkerDoor): Promise<string> {
   const { containers, volumes, change, clock, signal, passes } = deps;
   const record = findContainer(await deps.read(), worker.name);
   await change(worker.name, (now) => ({ ...now, creating: { since: clock().toISOString() } }));
@@ -69,7 +75,7 @@ async function makeContainer(deps: SwarmDeps, worker: Worker): Promise<string> {
         runtime: deps.runtime,
         limits: deps.limits,
       },
-      ...{ network: deps.network, tmpBytes, swarmId: deps.swarmId, worker: worker.slug },
+      ...{ door, tmpBytes, swarmId: deps.swarmId, worker: worker.slug },
       ...{ attempt: record.attempt, branch: record.branchName },
     }),
     signal,
@@ -99,6 +105,7 @@ async function isLost(deps: SwarmDeps, worker: Worker): Promise<boolean> {
     creating: null,
     acpPid: null,
   }));
+  await deps.doors.close(worker, { isGone: true });
   return true;
 }
 
@@ -106,6 +113,7 @@ async function isLost(deps: SwarmDeps, worker: Worker): Promise<boolean> {
 export async function stopWorker(deps: SwarmDeps, worker: Pick<Worker, "name" | "slug">): Promise<void> {
   deps.tell({ event: "kept", worker: worker.slug });
   await stopContainer(deps, worker);
+  await deps.doors.close(worker, { isGone: false });
 }
 
 /** Ends a worker's container. An engine that is gone is left alone. */
@@ -120,12 +128,13 @@ export async function stopContainer(
 
 /** Takes away what is left of a worker whose work is here. */
 export async function removeWorker(
-  { containers, volumes, signal, tell, passes }: SwarmDeps,
+  { containers, volumes, doors, signal, tell, passes }: SwarmDeps,
   { name, slug }: Pick<Worker, "name" | "slug">,
   { withHome }: { readonly withHome: boolean },
 ): Promise<void> {
   passes("after-record-before-remove");
   await containers.remove(name, signal);
+  await doors.close({ name, slug }, { isGone: true });
   passes("mid-remove");
   await volumes.remove(name, signal);
   // An attempt whose container was kept has its home there, too.

@@ -53,9 +53,10 @@ function steered(record: ContainerRecord, wish: SteeringWish, now: Date): Contai
       return { ...movedTo(record, "stopped", reason, now), paused: null, acpPid: null };
     }
     case "pause":
-      return record.paused === null
-        ? { ...record, paused: { reason: "asked to pause", since: at, until: null } }
-        : record;
+      return {
+        ...record,
+        paused: { reason: "asked to pause", since: record.paused?.since ?? at, until: null },
+      };
     case "unpause":
       // Its adapter is told of the pause by whoever joins it next.
       return record.status === "running" && record.paused

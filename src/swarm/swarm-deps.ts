@@ -4,10 +4,11 @@ import type { TaskRequestPayload } from "../domain/generated/acp.ts";
 import type { ContainerRecord, SwarmState } from "../domain/generated/swarm-state.ts";
 import type { WorkerTask } from "../domain/plan.ts";
 import type { CommitReader } from "../ports/commit-reader.ts";
-import type { ContainerLimits, ContainerNetwork, Containers } from "../ports/containers.ts";
+import type { ContainerLimits, Containers } from "../ports/containers.ts";
 import type { Volumes } from "../ports/networks.ts";
 import type { WorkRepository } from "../ports/work-repository.ts";
 import type { WorkerPlaces } from "../ports/worker-places.ts";
+import type { Doors } from "./doors.ts";
 
 /** One task file that is to be carried out, with all that does not change while it is. */
 export interface Worker {
@@ -41,8 +42,8 @@ export interface SwarmDeps {
   readonly image: string;
   readonly runtime: string;
   readonly limits: ContainerLimits;
-  /** Of every sandbox that is made; one that is there keeps what it was made with. */
-  readonly network: ContainerNetwork;
+  /** How sandboxes are connected; one that is there keeps what it was made with. */
+  readonly doors: Doors;
   /** The state as it is now. */
   readonly read: () => Promise<SwarmState>;
   /** Changes one record, on the disk when it resolves. */

@@ -90,5 +90,5 @@ function valueAt(document: object, pointer: string): string {
     .split("/")
     .slice(1)
     .reduce<unknown>((at, key) => (at as Record<string, unknown> | undefined)?.[key], document);
-  return JSON.stringify(value).slice(0, 400);
+  return JSON.stringify(value);
 }

@@ -1,4 +1,5 @@
-import type { ContainerLimits, ContainerNetwork, ContainerSpec } from "../ports/containers.ts";
+import type { ContainerLimits, ContainerSpec } from "../ports/containers.ts";
+import type { WorkerDoor } from "./doors.ts";
 
 export interface WorkerContainer {
   /** `aimi-<project>-<swarm>-<slug>`, with `-a<n>` from the second attempt on. */
@@ -8,7 +9,7 @@ export interface WorkerContainer {
   readonly labels: Readonly<Record<string, string>>;
   readonly image: string;
   readonly runtime: string;
-  readonly network: ContainerNetwork;
+  readonly door: WorkerDoor;
   readonly limits: ContainerLimits;
   readonly tmpBytes: number;
   readonly swarmId: string;
@@ -23,9 +24,10 @@ export interface WorkerContainer {
  * own; everything else runs as the agent's user with none.
  */
 export function workerContainer(worker: WorkerContainer): ContainerSpec {
-  const { name, homeVolume, labels, image, runtime, network, limits, tmpBytes } = worker;
+  const { name, homeVolume, labels, image, runtime, door, limits, tmpBytes } = worker;
   return {
-    ...{ name, labels, image, runtime, network, limits, tmpBytes },
+    ...{ name, labels, image, runtime, network: door.network, limits, tmpBytes },
+    ...(door.nameServer !== undefined && { nameServer: door.nameServer }),
     command: ["/opt/aimi/adapter", "supervise"],
     env: {
       AIMI_SWARM_ID: worker.swarmId,
@@ -33,15 +35,13 @@ export function workerContainer(worker: WorkerContainer): ContainerSpec {
       AIMI_ATTEMPT: String(worker.attempt),
       AIMI_BRANCH: worker.branch,
       IS_SANDBOX: "1",
+      ...door.env,
     },
     user: "0:0",
     workdir: "/",
     capabilities: ["SETUID", "SETGID", "KILL"],
     readOnlyRoot: false,
     privileged: false,
-    volumes: [
-      { name, path: "/aimi" },
-      { name: homeVolume, path: "/home/agent" },
-    ],
+    volumes: [{ name, path: "/aimi" }, { name: homeVolume, path: "/home/agent" }, ...door.volumes],
   };
 }

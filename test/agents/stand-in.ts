@@ -9,9 +9,6 @@ import type { Scenarios } from "../stand-ins/scenarios.ts";
 const sources = fileURLToPath(new URL("../stand-ins", import.meta.url));
 const folder = "/opt/stand-ins";
 const port = 8801;
-
-/** Where agents in other containers find it. */
-export const standInAt = (host: string): string => `http://${host}:${port}`;
 const root = { uid: 0, gid: 0, mode: 0o644 };
 
 /** What agents need to find the stand-in on the loopback of a container without a network; the keys are none. */

@@ -1,12 +1,11 @@
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, expect, inject } from "vitest";
-import { baseImage } from "../../src/domain/base-image.ts";
+import type { AgentChoice } from "../../src/domain/generated/tasks.ts";
 import type { SwarmState } from "../../src/domain/swarm-state.ts";
-import { defaultLimits, defaultTmpBytes } from "../../src/sandbox/sandbox-defaults.ts";
 import { dockerAt, openEngine } from "../fakes/engine-at.ts";
 import { eventually } from "../fakes/eventually.ts";
 import { writeTask } from "../fakes/folders.ts";
@@ -14,17 +13,15 @@ import { git } from "../fakes/repository.ts";
 import { swarm, swarmProgram } from "../fakes/swarm-command.ts";
 import { leftOnEngine, swarmEnv, test } from "../fakes/swarms.ts";
 import { storyWith, taskFileWith } from "../fakes/task-files.ts";
-import { testLabel } from "../fakes/test-label.ts";
+import { type ModelApi, startModelApi } from "../stand-ins/model-api.ts";
 import type { Scenarios, Step } from "../stand-ins/scenarios.ts";
 import { ensureAgentImage } from "./image.ts";
-import { runIn, type StandIn, standInAt, standInFiles, startStandIn } from "./stand-in.ts";
+import { runIn } from "./stand-in.ts";
 
 const endpoint = inject("endpoint");
 const docker = dockerAt(endpoint);
-const { containers, networks } = await openEngine(endpoint).open();
+const { containers } = await openEngine(endpoint).open();
 
-/** Where the stand-in of the model's API lives; its network leads nowhere else. */
-const name = `aimi-test-${randomBytes(6).toString("hex")}`;
 const key = `sk-test-${randomBytes(24).toString("hex")}`;
 
 beforeAll(async () => {
@@ -44,37 +41,44 @@ const scenarios: Scenarios = {
   "US-003": [writes("three"), hangs, writes("three-more"), done],
   "US-004": [writes("four"), waits, done],
   "US-005": [writes("five"), { commit: "Write five" }, done],
+  "US-006": [writes("six"), done],
 };
-const tasks: readonly { slug: string; stories: readonly string[]; dependsOn?: string }[] = [
+
+const faults: Scenarios = {
+  "US-001": [
+    writes("one"),
+    { fault: { status: 429, headers: { "retry-after": "1" }, times: 1 }, text: "Done." },
+  ],
+  "US-002": [{ fault: { status: 529, times: 2 }, ...writes("two") }, done],
+  "US-003": [{ fault: { streamError: "Overloaded" }, text: "I write." }, writes("three"), done],
+  "US-004": [writes("four"), { fault: { cut: "midway", times: 1 }, text: "Done." }],
+  "US-005": [{ fault: { status: 403 } }],
+  "US-006": [{ fault: { status: 401 } }],
+};
+interface Task {
+  readonly slug: string;
+  readonly stories: readonly string[];
+  readonly dependsOn?: string;
+  readonly agent?: AgentChoice;
+}
+
+const gemini: AgentChoice = { kind: "acp", command: ["gemini", "--acp"], model: "gemini-2.5-flash" };
+
+const tasks: readonly Task[] = [
   { slug: "plain", stories: ["US-001", "US-002"] },
   { slug: "killed", stories: ["US-003"] },
   { slug: "slow", stories: ["US-004"] },
   { slug: "later", stories: ["US-005"], dependsOn: "slow" },
+  { slug: "other", stories: ["US-006"], agent: gemini },
 ];
 
 const fileOf = (slug: string): string => `2026-01-02-${slug}-tasks.json`;
 
-async function serveModel(): Promise<StandIn> {
-  await using undo = new AsyncDisposableStack();
-  await networks.create({ name, labels: { [testLabel]: "agents" }, internal: true, subnet: null });
-  undo.defer(() => networks.remove(name));
-  const { id } = await containers.create({
-    ...{ name, labels: { [testLabel]: "agents" }, image: baseImage, command: ["sleep", "infinity"], env: {} },
-    ...{ user: "0:0", workdir: "/", runtime: "runc", network: { kind: "named", name }, capabilities: [] },
-    ...{
-      limits: defaultLimits,
-      readOnlyRoot: false,
-      privileged: false,
-      tmpBytes: defaultTmpBytes,
-      volumes: [],
-    },
-  });
-  undo.defer(() => containers.remove(name));
-  await containers.copyIn(id, "/", standInFiles(scenarios));
-  await containers.start(id);
-  const standIn = undo.use(await startStandIn(containers, id, { host: "0.0.0.0" }));
-  const all = undo.move();
-  return { requests: () => standIn.requests(), [Symbol.asyncDispose]: () => all.disposeAsync() };
+/** The stand-in of the model's API, at an address that containers with a way out reach. */
+async function serveModel(scenariosOf = scenarios): Promise<ModelApi & { readonly url: string }> {
+  const api = await startModelApi({ scenarios: scenariosOf, host: "0.0.0.0", key });
+  const { IPAM } = await docker.getNetwork("bridge").inspect();
+  return Object.assign(api, { url: `http://${IPAM?.Config?.[0]?.Gateway}:${api.port}` });
 }
 
 /** The container of a worker, once its agent is at work in its tool. */
@@ -82,7 +86,8 @@ async function atWork(slug: string): Promise<string> {
   const look = async (): Promise<string | null> => {
     const [found] = await docker.listContainers({ filters: { name: [`-${slug}$`] } });
     const isAtWork =
-      found && (await runIn(containers, found.Id, { command: ["test", "-e", "/tmp/begun"] })).code === 0;
+      found?.State === "running" &&
+      (await runIn(containers, found.Id, { command: ["test", "-e", "/tmp/begun"] })).code === 0;
     return isAtWork ? found.Id : null;
   };
   return eventually(`the agent of ${slug} is at work`, look, 60_000);
@@ -113,31 +118,31 @@ async function placesOfKey(id: string) {
   };
 }
 
-test("a swarm of Claude Code whose agent is killed, and then its owner, comes to its end, and the key is in the agents alone", async ({
+test("a swarm of Claude Code whose agent is killed, and then its owner, comes to its end, and the key is nowhere but in its gateway", async ({
   place,
 }) => {
   const { repository, folder } = place;
   await using model = await serveModel();
   const env = {
     ...swarmEnv(place),
-    ...{ ANTHROPIC_API_KEY: key, ANTHROPIC_BASE_URL: standInAt(name), ANTHROPIC_AUTH_TOKEN: "" },
-    ...{ GITHUB_TOKEN: `never-${key}`, SWARM_NETWORK: name },
+    ...{ ANTHROPIC_API_KEY: key, ANTHROPIC_BASE_URL: model.url },
+    ...{ GITHUB_TOKEN: `never-${key}`, GEMINI_API_KEY: key, GOOGLE_GEMINI_BASE_URL: model.url },
   };
-  for (const { slug, stories, dependsOn } of tasks)
+  for (const { slug, stories, dependsOn, agent } of tasks)
     writeTask(
       repository,
       fileOf(slug),
       taskFileWith({
-        metadata: { branchName: `feat/${slug}`, ...(dependsOn && { dependsOn: [fileOf(dependsOn)] }) },
+        metadata: {
+          branchName: `feat/${slug}`,
+          ...(dependsOn && { dependsOn: [fileOf(dependsOn)] }),
+          ...(agent && { agent }),
+        },
         stories: stories.map((id) => storyWith({ id, title: `Carry out ${id}` })),
       }),
     );
 
-  const nowhere = await swarm({ folder: repository, env }, "start", "--all", "--network", `${name}-x`);
-  expect(nowhere).toMatchObject({ exit: 2, stderr: expect.stringContaining(`bridge, ${name}.`) });
-  expect(existsSync(join(repository, ".aimi", "swarm-state.json"))).toBe(false);
-
-  const owner = spawn(swarmProgram, ["start", "--all", "--parallel", "3"], {
+  const owner = spawn(swarmProgram, ["start", "--all", "--parallel", "4"], {
     cwd: repository,
     env: { ...process.env, ...env },
     stdio: ["ignore", "ignore", "pipe"],
@@ -169,6 +174,7 @@ test("a swarm of Claude Code whose agent is killed, and then its owner, comes to
     "feat/killed": ["completed", "US-003 completed", true, true],
     "feat/slow": ["completed", "US-004 completed", true, true],
     "feat/later": ["completed", "US-005 completed", true, true],
+    "feat/other": ["completed", "US-006 completed", true, true],
   });
   const subjects = (branch: string): string[] =>
     git(repository, "log", "--reverse", "--format=%s", `main..${branch}`).trim().split("\n");
@@ -178,19 +184,57 @@ test("a swarm of Claude Code whose agent is killed, and then its owner, comes to
     [["Carry out US-003"], "three-more.txt\nthree.txt\n"],
     [["Carry out US-004"], "four.txt\n"],
     [["Carry out US-004", "Write five"], "five.txt\nfour.txt\n"],
+    [["Carry out US-006"], "six.txt\n"],
   ]);
 
   // Whoever goes on with a conversation sends what was said before.
-  const asked = (await model.requests()).filter(({ storyId }) => storyId !== null);
+  const asked = model.requests.filter(({ storyId }) => storyId !== null);
   const begun = asked.filter(({ messages }) => messages === Math.min(...asked.map((each) => each.messages)));
   expect(begun.map(({ storyId }) => storyId).sort()).toEqual(Object.keys(scenarios));
 
   expect(new Set(asked.map((request) => request.key))).toEqual(new Set([key]));
-  expect(seen).toEqual({ inspected: false, asRoot: "", asAgent: expect.any(Array) });
-  expect(seen.asAgent.filter((file) => !/^\/proc\/\d+\/environ$/.test(file))).toEqual([]);
+  expect(seen).toEqual({ inspected: false, asRoot: "", asAgent: [""] });
   expect(filesWith(folder, key)).toEqual([]);
   expect(filesWith(folder, state.swarmId)).not.toEqual([]);
   expect([stdout, stderr, Buffer.concat(await said).toString()].join().includes(key)).toBe(false);
-  expect(stderr).toContain("NOT filtered");
+  expect(stderr).toContain("with ANTHROPIC_API_KEY, which stays outside of its sandbox");
   expect(await leftOnEngine(place)).toEqual([]);
+});
+
+test("what the model's API answers comes to the agents as it is: they go on, or fail at once", async ({
+  place,
+}) => {
+  await using model = await serveModel(faults);
+  const ids = Object.keys(faults);
+  for (const id of ids)
+    writeTask(
+      place.repository,
+      fileOf(id.toLowerCase()),
+      taskFileWith({
+        metadata: { branchName: `feat/${id}` },
+        stories: [storyWith({ id, title: `Carry out ${id}` })],
+      }),
+    );
+  const env = { ...swarmEnv(place), ANTHROPIC_API_KEY: key, ANTHROPIC_BASE_URL: model.url };
+  const at = { folder: place.repository, env };
+
+  const { exit, stdout, stderr } = await swarm(at, "start", "--all", "--json", "--parallel", "3");
+
+  expect(exit, stderr).toBe(5);
+  const { swarm: state }: { swarm: SwarmState } = JSON.parse(stdout);
+  expect(
+    Object.fromEntries(
+      state.containers.map(({ branchName, status, reason }) => [branchName, reason?.code ?? status]),
+    ),
+  ).toEqual({
+    "feat/US-001": "completed",
+    "feat/US-002": "completed",
+    "feat/US-003": "completed",
+    "feat/US-004": "completed",
+    "feat/US-005": "AGENT_AUTH_FAILED",
+    "feat/US-006": "AGENT_AUTH_FAILED",
+  });
+  const asked = (id: string): number => model.requests.filter(({ storyId }) => storyId === id).length;
+  // Asked again, a key that is refused is refused again.
+  expect([asked("US-005"), asked("US-006")]).toEqual([1, 1]);
 });

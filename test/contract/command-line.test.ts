@@ -845,7 +845,7 @@ describe("trust", () => {
   test("plan and trust agree on a budget, wherever it was set", async ({ repository, env }) => {
     writeTask(repository, "a-tasks.json", taskFileWith({ metadata: { budgetUsd: 10 } }));
     const frugal: Swarm = (...words) =>
-      run({ folder: repository, env: { ...env, SWARM_BUDGET_USD: "5" } }, ...words);
+      run({ folder: repository, env: { ...env, SWARM_WORKER_BUDGET_USD: "5" } }, ...words);
 
     expect(await frugal("plan")).toMatchObject({
       exit: 2,

@@ -79,6 +79,36 @@ function documentOf({ stdout }: Finished): CleanupDocument {
   return JSON.parse(stdout);
 }
 
+describe("settings for a swarm that is there", () => {
+  test("cannot be given by retry to an owner that lives: it has its own", async ({
+    place: { swarm, add },
+    repository,
+  }) => {
+    await add("login", { status: "failed" });
+    await using _owner = await ownerAt(repository);
+
+    const { exit, stderr } = await swarm("retry", "login", "--worker-budget-usd", "40");
+
+    expect(exit).toBe(6);
+    expect(stderr).toMatch(/error OWNED_BY_ANOTHER: .*pid \d+/);
+  });
+
+  test("have the network that its sandboxes were made with, for as long as one is there", async ({
+    place: { swarm, add, edit },
+    repository,
+  }) => {
+    await add("login");
+    const { swarmId } = edit((state) => state);
+    const recorded = JSON.stringify({ network: "bridge" });
+    write(repository, `.git/aimi/requests/${swarmId}/settings`, recorded);
+
+    const { exit, stderr } = await swarm("resume", "--network", "gateway");
+
+    expect(exit).toBe(2);
+    expect(stderr).toMatch(/error INVALID_VALUE: .*--network.*\nhint: .*bridge, with which sandboxes/);
+  });
+});
+
 describe("swarm status", () => {
   test("asks the engine one question when all is well, and says the same quickly and slowly", async ({
     place: { swarm, add, engine },

@@ -238,14 +238,19 @@ describe("swarm start", () => {
     expect(later.stderr).toContain("--again");
   });
 
-  test("an agent that needs its model is refused before anything starts", async ({ place }) => {
-    const { repository } = place;
-    writeTask(repository, "2026-01-02-work-tasks.json", taskFileWith());
+  test.for<[what: string, flags: string[], exit: number, code: string]>([
+    ["without anything that lets it in", [], 4, "CREDENTIALS_MISSING"],
+    ["without a way out", ["--network", "none"], 3, "AGENT_NEEDS_NETWORK"],
+  ])(
+    "an agent that needs its model, %s, is refused before anything starts",
+    async ([, flags, expected, code], { place }) => {
+      writeTask(place.repository, "2026-01-02-work-tasks.json", taskFileWith());
 
-    const { exit, stderr } = await swarmIn(place, "start", "--all");
+      const { exit, stderr } = await swarmIn(place, "start", "--all", ...flags);
 
-    expect(exit).toBe(3);
-    expect(stderr).toContain("AGENT_NEEDS_NETWORK");
-    expect(await leftOnEngine(place)).toEqual([]);
-  });
+      expect(exit).toBe(expected);
+      expect(stderr).toContain(code);
+      expect(await leftOnEngine(place)).toEqual([]);
+    },
+  );
 });

@@ -75,6 +75,8 @@ export function fakeNames(answer: Answer): Networks & Volumes {
         [...labelsByName].filter(([, found]) => carries(found, labels)).map(([name]) => name),
       ),
     names: (signal) => answer(signal, () => [...labelsByName.keys()]),
+    subnets: (signal) => answer(signal, () => []),
+    connect: (_name, _container, _address, signal) => answer(signal, () => {}),
     remove: (name, signal) => answer(signal, () => void labelsByName.delete(name)),
   };
 }

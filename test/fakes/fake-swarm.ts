@@ -10,6 +10,7 @@ import { newStories, progressOf } from "../../src/domain/worker-record.ts";
 import type { Containers } from "../../src/ports/containers.ts";
 import type { ConversationEnd, ConversationEvent } from "../../src/ports/conversations.ts";
 import { waitingWorkers } from "../../src/swarm/begin-swarm.ts";
+import { openDoors } from "../../src/swarm/doors.ts";
 import type { EquipDeps } from "../../src/swarm/equip-worker.ts";
 import { ownSwarm } from "../../src/swarm/own-swarm.ts";
 import type { SwarmEvent } from "../../src/swarm/swarm-deps.ts";
@@ -170,7 +171,7 @@ export function fakeSwarm(
       ...{ cpus: 1, memoryBytes: 1, swapBytes: 0, pids: 1, descriptors: 1 },
       ...{ diskBytes: 1, files: 1, logBytes: 1 },
     },
-    network: { kind: "none" },
+    doors: openDoors({ kind: "none" }, () => null),
     settings: { agent: "claude", agentCommand: [], verify: [], timeout: "1h" },
     author: { name: "Ada", email: "ada@example.invalid" },
     readScript: unused,

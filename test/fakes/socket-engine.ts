@@ -47,6 +47,8 @@ export async function socketEngine(folder: string): Promise<SocketEngine> {
         );
       case "GET /volumes":
         return send(200, { Volumes: engine.volumes.map((row) => ({ Name: row.name, Labels: row.labels })) });
+      case "GET /networks":
+        return send(200, []);
       case "GET /images/json":
         return send(200, []);
       default:

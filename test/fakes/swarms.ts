@@ -21,9 +21,17 @@ export interface SwarmPlace {
   readonly folder: string;
 }
 
+/** Whoever runs the tests may have a key; it is not for them. */
+const noKeys = { ANTHROPIC_API_KEY: "", ANTHROPIC_AUTH_TOKEN: "", CLAUDE_CODE_OAUTH_TOKEN: "" };
+
 /** The environment of commands that use the tests' engine. */
 export function swarmEnv({ folder }: SwarmPlace): Record<string, string> {
-  return { HOME: folder, SWARM_STATE_DIR: inject("stateFolder"), DOCKER_HOST: inject("endpoint") };
+  const places = {
+    HOME: folder,
+    SWARM_STATE_DIR: inject("stateFolder"),
+    DOCKER_HOST: inject("endpoint"),
+  };
+  return { ...noKeys, ...places };
 }
 
 /** `swarm …` in the repository. */
@@ -83,34 +91,43 @@ export async function begun(place: SwarmPlace, line: string, ...words: string[])
   return { owner, ended, reach };
 }
 
-/** Everything of this repository's workers that is on the engine. */
+/** Everything of this repository's workers, and of what they need, that is on the engine. */
 export async function leftOnEngine(place: SwarmPlace): Promise<string[]> {
-  const { volumes, containers } = await openEngine(inject("endpoint")).open();
+  const { volumes, containers, networks } = await openEngine(inject("endpoint")).open();
   const marks = marksOf(place);
-  const names = marks ? await volumes.list({ ...marks, "org.aimi.role": "worker" }) : [];
+  if (!marks) return [];
+  const names = await volumes.list(marks);
   const looked = await Promise.all(names.map((name) => containers.look(name)));
-  return [...names, ...looked.flatMap((facts) => (facts ? [`container ${facts.name}`] : []))];
+  return [
+    ...names,
+    ...looked.flatMap((facts) => (facts ? [`container ${facts.name}`] : [])),
+    ...(await networks.list(marks)).map((name) => `network ${name}`),
+  ];
 }
 
 /** Removes what workers of this repository left, and its image. Others are at work on the same engine. */
 export async function clearEngine(place: SwarmPlace): Promise<void> {
-  const { images, containers, volumes } = await openEngine(inject("endpoint")).open();
+  const { images, containers, volumes, networks } = await openEngine(inject("endpoint")).open();
   const marks = marksOf(place);
   if (!marks) return;
-  for (const name of await volumes.list({ ...marks, "org.aimi.role": "worker" })) {
-    await containers.remove(name.replace(/\.home$/, ""));
-    await volumes.remove(name);
-  }
+  const names = await volumes.list(marks);
+  // The gateway last of all: what it stands in is not to be taken from under it.
+  for (const name of names) await containers.remove(name.replace(/\.(home|door)$/, ""));
+  for (const name of names) await volumes.remove(name);
+  for (const name of await networks.list(marks)) await networks.remove(name);
   for (const { id } of await images.list({ ...marks, "org.aimi.role": "project-image" }))
     await images.remove(id);
 }
 
 /** Null before the project got its identity. */
-function marksOf({ repository }: SwarmPlace): Record<string, string> | null {
+export function projectOf({ repository }: SwarmPlace): string | null {
   const file = join(repository, ".git/aimi/id");
-  if (!existsSync(file)) return null;
-  const { id } = JSON.parse(readFileSync(file, "utf8")) as { id: string };
-  return { "org.aimi.project": id };
+  return existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as { id: string }).id : null;
+}
+
+function marksOf(place: SwarmPlace): Record<string, string> | null {
+  const id = projectOf(place);
+  return id === null ? null : { "org.aimi.project": id };
 }
 
 /** A repository on the tests' engine; what workers left there is gone afterwards. */

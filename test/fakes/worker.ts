@@ -92,6 +92,7 @@ export async function startWorker(engine: ContainerEngine, options: WorkerOption
   const base = git(repository, "rev-parse", "HEAD").trim();
   git(repository, "bundle", "create", "--quiet", join(folder, "repo.bundle"), "--all");
 
+  const door = { network: options.network ?? ({ kind: "none" } as const), volumes: [], env: {} };
   const spec: ContainerSpec = {
     ...workerContainer({
       ...{
@@ -100,7 +101,7 @@ export async function startWorker(engine: ContainerEngine, options: WorkerOption
         labels: { [testLabel]: "worker" },
         image: options.image ?? baseImage,
       },
-      ...{ runtime, network: options.network ?? { kind: "none" }, tmpBytes: 64 * 1024 ** 2 },
+      ...{ runtime, door, tmpBytes: 64 * 1024 ** 2 },
       limits: { ...defaultLimits, memoryBytes: 1024 ** 3, pids: pidsFor(runtime, 512), ...options.limits },
       ...{ swarmId, worker: name, attempt, branch: "feat/work" },
     }),

@@ -15,10 +15,10 @@ const now = new Date(0);
 const thisFile = fileURLToPath(import.meta.url);
 const swarmId = "0b7e6a52-9d0f-4a3e-8b61-0d6f6e0a7c11";
 
-function task(name: string, agent?: TaskMetadata["agent"]): LoadedTask {
+function task(name: string, agent?: TaskMetadata["agent"], allow?: readonly string[]): LoadedTask {
   return {
     ...{ fileName: `${name}-tasks.json`, path: `.aimi/tasks/${name}-tasks.json`, sha256: name },
-    taskFile: taskFileWith({ metadata: agent ? { agent } : {} }),
+    taskFile: taskFileWith({ metadata: { ...(agent && { agent }), ...(allow && { allow: [...allow] }) } }),
   };
 }
 
@@ -28,9 +28,13 @@ function access({
   env = { ANTHROPIC_API_KEY: "sesame" } as Readonly<Record<string, string>>,
   requests = {} as Readonly<Record<string, TaskRequestPayload["agent"]>>,
   tasks = [] as readonly LoadedTask[],
+  allow = [] as readonly string[],
 } = {}) {
   return agentAccess({
-    settings: { agent: "claude", agentCommand: [], network },
+    settings: {
+      ...{ agent: "claude", agentCommand: [], network, allow, modelEndpoints: [] },
+      ...{ "credentials.anthropic": null, "credentials.openai": null, "credentials.google": null },
+    },
     env,
     requestsOf: () => ({
       findRequest: async ({ slug, attempt }) => {
@@ -67,22 +71,55 @@ describe("before anything starts", () => {
       expect.objectContaining({
         code: "AGENT_NEEDS_NETWORK",
         exitCode: 3,
-        hint: expect.stringContaining("--network bridge"),
+        hint: expect.stringContaining("--network gateway"),
       }),
     );
   });
 
-  test("an agent that nothing lets in is refused, and the variables are named", async () => {
-    const { due, refuse } = access({ env: { GITHUB_TOKEN: "x" } });
+  test.each(["gateway", "bridge", "agents"])(
+    "an agent that nothing lets in is refused on the network %s; its task file and the variables are named",
+    async (network) => {
+      const { due, refuse } = access({ network, env: { GITHUB_TOKEN: "x" } });
 
-    const agents = await due([{ task: task("a") }], null, []);
+      const agents = await due([{ task: task("a") }], null, []);
 
-    expect(() => refuse(agents)).toThrow(
+      expect(() => refuse(agents)).toThrow(
+        expect.objectContaining({
+          ...{ code: "CREDENTIALS_MISSING", exitCode: 4 },
+          details: expect.objectContaining({ agent: "claude", file: ".aimi/tasks/a-tasks.json" }),
+          message: expect.stringMatching(
+            /^\.aimi\/tasks\/a-tasks\.json .*ANTHROPIC_API_KEY, CLAUDE_CODE_OAUTH_TOKEN/,
+          ),
+        }),
+      );
+    },
+  );
+
+  test("an address that the gateway cannot call is refused, and without a gateway it is the agent's own matter", async () => {
+    const env = { ANTHROPIC_API_KEY: "sesame", ANTHROPIC_BASE_URL: "http://localhost:4000" };
+    const at = (network: string, own: Readonly<Record<string, string>>) => access({ network, env: own });
+    const agents = await at("gateway", env).due([{ task: task("a") }], null, []);
+
+    expect(() => at("gateway", env).refuse(agents)).toThrow(
       expect.objectContaining({
-        ...{ code: "CREDENTIALS_MISSING", exitCode: 4 },
-        message: expect.stringContaining("ANTHROPIC_API_KEY, CLAUDE_CODE_OAUTH_TOKEN"),
+        ...{ code: "INVALID_VALUE", exitCode: 2 },
+        message: 'ANTHROPIC_BASE_URL cannot be "http://localhost:4000"',
+        hint: expect.stringContaining("the container itself"),
       }),
     );
+    const elsewhere = { ...env, ANTHROPIC_BASE_URL: "https://models.example" };
+    expect(() => at("gateway", elsewhere).refuse(agents)).not.toThrow();
+    expect(() => at("bridge", env).refuse(agents)).not.toThrow();
+  });
+
+  test("an agent that is let in by its own task file is refused by neither", async () => {
+    const own = task("a", { kind: "claude", env: { ANTHROPIC_API_KEY: "of a trusted task file" } });
+
+    for (const network of ["gateway", "bridge"]) {
+      const { due, refuse } = access({ network, env: {} });
+      const agents = await due([{ task: own }], null, []);
+      expect(() => refuse(agents)).not.toThrow();
+    }
   });
 
   test("agents that need neither are not asked", async () => {
@@ -92,6 +129,41 @@ describe("before anything starts", () => {
 
     expect(agents).toHaveLength(1);
     expect(() => refuse(agents)).not.toThrow();
+  });
+
+  test("what is said is what the gateway calls and lets out, or what is open and goes where", async () => {
+    const works = [{ task: task("a", undefined, ["example.org:8443"]) }];
+    const said = async (network: string) => {
+      const { due, describe: say } = access({ network, allow: ["pypi"] });
+      return [say(await due(works, null, [])), say([])];
+    };
+
+    const [byGateway, ofNobody] = await said("gateway");
+    const [open, openToNobody] = await said("bridge");
+
+    expect(byGateway).toEqual([
+      expect.stringMatching(
+        /^claude calls api\.anthropic\.com .* with ANTHROPIC_API_KEY, which stays outside/,
+      ),
+      expect.stringMatching(/lets out, beside models: pypi \(packages of Python\), example\.org:8443$/),
+    ]);
+    expect(open).toEqual([
+      expect.stringContaining("network bridge: NOT filtered"),
+      expect.stringContaining("claude: ANTHROPIC_API_KEY goes into the agent's own environment"),
+    ]);
+    expect([ofNobody, openToNobody]).toEqual([[], []]);
+    expect(JSON.stringify([byGateway, open])).not.toContain("sesame");
+  });
+
+  test("what goes on may reach what its task file allows now, whatever it was asked", async () => {
+    const { due } = access({
+      requests: { "asked-1": { kind: "script" } },
+      tasks: [task("asked", undefined, ["npm"])],
+    });
+
+    expect(await due([], stateWith("asked", "gone"), [])).toEqual([
+      { file: ".aimi/tasks/asked-tasks.json", agent: { kind: "script" }, allow: ["npm"] },
+    ]);
   });
 
   test("what goes on counts as it was asked for, what ended does not, and what is tried again does", async () => {
@@ -129,17 +201,19 @@ describe("before anything starts", () => {
     expect(say([])).toEqual([]);
   });
 
-  test("a network must be there by its whole name; none and bridge always are", async () => {
+  test("a network must be there by its whole name; none, bridge and the gateway always are", async () => {
     const networks = { names: async () => ["bridge", "agents", "a1b2c3"] };
     const signal = new AbortController().signal;
     const find = (network: string) => access({ network }).network(networks, signal);
 
     expect(await find("none")).toEqual({ kind: "none" });
+    // Of their own, until the gateway makes one for each worker.
+    expect(await find("gateway")).toEqual({ kind: "none" });
     expect(await find("bridge")).toEqual({ kind: "bridge" });
     expect(await find("agents")).toEqual({ kind: "named", name: "agents" });
     await expect(find("agent")).rejects.toMatchObject({
       ...{ code: "INVALID_VALUE", message: 'network cannot be "agent"' },
-      hint: "Expected: none, bridge, a1b2c3, agents.",
+      hint: "Expected: gateway, none, bridge, a1b2c3, agents.",
     });
   });
 

@@ -129,20 +129,21 @@ describe("what goes into an agent's environment", () => {
 });
 
 describe("the network of workers", () => {
-  test("is none, the engine's own, or one by its name", () => {
-    expect(["none", "bridge", "agents"].map(workerNetwork)).toEqual([
+  test("is none, the gateway, the engine's own, or one by its name", () => {
+    expect(["none", "gateway", "bridge", "agents"].map(workerNetwork)).toEqual([
       { kind: "none" },
+      { kind: "gateway" },
       { kind: "bridge" },
       { kind: "named", name: "agents" },
     ]);
     expect(["claude", "acp", "command", "script"].map(needsNetwork)).toEqual([true, true, false, false]);
   });
 
-  test("is said to be unfiltered whatever it is", () => {
-    expect(describeNetwork("none")).toBeNull();
+  test("is said to be unfiltered wherever nobody stands before it", () => {
+    expect(["none", "gateway"].map(describeNetwork)).toEqual([null, null]);
     expect(describeNetwork("bridge")).toContain(
       "network bridge: NOT filtered, whatever runs in these sandboxes can reach the internet",
     );
-    expect(describeNetwork("agents")).toMatch(/^network agents: NOT filtered, .* there is no gateway yet$/);
+    expect(describeNetwork("agents")).toMatch(/^network agents: NOT filtered, .*--network gateway/);
   });
 });

@@ -101,6 +101,23 @@ describe("swarm cleanup", () => {
     },
   );
 
+  test("removes the networks of containers that are gone, and no other", async ({ folder }) => {
+    const { engine, clean } = await place(folder, { status: "running" });
+    const { networks } = await engine.open();
+    const marks: Record<string, string> = { ...labelsOf(), [labels.sandbox]: "true" };
+    const create = (of: string, marked = marks): Promise<string> =>
+      networks.create({ name: of, labels: marked, internal: true, subnet: null });
+    const [needed, idle, foreign] = [`${name}.net`, `${name}-2.net`, `${name}-3.net`];
+    await create(needed);
+    await create(idle);
+    await create(foreign, { ...marks, [labels.project]: "f".repeat(32) });
+
+    const { failure } = await clean();
+
+    expect(failure).toBeNull();
+    expect((await networks.names()).toSorted()).toEqual([foreign, needed].toSorted());
+  });
+
   test("the work of a story that failed counts, too", async ({ folder }) => {
     const { clean } = await place(folder, { status: "failed" });
     const unkept = "d".repeat(40);

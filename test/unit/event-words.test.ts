@@ -138,7 +138,7 @@ describe("which events are wanted", () => {
   const later = of({ swarmId: other.swarmId, at: "2026-01-03T00:00:00.000Z" });
   const all = [whole, mine, others, other, later];
   const wanted = (worker: string | null, swarm: string | null, present: typeof state | null = state) =>
-    all.filter(eventFilter(present, { worker, swarm }, now));
+    all.filter(eventFilter(present, { worker, swarm, kind: null }, now));
 
   test("without words: the present swarm's, and those of a swarm that begins later", () => {
     expect(wanted(null, null)).toEqual([whole, mine, others, later]);
@@ -154,6 +154,22 @@ describe("which events are wanted", () => {
     expect(wanted("1", "1111")).toEqual([other]);
     expect(wanted("1", "all")).toEqual([mine, other]);
     expect(() => wanted("nobody", null)).toThrow(SwarmError);
+  });
+
+  test("of one kind: what agents did outside, of everybody or of one worker", () => {
+    const [call, refused, foreign] = [
+      of({ worker: "1", event: "called", kind: "model" }),
+      of({ worker: "2", event: "denied", kind: "egress" }),
+      of({ worker: "1", event: "called", kind: "model", swarmId: other.swarmId }),
+    ];
+    const kept = (worker: string | null, kind: "model" | "egress" | null) =>
+      [...all, call, refused, foreign].filter(eventFilter(state, { worker, swarm: null, kind }, now));
+
+    expect(kept(null, "model")).toEqual([call]);
+    expect(kept(null, "egress")).toEqual([refused]);
+    expect(kept("2", "model")).toEqual([]);
+    expect(kept("2", "egress")).toEqual([refused]);
+    expect(kept(null, null)).toEqual([whole, mine, others, later, call, refused]);
   });
 
   test("of an earlier swarm, by the beginning of its id, or of all", () => {

@@ -1,9 +1,88 @@
 import { describe, expect, test } from "vitest";
 import { SwarmError } from "../../src/domain/errors.ts";
 import { progressOf } from "../../src/domain/worker-record.ts";
+import { openDoors } from "../../src/swarm/doors.ts";
 import { fakeSwarm } from "../fakes/fake-swarm.ts";
 
 const away = new SwarmError("ENGINE_UNREACHABLE", { tried: ["/nowhere"] });
+
+const budget = { code: "BUDGET_EXCEEDED", message: "its budget is used up" };
+
+/** Ways out that are shut for one worker as soon as it asks for one, or before. */
+function shutDoors(slug: string) {
+  const shut = new AbortController();
+  const never = new AbortController().signal;
+  const closed: string[] = [];
+  return {
+    ...{ shut, closed },
+    doors: {
+      ...openDoors({ kind: "none" }, () => null),
+      async open(worker: { readonly slug: string }) {
+        if (worker.slug === slug) shut.abort(budget);
+        return { network: { kind: "none" as const }, volumes: [], env: {} };
+      },
+      close: async (worker: { readonly slug: string }) => void closed.push(worker.slug),
+      shut: (asked: string) => (asked === slug ? shut.signal : never),
+    },
+  };
+}
+
+describe("a worker whose budget is used up", () => {
+  test("before it could begin leaves nothing on the engine, and is let in no more", async () => {
+    const { doors, closed } = shutDoors("one");
+    const swarm = fakeSwarm([{ slug: "one" }], { doors });
+
+    const { containers } = await swarm.own().ended;
+
+    expect(containers[0]).toMatchObject({ status: "failed", reason: budget, containerId: null });
+    expect(await swarm.containers.look(swarm.nameOf("one"))).toBeNull();
+    expect(await swarm.deps.volumes.list({})).toEqual([]);
+    expect(closed).toEqual(["one"]);
+  });
+
+  test("while nobody listened is joined once more, for what it may have to tell", async () => {
+    const { doors, shut } = shutDoors("one");
+    const swarm = fakeSwarm([{ slug: "one" }], { doors });
+    const { create, start, stop } = swarm.containers;
+    const { id } = await create({
+      name: swarm.nameOf("one"),
+      command: ["sleep", "9"],
+    } as unknown as Parameters<typeof create>[0]);
+    await start(id);
+    await stop(id, { graceMs: 0 });
+    await swarm.deps.change(swarm.nameOf("one"), (record) => ({
+      ...{ ...record, status: "running", containerId: id, baseCommit: "a".repeat(40) },
+    }));
+    shut.abort(budget);
+
+    const { ended } = swarm.own();
+    const talk = await swarm.talk("one");
+
+    expect((await ended).containers[0]).toMatchObject({ status: "failed", reason: budget });
+    expect(talk.cancelled).toHaveLength(1);
+  });
+});
+
+describe("a pause whose time is over", () => {
+  test("ends a little later where the engine is away just then, and harms nobody", async () => {
+    const swarm = fakeSwarm([{ slug: "one" }, { slug: "two" }]);
+    const { ended } = swarm.own();
+    const [one, two] = [await swarm.talk("one"), await swarm.talk("two")];
+    const { look } = swarm.containers;
+    Object.assign(swarm.containers, { look: () => Promise.reject(away) });
+    const until = new Date(swarm.deps.clock().getTime() - 1).toISOString();
+    await swarm.deps.change(swarm.nameOf("one"), (record) => ({
+      ...{ ...record, paused: { reason: "model limit", since: until, until } },
+    }));
+    await swarm.until(({ containers }) => (containers[0]?.paused?.until ?? until) > until);
+    Object.assign(swarm.containers, { look });
+
+    one.complete();
+    two.complete();
+
+    expect((await ended).containers.map(({ status }) => status)).toEqual(["completed", "completed"]);
+  });
+});
 
 describe("a worker that is kept", () => {
   test("waits for an engine that is away, longer each time, and goes on when it is back", async () => {

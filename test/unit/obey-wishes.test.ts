@@ -42,6 +42,26 @@ describe("a wish", () => {
     expect(swarm.record("two").status).toBe("completed");
   });
 
+  test("pause: of a worker that its model keeps waiting outlasts the model's limit", async () => {
+    const swarm = fakeSwarm([{ slug: "one" }]);
+    const { ended } = swarm.own();
+    const one = await swarm.talk("one");
+    const at = { since: "2026-01-02T03:04:05.000Z", until: "2026-01-02T04:00:00.000Z" };
+    await swarm.containers.pause(swarm.nameOf("one"));
+    await swarm.deps.change(swarm.nameOf("one"), (record) => ({
+      ...{ ...record, paused: { reason: "model limit", ...at } },
+    }));
+
+    swarm.wish(of(swarm, "one", "pause"));
+    await granted(swarm);
+
+    expect(swarm.record("one").paused).toEqual({ ...at, reason: "asked to pause", until: null });
+    swarm.wish(of(swarm, "one", "unpause"));
+    await granted(swarm);
+    one.complete();
+    await ended;
+  });
+
   test("stop: of a paused worker is heard", async () => {
     const swarm = fakeSwarm([{ slug: "one" }]);
     const { ended } = swarm.own();

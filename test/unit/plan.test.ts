@@ -29,7 +29,7 @@ function context(change: Partial<PlanContext> & { flags?: SettingsFile } = {}): 
     head: "a".repeat(40),
     machine: { cpus: 2, memoryBytes: 32 * 1024 ** 3 },
     warnings: [],
-    variables: new Set(),
+    env: {},
     ...change,
   };
 }
@@ -114,28 +114,59 @@ describe("the plan", () => {
     expect(await findViolations("plan", JSON.parse(JSON.stringify(plan)))).toEqual([]);
   });
 
+  const env = { ANTHROPIC_API_KEY: "sesame", GITHUB_TOKEN: "sesame" };
+
   test("says which network there is and whose variables go where, for what runs alone", () => {
-    const variables = new Set(["ANTHROPIC_API_KEY", "GITHUB_TOKEN"]);
     const ledger = new Map([["done", { ...done, sha256: "done" }]]);
     const tasks = [
       task("a"),
       task("b", { metadata: { agent: { kind: "script", script: "s.json" } } }),
-      task("done", { metadata: { agent: { kind: "acp", command: ["gemini"] } } }),
+      task("done", { metadata: { agent: { kind: "acp", command: ["gemini"] }, allow: ["npm"] } }),
     ];
 
-    const planned = planSwarm(tasks, context({ variables, ledger, flags: { network: "bridge" } }));
+    const open = planSwarm(tasks, context({ env, ledger, flags: { network: "bridge" } }));
+    const byGateway = planSwarm(tasks, context({ env, ledger }));
 
-    expect(planned).toMatchObject({
+    expect(open).toMatchObject({
       ...{ network: "bridge", warnings: [] },
       credentials: [{ agent: "claude", variables: ["ANTHROPIC_API_KEY"] }],
+      reach: [
+        expect.stringContaining("network bridge: NOT filtered"),
+        expect.stringContaining("claude: ANTHROPIC_API_KEY goes into the agent's own environment"),
+      ],
     });
+    // No variable goes into a sandbox that has a gateway.
+    expect(byGateway).toMatchObject({
+      ...{ network: "gateway", warnings: [], credentials: [] },
+      reach: [expect.stringMatching(/^claude calls .* with ANTHROPIC_API_KEY, which stays outside/)],
+    });
+    expect(JSON.stringify([open, byGateway])).not.toMatch(/sesame|GITHUB_TOKEN/);
+  });
+
+  test("says what flags and task files let out beside the models", async () => {
+    const tasks = [task("a", { metadata: { allow: ["example.org:8443"] } })];
+
+    const planned = planSwarm(tasks, context({ env, flags: { allow: ["pypi"] } }));
+
+    expect(planned.reach.at(-1)).toMatch(
+      /lets out, beside models: pypi \(packages of Python\), example\.org:8443$/,
+    );
+    expect(planned.tasks[0]?.allow).toEqual(["pypi", "example.org:8443"]);
+    expect(await findViolations("plan", JSON.parse(JSON.stringify(planned)))).toEqual([]);
   });
 
   test("warns of what `start` will refuse", () => {
-    const sealed = planSwarm([task("a")], context());
+    const sealed = planSwarm([task("a")], context({ env, flags: { network: "none" } }));
     const keyless = planSwarm([task("a")], context({ flags: { network: "bridge" } }));
+    const keylessByGateway = planSwarm([task("a")], context());
+    const here = { ...env, ANTHROPIC_BASE_URL: "http://localhost:4000" };
 
-    expect(sealed.warnings).toEqual([expect.stringContaining("--network")]);
+    expect(sealed.warnings).toEqual([expect.stringContaining("--network none")]);
     expect(keyless.warnings).toEqual([expect.stringContaining("needs one of ANTHROPIC_AUTH_TOKEN")]);
+    expect(keylessByGateway.warnings).toEqual(keyless.warnings);
+    expect(planSwarm([task("a")], context({ env: here })).warnings).toEqual([
+      expect.stringMatching(/^ANTHROPIC_BASE_URL: the gateway cannot call this address/),
+    ]);
+    expect(planSwarm([task("a")], context({ env: here, flags: { network: "bridge" } })).warnings).toEqual([]);
   });
 });

@@ -39,4 +39,31 @@ describe("the settings of a swarm that is gone on with", () => {
       ...{ timeout: "2h", verify: ["npm test"] },
     });
   });
+
+  test("are what was opened and what it may cost, too; a flag that is given later is stronger", () => {
+    const opened: SettingsFile = {
+      ...{ allow: ["npm"], network: "gateway", registries: ["npm=https://packages.example"] },
+      ...{ modelEndpoints: ["mine=https://models.example"], swarmBudgetUsd: 5, budgetTokens: 1_000 },
+      ...{
+        swarmBudgetTime: "2h",
+        prices: [{ model: "m", input: 1, output: 1, cacheRead: 1, cacheWrite: 1 }],
+      },
+    };
+    const recorded = recordable(settingsOf(explained({ flag: opened })));
+
+    const now = explained({ user: { allow: ["github"], swarmBudgetUsd: 50, network: "bridge" } });
+    expect(withRecorded(now, recorded)).toMatchObject(opened);
+
+    const raised = explained({ flag: { swarmBudgetUsd: 9, allow: ["go"] } });
+    expect(withRecorded(raised, recorded)).toMatchObject({ ...opened, swarmBudgetUsd: 9, allow: ["go"] });
+  });
+
+  test("hold no credential: those of whoever goes on count", () => {
+    const recorded = recordable(settingsOf(explained({ flag: { credentials: { anthropic: "env:OLD" } } })));
+
+    const now = explained({ user: { credentials: { anthropic: "env:NEW" } } });
+
+    expect(JSON.stringify(recorded)).not.toContain("OLD");
+    expect(withRecorded(now, recorded)["credentials.anthropic"]).toBe("env:NEW");
+  });
 });

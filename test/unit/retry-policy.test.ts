@@ -15,12 +15,12 @@ describe("the next attempt after a failure", () => {
     expect(nextAttemptMs(failed("AGENT_CRASH", 3), policy, 1)).toBeNull();
   });
 
-  test.for(["AGENT_NOT_FOUND", "AGENT_AUTH_FAILED", "BASE_CONFLICT", "COLLECT_FAILED", "DEPENDENCY_FAILED"])(
-    "%s is met by every attempt, and so has no other",
-    (code) => {
-      expect(nextAttemptMs(failed(code), policy, 1)).toBeNull();
-    },
-  );
+  test.for([
+    ...["AGENT_NOT_FOUND", "AGENT_AUTH_FAILED", "BASE_CONFLICT", "COLLECT_FAILED", "DEPENDENCY_FAILED"],
+    "BUDGET_EXCEEDED",
+  ])("%s is met by every attempt, and so has no other", (code) => {
+    expect(nextAttemptMs(failed(code), policy, 1)).toBeNull();
+  });
 
   test("is only for what failed, and not where the first failure ends all", () => {
     for (const status of ["pending", "running", "stopped", "completed"] as const)
@@ -40,6 +40,7 @@ describe("a worker that was interrupted", () => {
 
   test("is left to people at once where another try would meet the same", () => {
     expect(restartMs(stopped("CONTAINER_REFUSED"), 1, 1)).toBeNull();
+    expect(restartMs(stopped("BUDGET_EXCEEDED"), 1, 1)).toBeNull();
     expect(restartMs(recordWith({ status: "stopped", reason: null }), 1, 1)).toBeNull();
     expect(restartMs({ ...stopped("INTERRUPTED"), status: "failed" }, 1, 1)).toBeNull();
   });

@@ -23,6 +23,14 @@ test.for<[title: string, workers: readonly Shown[], exit: number]>([
     7,
   ],
   [
+    "a budget is a limit too, and what it stopped beside what it ended",
+    [
+      ["failed", "BUDGET_EXCEEDED"],
+      ["stopped", "BUDGET_EXCEEDED"],
+    ],
+    7,
+  ],
+  [
     "one failed by itself, one by a limit",
     [
       ["failed", "AGENT_LIMIT_REACHED"],

@@ -12,6 +12,10 @@ export const explain: CommandHandler = async ({ swarm, output }) => {
 };
 
 function toRow({ name, value, origin, untrusted }: ExplainedSetting): string[] {
-  const shown = value === null ? "none" : Array.isArray(value) ? value.join(", ") || "none" : String(value);
+  const shown = value === null ? "none" : Array.isArray(value) ? listed(value) || "none" : String(value);
   return [name, shown, untrusted ? `${origin} (.aimi/config.json ${untrusted} and is not trusted)` : origin];
+}
+
+function listed(values: readonly unknown[]): string {
+  return values.map((value) => (typeof value === "string" ? value : JSON.stringify(value))).join(", ");
 }

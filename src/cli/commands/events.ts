@@ -1,4 +1,6 @@
 import { cleanText } from "../../domain/clean-text.ts";
+import { SwarmError } from "../../domain/errors.ts";
+import { type EventKind, eventKinds } from "../../domain/event-filter.ts";
 import { exitCodes } from "../../domain/exit-codes.ts";
 import type { KeptEvent } from "../../domain/generated/event.ts";
 import type { CommandHandler } from "../command.ts";
@@ -6,7 +8,8 @@ import { eventWords } from "../event-words.ts";
 
 export const events: CommandHandler = async ({ swarm, output, signal }, _args, options) => {
   const follow = options["follow"] === true;
-  const choice = { worker: wordIn(options["worker"]), swarm: wordIn(options["swarm"]), follow };
+  const kind = kindIn(options["kind"]);
+  const choice = { kind, worker: wordIn(options["worker"]), swarm: wordIn(options["swarm"]), follow };
   let isEmpty = true;
   for await (const event of await swarm.watch().events(choice, signal)) {
     isEmpty = false;
@@ -18,6 +21,14 @@ export const events: CommandHandler = async ({ swarm, output, signal }, _args, o
 
 function wordIn(option: unknown): string | null {
   return typeof option === "string" ? option : null;
+}
+
+function kindIn(option: unknown): EventKind | null {
+  const word = wordIn(option);
+  const kind = eventKinds.find((each) => each === word) ?? null;
+  if (word !== null && kind === null)
+    throw new SwarmError("INVALID_VALUE", { name: "--kind", value: word, expected: eventKinds.join(" or ") });
+  return kind;
 }
 
 function eventLine({ at, worker, isCut, ...told }: KeptEvent): string {

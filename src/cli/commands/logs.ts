@@ -1,6 +1,7 @@
 import { chooseWorker } from "../../domain/choose-workers.ts";
 import { cleanText } from "../../domain/clean-text.ts";
 import { isTerminal } from "../../domain/container-status.ts";
+import { deniedWords } from "../../domain/denied-words.ts";
 import { SwarmError } from "../../domain/errors.ts";
 import { exitCodes } from "../../domain/exit-codes.ts";
 import { workerSlug } from "../../domain/slug.ts";
@@ -31,6 +32,7 @@ export const logs: CommandHandler = async (context, args, options) => {
   if (signal.aborted) return exitCodes.done;
   if (!hasSpoken && !follow) output.note(await whyNothing(context, record));
   else if (before === null && story !== null) output.note(`${worker} has said nothing about ${story}.`);
+  for (const denied of record.denied ?? []) output.note(`${worker} ${deniedWords(denied)}`);
   if (follow) await sayEnd(context, record);
   return exitCodes.done;
 };

@@ -30,7 +30,7 @@ function lines(planned: SwarmPlan, paint: Paint): string[] {
   const running = tasks.filter(({ action }) => action === "run").length;
   const head = [
     `${countOf(tasks.length, "task file")}, ${running} to run, ${parallel.workers} at a time (${parallel.why})`,
-    `base ${base?.slice(0, 12) ?? "none"}, isolation ${isolation}, network ${network}, ${limits.cpus} CPUs, ${limits.memory} memory, ${limits.disk} disk`,
+    `base ${base?.slice(0, 12) ?? "none"}, isolation ${isolation}, network ${networkWords(network)}, ${limits.cpus} CPUs, ${limits.memory} memory, ${limits.disk} disk`,
     ...accessLines(planned),
   ];
   const body = tasks.flatMap((task) => [
@@ -60,4 +60,10 @@ function after(ids: readonly string[]): string {
 
 function checked(checks: readonly string[]): string {
   return checks.length > 0 ? ` [${countOf(checks.length, "check")}]` : "";
+}
+
+/** Which of the two it is, is tried when a swarm starts. */
+function networkWords(network: string): string {
+  if (network !== "gateway") return network;
+  return "gateway (by a socket and no network where the runtime allows it, else by networks of two)";
 }

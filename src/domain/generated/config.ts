@@ -8,6 +8,10 @@ export type Size = string;
  * An image, like `python:3.12-slim`.
  */
 export type ImageReference = string;
+/**
+ * Where a secret is: `env:NAME`, `file:/path` or `cmd:program arguments`. Never the secret itself.
+ */
+export type SecretReference = string;
 
 /**
  * `.aimi/config.json` of a project and `config.json` in the user's configuration folder. Flags and `SWARM_*` come before both. Settings marked *needs trust* count in a project's file only after `swarm trust`.
@@ -50,13 +54,48 @@ export interface SettingsFile {
    */
   readonly budgetUsd?: number;
   /**
-   * Hosts that agents may reach, as `name:port`. Needs trust.
+   * The most tokens that one worker may spend. A project's file can only lower it.
+   */
+  readonly budgetTokens?: number;
+  /**
+   * The most that a whole swarm may cost. A project's file can only lower it.
+   */
+  readonly swarmBudgetUsd?: number;
+  /**
+   * The most tokens that a whole swarm may spend. A project's file can only lower it.
+   */
+  readonly swarmBudgetTokens?: number;
+  /**
+   * Wall clock of a whole swarm. A project's file can only lower it.
+   */
+  readonly swarmBudgetTime?: string;
+  /**
+   * What agents may reach beside their models: `name:port`, or a preset like `npm`. Needs trust.
    *
    * @maxItems 100
    */
   readonly allow?: readonly string[];
   /**
-   * The network of workers' sandboxes: `none`; `bridge`, the engine's own, unfiltered; or the name of one that the engine has. Needs trust, but for `none`.
+   * More models, or other addresses of known ones: `name=url[,header=Name:reference][,api=anthropic|openai|google]`. Needs trust.
+   *
+   * @maxItems 50
+   */
+  readonly modelEndpoints?: readonly string[];
+  /**
+   * Private registries behind the mirrors of presets: `preset=url[,header=Name:reference]`. Needs trust.
+   *
+   * @maxItems 50
+   */
+  readonly registries?: readonly string[];
+  readonly credentials?: CredentialReferences;
+  /**
+   * Prices of models, before those that are shipped. Needs trust.
+   *
+   * @maxItems 500
+   */
+  readonly prices?: readonly PriceSetting[];
+  /**
+   * The network of workers' sandboxes: `gateway`, for agents that call a model or were allowed something, and none for the others; `none`; `bridge`, the engine's own, unfiltered; or the name of one that the engine has. In a project's file it can only be narrower.
    */
   readonly network?: string;
   /**
@@ -81,4 +120,22 @@ export interface ImageSettings {
   readonly python?: ImageReference;
   readonly node?: ImageReference;
   readonly bash?: ImageReference;
+}
+/**
+ * Where the credentials of a company's models are; without, the environment has them. Needs trust.
+ */
+export interface CredentialReferences {
+  readonly anthropic?: SecretReference;
+  readonly openai?: SecretReference;
+  readonly google?: SecretReference;
+}
+/**
+ * US dollars for a million tokens of every model whose name begins like this; the longest beginning counts.
+ */
+export interface PriceSetting {
+  readonly model: string;
+  readonly input: number;
+  readonly output: number;
+  readonly cacheRead: number;
+  readonly cacheWrite: number;
 }

@@ -11,9 +11,13 @@ export interface SwarmPlan {
   readonly parallel: PlannedParallel;
   readonly isolation: "auto" | "shared-kernel" | "userns" | "strong";
   /**
-   * Of every worker's sandbox: `none`, `bridge`, or the name of one that the engine has.
+   * Of every worker's sandbox: `gateway`, `none`, `bridge`, or the name of one that the engine has.
    */
   readonly network: string;
+  /**
+   * What agents reach and by what they are let in there, in words.
+   */
+  readonly reach: readonly string[];
   /**
    * Which variables of this environment go into which agents' own; never their values.
    */

@@ -77,6 +77,10 @@ export interface WorkerSummary {
   readonly workMs: null | Count;
   readonly usage: UsageOrNull;
   /**
+   * What it asked for at the gateway and did not get, and what would allow it.
+   */
+  readonly denied: readonly string[];
+  /**
    * The commit that its work began with.
    */
   readonly base: string | null;

@@ -34,6 +34,7 @@ export interface SwarmState {
   readonly createdAt: Time;
   readonly updatedAt: Time;
   readonly containers: readonly ContainerRecord[];
+  readonly gateway?: GatewayRef;
 }
 export interface ProjectRef {
   readonly id: string;
@@ -79,6 +80,10 @@ export interface ContainerRecord {
   readonly wish: ContainerWish;
   readonly startedAt: null | Time;
   readonly finishedAt: null | Time;
+  /**
+   * @maxItems 10
+   */
+  readonly denied?: readonly DeniedRequest[];
 }
 export interface StoryProgress {
   readonly total: Count;
@@ -94,6 +99,7 @@ export interface StoryRecord {
   readonly commit: null | Commit;
   readonly attempt: number;
   readonly reason: null | Reason;
+  readonly usage?: Usage;
 }
 export interface Reason {
   readonly code: string;
@@ -105,6 +111,11 @@ export interface Usage {
   readonly cacheRead: Count;
   readonly cacheWrite: Count;
   readonly costUsd: number | null;
+  readonly unpricedTokens?: Count;
+  /**
+   * Counted by the gateway; otherwise it is what the agent said.
+   */
+  readonly isMetered?: boolean;
 }
 export interface Creating {
   readonly since: Time;
@@ -134,4 +145,21 @@ export interface Proof {
   readonly verdict: "proved" | "not-worse" | "broken" | "not-checked";
   readonly commit: Commit;
   readonly at: Time;
+}
+/**
+ * What a worker asked for at the gateway and did not get.
+ */
+export interface DeniedRequest {
+  readonly what: string;
+  readonly why: string;
+  readonly times: number;
+}
+/**
+ * The one way out of its sandboxes; absent where none was needed yet.
+ */
+export interface GatewayRef {
+  /**
+   * How sandboxes come to it: through a socket and without any network, or each by a network of its own.
+   */
+  readonly road: "socket" | "network";
 }

@@ -63,7 +63,7 @@ export interface TaskMetadata {
   readonly budgetUsd?: number;
   readonly timeout?: Duration;
   /**
-   * Hosts that the agent may reach besides its model API, as `name:port`. Counts only after `swarm trust`.
+   * Hosts (`name:port`) and presets (`npm`) that the agent may reach beside its model. Counts only after `swarm trust`.
    *
    * @maxItems 100
    */

@@ -1,0 +1,86 @@
+import type { SwarmReport } from "./cli/composition.ts";
+import { baseImage } from "./domain/base-image.ts";
+import { parseDurationMs } from "./domain/duration.ts";
+import type { ContainerRecord, Reason } from "./domain/generated/swarm-state.ts";
+import type { WorkerTask } from "./domain/plan.ts";
+import type { Settings } from "./domain/settings.ts";
+import type { SwarmState } from "./domain/swarm-state.ts";
+import type { Repository } from "./host/find-repository.ts";
+import type { Environment, UserFolders } from "./host/user-folders.ts";
+import type { ContainerNetwork } from "./ports/containers.ts";
+import type { ContainerEngine } from "./ports/engine.ts";
+import type { StateStore } from "./ports/state-store.ts";
+import type { AgentAccess } from "./swarm/agent-access.ts";
+import type { Doors } from "./swarm/doors.ts";
+import type { SwarmDeps } from "./swarm/swarm-deps.ts";
+
+/** A longer one would ring at once. No owner is there for so many days. */
+const longestTimerMs = 2 ** 31 - 1;
+
+export interface DoorsDeps {
+  readonly env: Environment;
+  readonly folders: UserFolders;
+  readonly clock: () => Date;
+  readonly repository: () => Promise<Repository>;
+  readonly stateStore: () => Promise<StateStore>;
+}
+
+/** What was found out or decided for this swarm. */
+export interface DoorsContext extends Pick<SwarmDeps, "runtime" | "change" | "update" | "tell"> {
+  readonly state: SwarmState;
+  readonly engine: ContainerEngine;
+  readonly runtimes: readonly string[];
+  /** Of every sandbox, where no gateway stands. */
+  readonly network: ContainerNetwork;
+  readonly access: AgentAccess;
+  readonly recall: (record: ContainerRecord) => Promise<WorkerTask | null>;
+  readonly settings: Settings;
+  readonly report: SwarmReport;
+}
+
+/** The doors of a swarm, as long as its owner is there. */
+export interface OwnedDoors extends Doors, AsyncDisposable {
+  /** Takes away what stands at them. */
+  end(how: { readonly isFinished: boolean }): Promise<void>;
+}
+
+/** Builds the ways out of a swarm's sandboxes, by its setting `network`. */
+export async function openDoors(deps: DoorsDeps, context: DoorsContext): Promise<OwnedDoors> {
+  const { settings, network, access } = context;
+  const doors = settings.network === "gateway" ? await gatewayOf(deps, context) : null;
+  const { openDoors: withoutGateway } = await import("./swarm/doors.ts");
+  const plain = doors ?? withoutGateway(network, ({ request }) => access.credentials(request));
+  const time = settings.swarmBudgetTime;
+  const timeUp = new AbortController();
+  const reason: Reason = {
+    code: "BUDGET_EXCEEDED",
+    message: `the swarm's time of ${time} is over; swarm retry goes on with a longer --budget-time`,
+  };
+  const timer =
+    time === null
+      ? undefined
+      : setTimeout(() => timeUp.abort(reason), Math.min(parseDurationMs(time) ?? 0, longestTimerMs));
+  return {
+    ...plain,
+    shut: (slug) => AbortSignal.any([plain.shut(slug), timeUp.signal]),
+    end: async (how) => doors?.end(how),
+    async [Symbol.asyncDispose]() {
+      clearTimeout(timer);
+      await doors?.release();
+    },
+  };
+}
+
+async function gatewayOf(deps: DoorsDeps, { state, engine, report, ...context }: DoorsContext) {
+  const { composeGateway } = await import("./compose-gateway.ts");
+  const { root, gitFolder, worktree } = await deps.repository();
+  return composeGateway({
+    ...context,
+    ...{ env: deps.env, folders: deps.folders, clock: deps.clock, root, gitFolder, worktree },
+    ...{ swarmId: state.swarmId, projectId: state.project.id, image: () => baseImage },
+    engine: await engine.open(),
+    read: async () => (await deps.stateStore()).read(),
+    onWarning: report.onStep,
+    signal: report.signal,
+  });
+}

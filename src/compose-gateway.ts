@@ -1,0 +1,173 @@
+import { createHash, createHmac, randomBytes } from "node:crypto";
+import { join } from "node:path";
+import type { RequestFiles } from "./acp/request-files.ts";
+import { isTerminal } from "./domain/container-status.ts";
+import { doorEnvironment } from "./domain/door-environment.ts";
+import { mirrorUrls, parseAllow } from "./domain/egress.ts";
+import { SwarmError } from "./domain/errors.ts";
+import type { Mirror, ModelEndpoint } from "./domain/generated/gateway.ts";
+import type { ContainerRecord } from "./domain/generated/swarm-state.ts";
+import { plainVariablesOf, planEndpoints } from "./domain/model-endpoints.ts";
+import { withPrices } from "./domain/model-prices.ts";
+import { agentOf, type WorkerTask } from "./domain/plan.ts";
+import { planMirrors } from "./domain/plan-mirrors.ts";
+import type { Settings } from "./domain/settings.ts";
+import { workerSlug } from "./domain/slug.ts";
+import { defaultSubnets, isSubnetRange } from "./domain/worker-subnets.ts";
+import type { Environment, UserFolders } from "./host/user-folders.ts";
+import type { OpenEngine } from "./ports/engine.ts";
+import type { AskingWorker, GatewayDeps } from "./swarm/gateway/gateway-deps.ts";
+import type { SwarmGateway } from "./swarm/gateway/keep-gateway.ts";
+
+export interface GatewayParts
+  extends Pick<
+    GatewayDeps,
+    | "swarmId"
+    | "projectId"
+    | "worktree"
+    | "image"
+    | "runtime"
+    | "read"
+    | "change"
+    | "update"
+    | "tell"
+    | "clock"
+    | "signal"
+  > {
+  readonly env: Environment;
+  readonly folders: UserFolders;
+  readonly engine: OpenEngine;
+  readonly runtimes: readonly string[];
+  readonly settings: Settings;
+  /** Of this worktree. */
+  readonly root: string;
+  readonly gitFolder: string;
+  readonly onWarning: (warning: string) => void;
+  /** The task of a worker as it was asked for. */
+  readonly recall: (record: ContainerRecord) => Promise<WorkerTask | null>;
+}
+
+/** Builds the gateway of a swarm, which stands nowhere before the first worker needs it. */
+export async function composeGateway(parts: GatewayParts): Promise<SwarmGateway> {
+  const [
+    { holdGateway },
+    { requestFiles },
+    { realTiming },
+    { localRoutes },
+    { findGatewayProblem },
+    { keepGateway },
+    { pauseForModel },
+  ] = await Promise.all([
+    import("./acp/hold-gateway.ts"),
+    import("./acp/request-files.ts"),
+    import("./acp/timing.ts"),
+    import("./host/routes.ts"),
+    import("./schema/find-gateway-problem.ts"),
+    import("./swarm/gateway/keep-gateway.ts"),
+    import("./swarm/model-pauses.ts"),
+  ]);
+  const { env, settings, engine, swarmId, root, gitFolder } = parts;
+  const { containers, networks, volumes } = engine;
+  const files = requestFiles(gitFolder, swarmId);
+  const secrets = await secretReader(parts);
+  const line = {
+    ...{ containers, timing: realTiming, findProblem: findGatewayProblem },
+    journalFile: join(root, ".aimi", "swarms", swarmId, "gateway.ndjson"),
+  };
+  return keepGateway({
+    ...parts,
+    ...{ containers, networks, volumes, routes: localRoutes },
+    // Networks can be added to a container that runs, which not every runtime notices.
+    ownRuntime: parts.runtimes.includes("runc") ? "runc" : "crun",
+    hold: (container, listener, signal) => holdGateway(line, container, listener, signal),
+    note: { find: () => files.findGateway(), keep: (note) => files.keepGateway(note) },
+    atWork: () => findAtWork(parts, files),
+    newSecret: () => randomBytes(32).toString("base64url"),
+    sign: (secret, text) => createHmac("sha256", secret).update(text).digest("base64url"),
+    hash: (text) => createHash("sha256").update(text).digest("hex"),
+    planEndpoints: (agents) => planEndpoints(agents, settings, env).endpoints,
+    resolve: secrets.endpoints,
+    mirrors: secrets.mirrors,
+    prices: withPrices(settings.prices),
+    budget: { usd: settings.swarmBudgetUsd, tokens: settings.swarmBudgetTokens },
+    rightsOf({ taskFile: { metadata } }) {
+      const { hosts, mirrors } = parseAllow([...settings.allow, ...(metadata.allow ?? [])]);
+      const budget = { usd: metadata.budgetUsd ?? settings.budgetUsd, tokens: settings.budgetTokens };
+      return { allow: hosts, mirrors, budget };
+    },
+    agentOf: (task) => agentOf(task, settings),
+    environment: (agent, access) => ({ ...plainVariablesOf(agent, env), ...doorEnvironment(agent, access) }),
+    pause: (name, until) => pauseForModel({ ...parts, containers }, name, until),
+    keepLogin: secrets.keepLogin,
+    range: subnetRange(env),
+  });
+}
+
+/** Workers with a container, as their adapters were asked for what they do. */
+async function findAtWork(
+  { read, recall }: Pick<GatewayParts, "read" | "recall">,
+  { findRequest }: Pick<RequestFiles, "findRequest">,
+): Promise<AskingWorker[]> {
+  const found: AskingWorker[] = [];
+  for (const record of (await read()).containers) {
+    if (record.containerId === null || isTerminal(record.status)) continue;
+    const slug = workerSlug(record);
+    const [task, request] = [await recall(record), await findRequest({ slug, attempt: record.attempt })];
+    if (task !== null && request !== null) found.push({ name: record.containerName, slug, task, request });
+  }
+  return found;
+}
+
+function subnetRange(env: Environment): string {
+  const range = env["SWARM_SUBNETS"] ?? defaultSubnets;
+  const expected = "a range of private addresses like 10.214.0.0/16";
+  if (!isSubnetRange(range))
+    throw new SwarmError("INVALID_VALUE", { name: "SWARM_SUBNETS", value: range, expected });
+  return range;
+}
+
+type SecretReader = Pick<GatewayDeps, "mirrors" | "keepLogin"> & {
+  readonly endpoints: GatewayDeps["resolve"];
+};
+
+/** Reads secrets where their references lead: each once, and into memory only. */
+async function secretReader({ env, folders, settings, onWarning }: GatewayParts): Promise<SecretReader> {
+  const [{ readSecret }, { secretPrograms }, { resolveEndpoint, resolveHeaders }, { writeLogin }] =
+    await Promise.all([
+      import("./host/read-secret.ts"),
+      import("./host/secret-program.ts"),
+      import("./host/resolve-endpoint.ts"),
+      import("./host/login-file.ts"),
+    ]);
+  const { home } = folders;
+  const run = secretPrograms();
+  const known = new Map<string, Promise<string>>();
+  const read = (reference: string): Promise<string> => {
+    const secret = known.get(reference) ?? readSecret(reference, { env, home, run, onWarning });
+    known.set(reference, secret);
+    // Whoever asks again after a failure may have mended it.
+    secret.catch(() => known.delete(reference));
+    return secret;
+  };
+  return {
+    async endpoints(plans) {
+      const resolved: ModelEndpoint[] = [];
+      // One after another: a program that is asked for a secret may ask the user.
+      for (const plan of plans) resolved.push(await resolveEndpoint(plan, read));
+      return resolved;
+    },
+    async mirrors() {
+      const mirrors: Mirror[] = [];
+      // All of them: which worker may read which is its own.
+      for (const { name, url, headers } of planMirrors(Object.keys(mirrorUrls), settings.registries))
+        mirrors.push({ name, url, headers: await resolveHeaders(headers, read) });
+      return mirrors;
+    },
+    keepLogin(reference, login) {
+      writeLogin(reference, login, { home }).catch((error: unknown) => {
+        const why = error instanceof Error ? error.message : String(error);
+        onWarning(`A renewed login could not be written back: ${why}`);
+      });
+    },
+  };
+}

@@ -1,0 +1,39 @@
+import { cleanText } from "./clean-text.ts";
+import { countOf } from "./count-of.ts";
+import type { DeniedRequest } from "./generated/swarm-state.ts";
+
+/** What a worker was denied and why, with the flag that would allow it. */
+export function deniedWords(denied: DeniedRequest): string {
+  const what = cleanText(denied.what, 200);
+  const often = denied.times > 1 ? `, ${countOf(denied.times, "time")}` : "";
+  const flag = allowFlag(denied);
+  return `was denied ${what}${often}${flag === null ? whyWords(denied) : `; ${flag} lets it out`}`;
+}
+
+/** What would have to be typed; null where nothing would help. */
+export function allowFlag({ what, why }: Pick<DeniedRequest, "what" | "why">): string | null {
+  if (why !== "not-allowed") return null;
+  const [, host] = /^(?:CONNECT )?([a-z0-9.-]+\.[a-z][a-z0-9-]*:\d{1,5})$/i.exec(what) ?? [];
+  const [, mirror] = /^[A-Z]+ \/r\/\*\/([a-z][a-z0-9-]*)\//.exec(what) ?? [];
+  const word = host ?? mirror;
+  return word === undefined ? null : `--allow ${word}`;
+}
+
+const words: Readonly<Record<string, string>> = {
+  token: "its token was wrong",
+  "not-allowed": "it is not on the list",
+  "no-name": "it did not say which host it means",
+  "wrong-name": "it meant another host than it asked for",
+  "not-public": "the address is not a public one",
+  "not-found": "there is no such host",
+  "not-tls": "it did not speak TLS",
+  path: "there is no such way out",
+  method: "it can only be read",
+  form: "it was no proper request",
+  budget: "its budget is used up",
+  unreachable: "nobody answers there",
+};
+
+function whyWords({ why }: DeniedRequest): string {
+  return Object.hasOwn(words, why) ? `: ${words[why]}` : "";
+}

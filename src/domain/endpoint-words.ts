@@ -1,0 +1,123 @@
+import { parseReference, referenceForms } from "./secret-reference.ts";
+
+/** Whose words a model's API speaks. */
+export const modelApis = ["anthropic", "openai", "google"] as const;
+export type ModelApi = (typeof modelApis)[number];
+
+/** The value of a header: the secret, after a word like `Bearer`. */
+export interface HeaderPlan {
+  readonly before: string;
+  readonly reference: string;
+}
+
+/** An address that the gateway is to call, with what lets one in there. */
+export interface AddressWords {
+  readonly kind: "address";
+  readonly name: string;
+  readonly url: string;
+  /** By names in small letters. */
+  readonly headers: Readonly<Record<string, HeaderPlan>>;
+  readonly api: ModelApi | null;
+}
+
+interface Refusal {
+  readonly kind: "refused";
+  readonly reason: string;
+}
+
+export const endpointForm = "name=url[,header=Name:reference][,api=anthropic|openai|google]";
+export const registryForm = "preset=url[,header=Name:reference]";
+
+const longest = 4_000;
+const longestUrl = 2_000;
+
+/** `name=url[,header=Name:reference][,api=…]`, as people write another model's address. */
+export function parseEndpoint(text: string): AddressWords | Refusal {
+  return parseAddress(text, endpointForm, { isModel: true });
+}
+
+/** `preset=url[,header=Name:reference]`, as people write a registry of their own. */
+export function parseRegistry(text: string): AddressWords | Refusal {
+  return parseAddress(text, registryForm, { isModel: false });
+}
+
+/** What such words may show of themselves: whatever comes after the name may be a secret in the wrong place. */
+export function showWords(text: string): string {
+  const [, name] = /^([a-z][a-z0-9-]{0,39})=/.exec(text) ?? [];
+  return name === undefined ? "…" : `${name}=…`;
+}
+
+/** An address without what belongs to no address, or why it cannot be called. */
+export function parseUrl(text: string): { readonly url: string } | Refusal {
+  const url = URL.canParse(text) && text.length <= longestUrl ? new URL(text) : null;
+  if (url === null || !/^https?:$/.test(url.protocol)) return refused("an address with http:// or https://");
+  if (url.username || url.password) return refused("an address without a name and a password in it");
+  if (url.search || url.hash) return refused("an address without ? and #");
+  if (isThisMachine(url.hostname))
+    return refused(
+      "an address that a container reaches, where `localhost` is the container itself: name this machine by its address in your network",
+    );
+  return { url: url.href.replace(/\/+$/, "") };
+}
+
+function parseAddress(
+  text: string,
+  form: string,
+  { isModel }: { readonly isModel: boolean },
+): AddressWords | Refusal {
+  const [, name, rest = ""] = /^([a-z][a-z0-9-]{0,39})=(.*)$/s.exec(text) ?? [];
+  // An address with a comma would hide a mistyped option.
+  const [address = "", ...options] = rest.split(/,(?=(?:header|api)=)/);
+  if (name === undefined || text.length > longest || address.includes(",")) return refused(form);
+  const url = parseUrl(address);
+  if ("kind" in url) return refused(`${form} with ${url.reason}`);
+
+  const headers: Record<string, HeaderPlan> = {};
+  let api: ModelApi | null = null;
+  for (const option of options) {
+    if (option.startsWith("api=")) {
+      const wanted = modelApis.find((known) => option === `api=${known}`);
+      if (!isModel || wanted === undefined || api !== null) return refused(form);
+      api = wanted;
+      continue;
+    }
+    const header = parseHeader(option.slice("header=".length));
+    if ("kind" in header) return header;
+    if (Object.hasOwn(headers, header.name)) return refused("each header once");
+    headers[header.name] = header.plan;
+  }
+  return { kind: "address", name, ...url, headers, api };
+}
+
+/** What belongs to a connection, and not to who is let in. */
+const ofConnections: ReadonlySet<string> = new Set([
+  ...["connection", "content-length", "expect", "host", "keep-alive", "te", "trailer"],
+  ...["transfer-encoding", "upgrade", "proxy-authorization", "proxy-connection"],
+]);
+
+/** `Name:reference` or `Name:Bearer reference`. */
+function parseHeader(text: string): { readonly name: string; readonly plan: HeaderPlan } | Refusal {
+  const [, written = "", scheme, reference = ""] =
+    /^([A-Za-z0-9-]{1,100}): *(?:(Bearer|Basic|Token) +)?(.+)$/s.exec(text) ?? [];
+  const name = written.toLowerCase();
+  if (name === "" || ofConnections.has(name))
+    return refused("header=Name:reference, with the name of a header that lets one in");
+  const parsed = parseReference(reference);
+  if (parsed.kind === "refused")
+    return refused(`header=Name:reference with ${referenceForms}; of this one: ${parsed.reason}`);
+  return { name, plan: { before: scheme === undefined ? "" : `${scheme} `, reference } };
+}
+
+/** Where a container that calls it would find itself. */
+function isThisMachine(hostname: string): boolean {
+  const host = hostname.replace(/^\[|\]$|\.$/g, "");
+  return (
+    /^(?:.*\.)?localhost$/.test(host) ||
+    /^(?:127\.|0\.0\.0\.0$)/.test(host) ||
+    /^::(?:1|ffff:7f.*)?$/.test(host)
+  );
+}
+
+function refused(reason: string): Refusal {
+  return { kind: "refused", reason };
+}

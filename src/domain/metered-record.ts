@@ -1,0 +1,63 @@
+import type { Spending } from "./generated/gateway.ts";
+import type { ContainerRecord, DeniedRequest, Usage } from "./generated/swarm-state.ts";
+import { nothingSpent } from "./spending.ts";
+
+/** So many different ones are kept of a worker: the newest. */
+const mostDenied = 10;
+
+/** What a gateway counted is what a worker took, whatever its agent says. `part` is what a story took of it just now. */
+export function withSpending(
+  record: ContainerRecord,
+  total: Spending,
+  part: { readonly story: string; readonly spent: Spending } | null,
+): ContainerRecord {
+  return {
+    ...record,
+    usage: usageOf(total),
+    stories: record.stories.map((story) =>
+      story.id === part?.story ? { ...story, usage: sumOf(story.usage, usageOf(part.spent)) } : story,
+    ),
+  };
+}
+
+/** The same request again is one with a higher count. */
+export function withDenied(record: ContainerRecord, { what, why, times }: DeniedRequest): ContainerRecord {
+  const isSame = (each: DeniedRequest): boolean => each.what === what && each.why === why;
+  const known = record.denied ?? [];
+  const before = known.find(isSame)?.times ?? 0;
+  const denied = [...known.filter((each) => !isSame(each)), { what, why, times: times + before }];
+  return { ...record, denied: denied.slice(-mostDenied) };
+}
+
+/** What is written down of a worker's spending; nothing where only its agent says what it took. */
+export function spentOf({ usage }: Pick<ContainerRecord, "usage">): Spending {
+  if (!usage?.isMetered) return nothingSpent;
+  return {
+    ...nothingSpent,
+    ...{ inputTokens: usage.tokensIn, outputTokens: usage.tokensOut },
+    ...{ cacheReadTokens: usage.cacheRead, cacheWriteTokens: usage.cacheWrite },
+    ...{ costUsd: usage.costUsd ?? 0, unpricedTokens: usage.unpricedTokens ?? 0 },
+  };
+}
+
+function usageOf(spent: Spending): Usage {
+  const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, costUsd, unpricedTokens } = spent;
+  return {
+    ...{ tokensIn: inputTokens, tokensOut: outputTokens },
+    ...{ cacheRead: cacheReadTokens, cacheWrite: cacheWriteTokens },
+    // Of models without a price nobody can say what they cost.
+    ...{ costUsd: unpricedTokens > 0 && costUsd === 0 ? null : costUsd, unpricedTokens, isMetered: true },
+  };
+}
+
+function sumOf(one: Usage | undefined, other: Usage): Usage {
+  if (one === undefined) return other;
+  const isKnown = one.costUsd !== null || other.costUsd !== null;
+  return {
+    ...{ tokensIn: one.tokensIn + other.tokensIn, tokensOut: one.tokensOut + other.tokensOut },
+    ...{ cacheRead: one.cacheRead + other.cacheRead, cacheWrite: one.cacheWrite + other.cacheWrite },
+    costUsd: isKnown ? (one.costUsd ?? 0) + (other.costUsd ?? 0) : null,
+    unpricedTokens: (one.unpricedTokens ?? 0) + (other.unpricedTokens ?? 0),
+    isMetered: true,
+  };
+}

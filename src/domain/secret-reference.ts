@@ -1,0 +1,93 @@
+/** Where a secret is. The secret itself stands in no setting. */
+export type ParsedReference =
+  | { readonly kind: "env"; readonly name: string }
+  /** Absolute, or below the user's home: `~/…`. */
+  | { readonly kind: "file"; readonly path: string }
+  /** Started as it is, by no shell. */
+  | { readonly kind: "cmd"; readonly program: string; readonly args: readonly string[] }
+  | { readonly kind: "refused"; readonly reason: string };
+
+/** What a reference looks like, for people who have written another one. */
+export const referenceForms = "env:NAME, file:/path, file:~/path or cmd:program arguments";
+
+const longest = 2_000;
+
+export function parseReference(text: string): ParsedReference {
+  const [, kind, rest = ""] = /^(env|file|cmd):(.*)$/s.exec(text) ?? [];
+  if (text.length > longest || /\p{Cc}/u.test(text)) return refused("it is too long, or not one line");
+  if (kind === "env") return variable(rest);
+  if (kind === "file") return file(rest);
+  if (kind === "cmd") return command(rest);
+  // What was written in place of a reference may be the secret: it is not repeated.
+  return refused("it is no reference");
+}
+
+/** A reference as it may be shown: of a command its program alone, and nothing of what is no reference. */
+export function showReference(text: string): string {
+  const reference = parseReference(text);
+  switch (reference.kind) {
+    case "env":
+    case "file":
+      return text;
+    case "cmd":
+      return `cmd:${reference.program}${reference.args.length > 0 ? " …" : ""}`;
+    case "refused":
+      return "…";
+  }
+}
+
+/** The path of a file's reference, where `~/` is the user's home. */
+export function pathBelow(home: string, path: string): string {
+  return path.startsWith("~/") ? `${home}${path.slice(1)}` : path;
+}
+
+/** Variables that speak for the user to git and its hosts. No agent ever needs them: work leaves a sandbox as commits. */
+export function isGitVariable(name: string): boolean {
+  return /^(?:(?:GITHUB|GH|GH_ENTERPRISE|GITHUB_ENTERPRISE|GITLAB|GITEA|BITBUCKET)_(?:TOKEN|PAT)|SSH_.*|GIT_.*)$/.test(
+    name,
+  );
+}
+
+/** Files that do the same. */
+export function isGitFile(path: string): boolean {
+  const parts = path.split("/");
+  const [last = "", before = ""] = parts.toReversed();
+  return (
+    parts.includes(".ssh") ||
+    [".git-credentials", ".netrc", "_netrc"].includes(last) ||
+    ["git/credentials", "gh/hosts.yml", "glab-cli/config.yml"].includes(`${before}/${last}`)
+  );
+}
+
+function variable(name: string): ParsedReference {
+  if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) return refused("env: wants the name of a variable");
+  return isGitVariable(name) ? refused(gitStays) : { kind: "env", name };
+}
+
+function file(path: string): ParsedReference {
+  if (!/^(?:~?\/)./.test(path)) return refused("file: wants a path that begins with / or ~/");
+  return isGitFile(path) ? refused(gitStays) : { kind: "file", path };
+}
+
+function command(line: string): ParsedReference {
+  const [program, ...args] = splitWords(line) ?? [];
+  if (!program) return refused("cmd: wants a program and its arguments, every quote closed");
+  const name = program.split("/").at(-1) ?? "";
+  return /^(?:git|gh|glab|ssh)(?:-.*)?$/.test(name) ? refused(gitStays) : { kind: "cmd", program, args };
+}
+
+const gitStays = "what lets one in at git's hosts is never handed on; make a token for this alone";
+
+function refused(reason: string): ParsedReference {
+  return { kind: "refused", reason };
+}
+
+/** Words at spaces, as far as no quotes hold them together; nothing else has a meaning. Null where a quote is left open. */
+function splitWords(line: string): string[] | null {
+  const words = line.match(/(?:"[^"]*"|'[^']*'|[^\s"']|["'].*$)+/g) ?? [];
+  const plain = words.map((word) => ({ word, without: word.replace(/"[^"]*"|'[^']*'/g, "") }));
+  if (plain.some(({ without }) => /["']/.test(without))) return null;
+  return plain.map(({ word }) =>
+    word.replace(/"([^"]*)"|'([^']*)'/g, (_, double, single) => double ?? single),
+  );
+}

@@ -1,0 +1,86 @@
+import { cleanText } from "./clean-text.ts";
+import { parseAllow, presets } from "./egress.ts";
+import {
+  endpointForm,
+  modelApis,
+  parseEndpoint,
+  parseRegistry,
+  registryForm,
+  showWords,
+} from "./endpoint-words.ts";
+import type { SettingsFile } from "./generated/config.ts";
+import { parseReference, referenceForms } from "./secret-reference.ts";
+
+/** A value of a setting that its schema lets through and that means nothing. */
+export interface SettingProblem {
+  readonly pointer: string;
+  /** As much of the value as may be repeated: where a reference was expected, the value may be the secret itself. */
+  readonly shown: string;
+  readonly expected: string;
+}
+
+/** What is wrong with the words of settings. The file may not have met its schema yet: whoever prints a schema's complaint prints the value. */
+export function findSettingProblems(settings: SettingsFile): SettingProblem[] {
+  return [
+    ...wordsIn(settings.allow).flatMap(({ word, index }) => allowProblems(word, index)),
+    ...addressProblems("modelEndpoints", settings.modelEndpoints, parseEndpoint, endpointForm),
+    ...addressProblems("registries", settings.registries, parseRegistry, registryForm),
+    ...registryNameProblems(settings.registries),
+    ...credentialProblems(settings.credentials),
+  ];
+}
+
+function allowProblems(word: string, index: number): SettingProblem[] {
+  return parseAllow([word]).problems.map(({ problem }) => ({
+    pointer: `/allow/${index}`,
+    shown: word.includes("@") ? "…" : cleanText(word, 260),
+    expected: `host:port or a preset (${problem})`,
+  }));
+}
+
+function addressProblems(
+  setting: "modelEndpoints" | "registries",
+  value: unknown,
+  parse: typeof parseEndpoint,
+  form: string,
+): SettingProblem[] {
+  const names = new Set<string>();
+  return wordsIn(value).flatMap(({ word, index }) => {
+    const parsed = parse(word);
+    const isTwice = parsed.kind === "address" && names.has(parsed.name);
+    if (parsed.kind === "address") names.add(parsed.name);
+    if (parsed.kind === "address" && !isTwice) return [];
+    const expected = parsed.kind === "refused" ? parsed.reason : `${form}, each name once`;
+    return [{ pointer: `/${setting}/${index}`, shown: showWords(word), expected }];
+  });
+}
+
+/** Presets that are read through a mirror, behind which another registry can be. */
+function registryNameProblems(value: unknown): SettingProblem[] {
+  const mirrored = Object.values(presets).flatMap(({ mirror }) => mirror ?? []);
+  return wordsIn(value).flatMap(({ word, index }) => {
+    const parsed = parseRegistry(word);
+    if (parsed.kind === "refused" || mirrored.includes(parsed.name)) return [];
+    const expected = `${registryForm}, where the preset is one of ${mirrored.join(", ")}; allow the host of any other registry`;
+    return [{ pointer: `/registries/${index}`, shown: showWords(word), expected }];
+  });
+}
+
+function credentialProblems(value: unknown): SettingProblem[] {
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([provider, reference]) => {
+    const parsed = parseReference(String(reference));
+    const isKnown = modelApis.some((api) => api === provider);
+    if (isKnown && parsed.kind !== "refused") return [];
+    const expected =
+      isKnown && parsed.kind === "refused"
+        ? `where the secret is: ${referenceForms}; ${parsed.reason}`
+        : `one of ${modelApis.join(", ")}, and where its secret is: ${referenceForms}`;
+    return [{ pointer: `/credentials/${cleanText(provider, 40)}`, shown: "…", expected }];
+  });
+}
+
+function wordsIn(value: unknown): { readonly word: string; readonly index: number }[] {
+  if (!Array.isArray(value)) return [];
+  return value.flatMap((word: unknown, index) => (typeof word === "string" ? [{ word, index }] : []));
+}

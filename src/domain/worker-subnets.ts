@@ -1,0 +1,59 @@
+/** Addresses of a worker's own network, in which it and the gateway are alone. */
+export interface WorkerSubnet {
+  readonly subnet: string;
+  readonly gateway: string;
+  readonly worker: string;
+}
+
+/** Where workers' networks are taken from, unless somebody says otherwise: an engine's own pools end after thirty. */
+export const defaultSubnets = "10.213.0.0/16";
+
+/** Eight addresses: the network, the engine's, the gateway's, the worker's, three spare ones and the broadcast. */
+const size = 8;
+
+interface Range {
+  readonly first: number;
+  readonly last: number;
+}
+
+/** The subnets of a range that overlap none of those which are taken, in their order. */
+export function* freeSubnets(range: string, taken: readonly string[]): Generator<WorkerSubnet> {
+  const whole = rangeOf(range);
+  if (whole === null) return;
+  const others = taken.map(rangeOf).filter((other) => other !== null);
+  for (let first = whole.first; first + size - 1 <= whole.last; first += size) {
+    const last = first + size - 1;
+    if (!others.some((other) => other.first <= last && other.last >= first)) yield subnetFrom(first);
+  }
+}
+
+/** The addresses of a worker's network that is there; null for one of another size. */
+export function subnetAt(subnet: string): WorkerSubnet | null {
+  const range = rangeOf(subnet);
+  return range !== null && range.last - range.first + 1 === size ? subnetFrom(range.first) : null;
+}
+
+function subnetFrom(first: number): WorkerSubnet {
+  const at = (offset: number): string => addressOf(first + offset);
+  return { subnet: `${at(0)}/29`, gateway: at(2), worker: at(3) };
+}
+
+/** Whether a text is a range of IPv4 addresses in which a worker's network has room. */
+export function isSubnetRange(text: string): boolean {
+  const range = rangeOf(text);
+  return range !== null && range.last - range.first + 1 >= size;
+}
+
+function rangeOf(text: string): Range | null {
+  const [, address = "", bits = ""] = /^(\d{1,3}(?:\.\d{1,3}){3})\/(\d{1,2})$/.exec(text) ?? [];
+  const parts = address.split(".").map(Number);
+  if (address === "" || Number(bits) > 32 || parts.some((part) => part > 255)) return null;
+  const length = 2 ** (32 - Number(bits));
+  const value = parts.reduce((sum, part) => sum * 256 + part, 0);
+  const first = Math.floor(value / length) * length;
+  return { first, last: first + length - 1 };
+}
+
+function addressOf(value: number): string {
+  return [24, 16, 8, 0].map((shift) => Math.floor(value / 2 ** shift) % 256).join(".");
+}

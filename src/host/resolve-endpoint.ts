@@ -1,0 +1,72 @@
+import { SwarmError } from "../domain/errors.ts";
+import type { GatewayCredential, ModelEndpoint } from "../domain/generated/gateway.ts";
+import { type EndpointPlan, tokenFlag } from "../domain/model-endpoints.ts";
+import { parseReference, showReference } from "../domain/secret-reference.ts";
+import { parseLogin } from "./login-file.ts";
+
+/** Who renews logins of Claude Code, and under which name it asks. */
+export interface LoginIssuer {
+  readonly refreshUrl: string;
+  readonly clientId: string;
+}
+
+/** As Claude Code itself asks. */
+const claudeCode: LoginIssuer = {
+  refreshUrl: "https://platform.claude.com/v1/oauth/token",
+  clientId: "9d1c250a-e61b-44d9-88ed-5944d1962f5e",
+};
+
+type ReadSecret = (reference: string) => Promise<string>;
+
+/** An endpoint as the gateway is told of it, with the secrets themselves. For one hand-over, and to be kept nowhere. */
+export async function resolveEndpoint(
+  { name, api, url, credential }: EndpointPlan,
+  read: ReadSecret,
+  issuer: LoginIssuer = claudeCode,
+): Promise<ModelEndpoint> {
+  if (credential.kind === "login") {
+    const { reference } = credential;
+    const found = byContent(await read(reference), issuer);
+    // It is renewed, which makes the old one worthless: there must be a place for the new one.
+    if (found.kind === "login" && parseReference(reference).kind !== "file")
+      throw new SwarmError("CREDENTIAL_UNREADABLE", {
+        ...{
+          reference: showReference(reference),
+          reason: "a login must lie in a file, where it can be renewed",
+        },
+      });
+    return { name, api, url, credential: found };
+  }
+  const headers = await resolveHeaders(credential.headers, read);
+  return { name, api, url, credential: { kind: "headers", headers: { ...headers, ...credential.adds } } };
+}
+
+/** The headers of an endpoint or of a registry's mirror. */
+export async function resolveHeaders(
+  plans: Extract<EndpointPlan["credential"], { kind: "headers" }>["headers"],
+  read: ReadSecret,
+): Promise<Record<string, string>> {
+  const headers: Record<string, string> = {};
+  // One after another: a program that is asked for a secret may ask the user.
+  for (const [name, { before, reference }] of Object.entries(plans)) {
+    const secret = await read(reference);
+    if (parseLogin(secret) !== null)
+      throw new SwarmError("CREDENTIAL_UNREADABLE", {
+        ...{
+          reference: showReference(reference),
+          reason: "it holds a login of Claude Code, which is no key",
+        },
+      });
+    headers[name] = `${before}${secret}`;
+  }
+  return headers;
+}
+
+/** Login, token or key, as Anthropic's are told apart. */
+function byContent(secret: string, { refreshUrl, clientId }: LoginIssuer): GatewayCredential {
+  const login = parseLogin(secret);
+  if (login !== null) return { kind: "login", ...login, refreshUrl, clientId };
+  if (secret.startsWith("sk-ant-oat"))
+    return { kind: "headers", headers: { authorization: `Bearer ${secret}`, ...tokenFlag } };
+  return { kind: "headers", headers: { "x-api-key": secret } };
+}

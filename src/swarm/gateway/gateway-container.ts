@@ -1,0 +1,60 @@
+import type { ContainerSpec } from "../../ports/containers.ts";
+
+const mebibyte = 1024 ** 2;
+
+/** What both have: nothing that can be written to, and no rights at all. */
+const bare = {
+  env: {},
+  user: "1000:1000",
+  workdir: "/",
+  capabilities: [],
+  readOnlyRoot: true,
+  privileged: false,
+} as const;
+
+export interface GatewayContainer {
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly image: string;
+  readonly runtime: string;
+  readonly door: string;
+}
+
+/** The one container of a swarm with a way out. */
+export function gatewayContainer({
+  door,
+  volume,
+  ...named
+}: GatewayContainer & { readonly volume: string }): ContainerSpec {
+  return {
+    ...bare,
+    ...named,
+    command: ["/opt/aimi/gateway", "serve", "socket", "network"],
+    network: { kind: "bridge" },
+    limits: {
+      ...{ cpus: 2, memoryBytes: 512 * mebibyte, swapBytes: 0, pids: 256, descriptors: 16_384 },
+      ...{ diskBytes: 1024 * mebibyte, files: 1_000, logBytes: 10 * mebibyte },
+    },
+    tmpBytes: 16 * mebibyte,
+    volumes: [
+      { name: volume, path: "/gw" },
+      { name: door, path: "/door" },
+    ],
+  };
+}
+
+/** Tries the door as a worker would that has no network. */
+export function knockContainer({ door, ...named }: GatewayContainer): ContainerSpec {
+  return {
+    ...bare,
+    ...named,
+    command: ["/opt/aimi/gateway", "knock"],
+    network: { kind: "none" },
+    limits: {
+      ...{ cpus: 1, memoryBytes: 512 * mebibyte, swapBytes: 0, pids: 512, descriptors: 1_024 },
+      ...{ diskBytes: 64 * mebibyte, files: 1_000, logBytes: mebibyte },
+    },
+    tmpBytes: 16 * mebibyte,
+    volumes: [{ name: door, path: "/door", readOnly: true }],
+  };
+}

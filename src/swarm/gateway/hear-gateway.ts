@@ -1,0 +1,201 @@
+import type { BudgetLimits, CallClosed, Spending } from "../../domain/generated/gateway.ts";
+import type { ContainerRecord, Reason } from "../../domain/generated/swarm-state.ts";
+import { spentOf, withDenied, withSpending } from "../../domain/metered-record.ts";
+import { workerSlug } from "../../domain/slug.ts";
+import { addSpending, largerSpending, nothingSpent, tokensIn } from "../../domain/spending.ts";
+import type { GatewayEntry, GatewayListener } from "../../ports/gateway-line.ts";
+import type { GatewayDeps } from "./gateway-deps.ts";
+
+export interface Watched {
+  /** Of its record. */
+  readonly name: string;
+  readonly budget: BudgetLimits;
+}
+
+/** What a gateway has said, as far as the swarm must know it. */
+export interface Hearing {
+  readonly listener: Omit<GatewayListener, "ensure" | "onLogin" | "admission">;
+  /** What was written down before this owner, should the gateway's own journal be gone. */
+  begin(): Promise<void>;
+  watch(slug: string, worker: Watched): void;
+  forget(slug: string): void;
+  spentBy(slug: string): Spending;
+  spentInAll(): Spending;
+  shut(slug: string): AbortSignal;
+  /** When the first of these endpoints takes calls again; null when one of them does. */
+  limitedUntil(endpoints: readonly string[]): number | null;
+  /** Resolves when all that was heard is in the state. */
+  written(): Promise<void>;
+}
+
+type Change = (record: ContainerRecord) => ContainerRecord;
+
+/** What is over sooner is waited for at the door. */
+const shortLimitMs = 5 * 60_000;
+
+/** Takes in what the gateway tells: into the events, into the records, and to whoever must stop or wait. */
+export function hearGateway(
+  deps: GatewayDeps,
+  /** Of models: agents ask some of them beside the way that they were given, and nobody need be told. */
+  isModelHost: (what: string) => boolean,
+): Hearing {
+  const spentBySlug = new Map<string, Spending>();
+  // What it said last of all together: calls that are not told yet are in it.
+  let saidInAll = nothingSpent;
+  const watched = new Map<string, Watched>();
+  const shutBySlug = new Map<string, AbortController>();
+  const limitByName = new Map<string, number>();
+  let writing: Promise<unknown> = Promise.resolve();
+  let failure: { readonly error: unknown } | null = null;
+
+  const shutter = (slug: string): AbortController => {
+    const known = shutBySlug.get(slug) ?? new AbortController();
+    shutBySlug.set(slug, known);
+    return known;
+  };
+
+  const callersByName = new Map<string, Set<string>>();
+  const callersOf = (endpoint: string): Set<string> => {
+    const callers = callersByName.get(endpoint) ?? new Set();
+    callersByName.set(endpoint, callers);
+    return callers;
+  };
+
+  return {
+    listener: {
+      onHello({ spent, workers }) {
+        saidInAll = largerSpending(saidInAll, spent);
+        for (const [slug, total] of Object.entries(workers)) learn(slug, total);
+        for (const slug of watched.keys()) look(slug);
+      },
+      onEntry: hear,
+      onLost: (why) => deps.tell({ event: "gateway", status: "lost", why }),
+    },
+    async begin() {
+      for (const record of (await deps.read()).containers) learn(workerSlug(record), spentOf(record));
+    },
+    watch(slug, worker) {
+      watched.set(slug, worker);
+      look(slug);
+    },
+    forget: (slug) => void watched.delete(slug),
+    spentBy: (slug) => spentBySlug.get(slug) ?? nothingSpent,
+    spentInAll: inAll,
+    shut: (slug) => shutter(slug).signal,
+    limitedUntil(endpoints) {
+      const now = deps.clock().getTime();
+      const limits = endpoints.map((name) => limitByName.get(name) ?? 0);
+      const first = Math.min(...limits);
+      return limits.length > 0 && first > now ? first : null;
+    },
+    async written() {
+      await writing;
+      if (failure === null) return;
+      const { error } = failure;
+      failure = null;
+      throw error;
+    },
+  };
+
+  function hear(entry: GatewayEntry): void {
+    switch (entry.type) {
+      case "opened":
+        callersOf(entry.endpoint).add(entry.worker);
+        break;
+      case "closed":
+        hearCall(entry);
+        break;
+      case "reached": {
+        const { type: _type, seq: _seq, at: _at, ...facts } = entry;
+        deps.tell({ event: "reached", kind: "egress", ...facts });
+        break;
+      }
+      case "refused": {
+        const { worker, what, why, times } = entry;
+        if (isModelHost(what)) break;
+        deps.tell({ event: "denied", kind: "egress", ...(worker !== null && { worker }), what, why, times });
+        if (worker !== null) write(worker, () => (now) => withDenied(now, { what, why, times }));
+        break;
+      }
+      case "limited":
+        // Its call may have been told to an owner before this one.
+        callersOf(entry.endpoint).add(entry.worker);
+        limit(entry.endpoint, Date.parse(entry.until), entry.status);
+        break;
+      case "budget": {
+        const { worker, of, limit: most, used, share } = entry;
+        const whose = worker === null ? {} : { worker };
+        deps.tell({ event: "budget", kind: "model", ...whose, of, limit: most, used, share });
+      }
+    }
+  }
+
+  function hearCall({ worker, endpoint, status, model, spent, isEstimated, total, ms }: CallClosed): void {
+    learn(worker, total);
+    write(worker, (record) => {
+      const story = record.stories.find((each) => each.status === "in_progress")?.id;
+      deps.tell({
+        ...{ event: "called", kind: "model", worker, ...(story !== undefined && { story }) },
+        ...{ endpoint, status, model, tokens: tokensIn(spent), costUsd: spent.costUsd, isEstimated, ms },
+      });
+      return (now) => withSpending(now, total, story === undefined ? null : { story, spent });
+    });
+    look(worker);
+  }
+
+  function learn(slug: string, total: Spending): void {
+    spentBySlug.set(slug, largerSpending(spentBySlug.get(slug) ?? nothingSpent, total));
+  }
+
+  function inAll(): Spending {
+    return largerSpending(saidInAll, [...spentBySlug.values()].reduce(addSpending, nothingSpent));
+  }
+
+  function look(slug: string): void {
+    const worker = watched.get(slug);
+    const whole = reached(inAll(), deps.budget);
+    if (whole !== null)
+      for (const each of watched.keys())
+        shutter(each).abort(exceeded(`the swarm's budget of ${whole}`, "--budget"));
+    const own = worker && reached(spentBySlug.get(slug) ?? nothingSpent, worker.budget);
+    if (own) shutter(slug).abort(exceeded(`its budget of ${own}`, "--worker-budget"));
+  }
+
+  function limit(endpoint: string, until: number, status: number): void {
+    limitByName.set(endpoint, until);
+    const at = new Date(until).toISOString();
+    deps.tell({ event: "limited", kind: "model", endpoint, status, until: at });
+    const now = deps.clock().getTime();
+    if (until - now < shortLimitMs) return;
+    // Whoever may call it and calls another one goes on.
+    const callers = callersOf(endpoint);
+    const waiting = [...watched].flatMap(([slug, worker]) => (callers.has(slug) ? [worker] : []));
+    for (const { name } of waiting) enqueue(() => deps.pause(name, until));
+  }
+
+  /** In the order in which it was heard; the change is made of the record as it is when its turn comes. */
+  function write(slug: string, changeOf: (record: ContainerRecord) => Change): void {
+    enqueue(async () => {
+      const record = (await deps.read()).containers.find((each) => workerSlug(each) === slug);
+      if (record) await deps.change(record.containerName, changeOf(record));
+    });
+  }
+
+  /** What fails keeps nothing else from being written; whoever asks next hears of it. */
+  function enqueue(work: () => Promise<void>): void {
+    writing = writing.then(work).catch((error: unknown) => {
+      failure ??= { error };
+    });
+  }
+}
+
+function reached({ costUsd, ...spent }: Spending, { usd, tokens }: BudgetLimits): string | null {
+  if (usd !== null && costUsd >= usd) return `$${usd}`;
+  if (tokens !== null && tokensIn({ costUsd, ...spent }) >= tokens) return `${tokens} tokens`;
+  return null;
+}
+
+function exceeded(what: string, flag: string): Reason {
+  const message = `${what} is used up; swarm retry goes on with a larger one, ${flag}-usd or ${flag}-tokens`;
+  return { code: "BUDGET_EXCEEDED", message };
+}

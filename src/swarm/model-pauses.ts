@@ -1,0 +1,110 @@
+import { isTerminal } from "../domain/container-status.ts";
+import { isError, SwarmError } from "../domain/errors.ts";
+import type { ContainerRecord, SwarmState } from "../domain/generated/swarm-state.ts";
+import { workerSlug } from "../domain/slug.ts";
+import { findContainer } from "../domain/swarm-state.ts";
+import type { WaitingWorker } from "./equip-worker.ts";
+import type { Owning } from "./own-swarm.ts";
+import type { SwarmDeps } from "./swarm-deps.ts";
+import { unpauseWorker } from "./unpause-worker.ts";
+
+const why = "model limit";
+const againMs = 10_000;
+
+/** Halts a worker until its model takes calls again: a container that stands still costs nothing. */
+export async function pauseForModel(
+  {
+    containers,
+    read,
+    change,
+    tell,
+    clock,
+    signal,
+  }: Pick<SwarmDeps, "containers" | "read" | "change" | "tell" | "clock" | "signal">,
+  name: string,
+  until: number,
+): Promise<void> {
+  const record = findContainer(await read(), name);
+  const { status, paused } = record;
+  if (isTerminal(status) || (paused !== null && isAtLeast(paused, until))) return;
+  if (status === "running" && paused === null) {
+    try {
+      await containers.pause(name, signal);
+    } catch (error) {
+      // It ends by itself at this moment.
+      if (isError(error, "CONTAINER_NOT_RUNNING") || isError(error, "CONTAINER_GONE")) return;
+      throw error;
+    }
+  }
+  const since = paused?.since ?? clock().toISOString();
+  const at = { since, until: new Date(until).toISOString() };
+  await change(name, (now) => ({ ...now, paused: { reason: why, ...at } }));
+  tell({
+    event: "paused",
+    worker: workerSlug(record),
+    why,
+    until: at.until,
+  });
+}
+
+/** Whether a worker is not begun, because its model would not answer it. */
+export async function waitsForModel(deps: SwarmDeps, worker: WaitingWorker): Promise<boolean> {
+  const until = deps.doors.limitedUntil(worker);
+  if (until === null) return false;
+  const { status } = findContainer(await deps.read(), worker.name);
+  if (status === "running") return false;
+  await pauseForModel(deps, worker.name, until);
+  return true;
+}
+
+/** Workers whose pause has come to its end go on. */
+export async function endPauses(
+  deps: SwarmDeps,
+  { running }: Pick<Owning, "running">,
+  now: Date,
+): Promise<void> {
+  for (const record of (await deps.read()).containers) {
+    const kept = running.get(record.containerName);
+    if (!isOver(record, now)) continue;
+    // Whoever begins it takes the pause away.
+    if (kept === undefined) continue;
+    try {
+      await unpauseWorker(deps, record, kept.resumed);
+      deps.tell({ event: "unpaused", worker: workerSlug(record), why: "the time is over" });
+    } catch (error) {
+      if (!(error instanceof SwarmError)) throw error;
+      // An engine that is away at this moment: it pauses a little longer, and nobody else is harmed.
+      const until = new Date(now.getTime() + againMs).toISOString();
+      deps.tell({ event: "line", worker: workerSlug(record), status: "lost", why: error.message });
+      await deps.change(record.containerName, ({ paused, ...others }) => ({
+        ...{ ...others, paused: paused && { ...paused, until } },
+      }));
+    }
+  }
+}
+
+/** A longer one would ring at once; to ring early is only to look once more. */
+const longestTimerMs = 2 ** 31 - 1;
+
+/** Rings when the next pause comes to its end of those that had not ended when somebody looked last. */
+export function ringWhenPausesEnd(
+  { clock }: Pick<SwarmDeps, "clock">,
+  { containers }: SwarmState,
+  lookedAt: Date,
+  ring: () => void,
+): Disposable {
+  const ends = containers.flatMap(({ paused }) => (paused?.until ? Date.parse(paused.until) : []));
+  const next = Math.min(...ends.filter((until) => until > lookedAt.getTime()));
+  const ms = Math.min(Math.max(0, next - clock().getTime()), longestTimerMs);
+  const timer = Number.isFinite(next) ? setTimeout(ring, ms) : undefined;
+  return { [Symbol.dispose]: () => clearTimeout(timer) };
+}
+
+/** Whether a pause lasts as long as that anyway. One that somebody asked for has no end. */
+function isAtLeast({ until }: NonNullable<ContainerRecord["paused"]>, end: number): boolean {
+  return until === null || Date.parse(until) >= end;
+}
+
+function isOver({ paused }: ContainerRecord, now: Date): boolean {
+  return paused?.until != null && Date.parse(paused.until) <= now.getTime();
+}

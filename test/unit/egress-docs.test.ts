@@ -1,0 +1,60 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { findRoute, isModelCall } from "../../gateway/find-route.ts";
+import { allowFlag } from "../../src/domain/denied-words.ts";
+import { doorPort } from "../../src/domain/door-port.ts";
+import { mirrorUrls, type Preset, presets } from "../../src/domain/egress.ts";
+import { modelApis } from "../../src/domain/endpoint-words.ts";
+import { modelPricesDate } from "../../src/domain/model-prices.ts";
+import { defaultSubnets } from "../../src/domain/worker-subnets.ts";
+
+const page = readFileSync(new URL("../../docs/gateway.md", import.meta.url), "utf8");
+
+/** The rows of the table with this heading, as they are written. */
+function rowsBelow(heading: string): string[] {
+  const [, rows = ""] = page.split(`${heading}\n`)[1]?.match(/^\|[-|]+\|\n((?:\|.*\|\n)+)/) ?? [];
+  return rows.trimEnd().split("\n");
+}
+
+function rowOf([name, { opens, hosts, mirror }]: [string, Preset]): string {
+  const shown = hosts.map(({ host, port }) => `\`${host}:${port}\``).join(" ");
+  const read = mirror === null ? "" : `\`${new URL(mirrorUrls[mirror] ?? "").host}\``;
+  return `| \`${name}\` | ${opens} | ${shown || "–"} | ${read || "–"} |`;
+}
+
+describe("the page about the gateway", () => {
+  test("has the presets that the code has, with all that they open", () => {
+    expect(rowsBelow("| preset | opens | hosts, by a tunnel | mirror of |")).toEqual(
+      Object.entries(presets).map(rowOf),
+    );
+  });
+
+  test("names calls of models that are passed on, of each API", () => {
+    const rows = rowsBelow("| API | calls |").map((row) => [...row.matchAll(/`([^`]+)`/g)]);
+    const named = rows.map(([api, ...calls]) => ({
+      api: api?.[1],
+      calls: calls.map(([, call = ""]) => call),
+    }));
+
+    expect(named.map(({ api }) => api)).toEqual([...modelApis]);
+    for (const api of modelApis) {
+      const calls = named.find((row) => row.api === api)?.calls ?? [];
+      expect(calls.length).toBeGreaterThanOrEqual(3);
+      for (const call of calls) {
+        const [method = "", path = ""] = call.split(" ");
+        expect(isModelCall(api, method, path), call).toBe(true);
+        expect(isModelCall(api, "DELETE", path), call).toBe(false);
+        expect(findRoute(`/m/${api}${path}`)).toMatchObject({ kind: "model", endpoint: api, path });
+      }
+    }
+  });
+
+  test("shows a denial as it is shown, and numbers as they are", () => {
+    const denied = "api.example.com:443";
+
+    expect(page).toContain(`${allowFlag({ what: denied, why: "not-allowed" })} lets it out`);
+    expect(page).toContain(`127.0.0.1:${doorPort}`);
+    expect(page).toContain(defaultSubnets);
+    expect(page).toContain(`published on ${modelPricesDate}`);
+  });
+});
