@@ -63,7 +63,7 @@ function intervalOf(ratios: readonly number[]): { low: number; high: number } {
   return { low: medians[25] ?? 0, high: medians[974] ?? 0 };
 }
 
-function median(values: readonly number[]): number {
+export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
   const middle = Math.floor(sorted.length / 2);
   return sorted.length % 2 === 1

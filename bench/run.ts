@@ -6,6 +6,7 @@ import { buildProduct } from "../scripts/build.ts";
 import { adapterSpeed } from "./adapter-speed.ts";
 import { commandStart, program } from "./command-start.ts";
 import { compare, type Result } from "./compare.ts";
+import { gatewaySpeed } from "./gateway-speed.ts";
 import { imageDecision } from "./image-decision.ts";
 import { sandboxStart } from "./sandbox-start.ts";
 import { stateUpdates } from "./state-updates.ts";
@@ -25,6 +26,7 @@ try {
   await using images = await imageDecision(folder);
   await using status = await statusBesideEngine(join(folder, "beside-engine"), env, images.engine);
   await using sandboxes = await sandboxStart(images.engine);
+  await using gateway = await gatewaySpeed(join(folder, "road"));
   for (const comparison of [
     ...commandStart(join(folder, "repository"), env),
     ...status.comparisons,
@@ -32,6 +34,7 @@ try {
     ...images.comparisons,
     ...sandboxes.comparisons,
     ...adapterSpeed(images.engine),
+    ...gateway.comparisons,
   ]) {
     const result = await compare(comparison);
     results.push(result);
