@@ -39,6 +39,7 @@ export function holdGateway(
   // Of this connection: what was handed over, and how much of that was answered.
   let sent = 0;
   let answered = 0;
+  let hasGreeted = false;
   const held = hold().catch((error: unknown) => {
     for (const { reject } of waiting) reject(error);
     waiting = [];
@@ -84,7 +85,7 @@ export function holdGateway(
     await mkdir(dirname(deps.journalFile), { recursive: true });
     journal = await openDurableLines(deps.journalFile);
     for (let failures = 0; !until.aborted; failures += 1) {
-      const begunAt = deps.timing.now();
+      hasGreeted = false;
       let why = "the connection ended";
       try {
         await listener.ensure(until);
@@ -95,7 +96,8 @@ export function holdGateway(
         why = error.message;
       }
       if (until.aborted) return;
-      if (deps.timing.now() - begunAt > 10_000) failures = 0;
+      // One that was there and is gone is made again at once; one that does not come is not asked for all the time.
+      if (hasGreeted) failures = 0;
       listener.onLost(cleanText(why, 500));
       await deps.timing.wait(backoffMs(failures + 1, deps.timing.random()), until).catch(() => {});
     }
@@ -109,7 +111,6 @@ export function holdGateway(
       { command: ["/opt/aimi/gateway", "admit", "--from", from], input: true, user: "1000:1000" },
       until,
     );
-    let hasGreeted = false;
     try {
       for await (const group of readMessages(onlyOutput(joined, diagnostics), limits)) {
         for (const line of group) {

@@ -62,8 +62,15 @@ describe("a swarm with a gateway", () => {
   test("comes to its end when its budget is used up, with its work, and goes on with a larger one", async ({
     place,
   }) => {
-    await using model = await startUpstream((_request, response) => answer(response), "0.0.0.0");
     const names = Array.from({ length: count.budgetWorkers }, (_, index) => `w${index}`);
+    // Nobody spends anything before everybody has finished a story: each asks one call after the other.
+    let waiting: ServerResponse[] = [];
+    await using model = await startUpstream((_request, response) => {
+      waiting.push(response);
+      if (model.requests.length < names.length) return;
+      for (const each of waiting) answer(each);
+      waiting = [];
+    }, "0.0.0.0");
     writeCallers(place, names, { calls: 60 });
     const endpoint = `lab=http://${await hostAddress()}:${new URL(model.url).port},api=anthropic`;
     const budget = names.length * 500;
