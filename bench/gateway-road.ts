@@ -39,8 +39,11 @@ export async function openGatewayRoad(folder: string): Promise<GatewayRoad> {
     ...{ entryPoints: [source], outfile: program, bundle: true },
     ...{ format: "esm", platform: "node", target: "node24", logLevel: "warning" },
   });
-  const start = async (args: readonly string[], execArgv: string[] = []): Promise<[ChildProcess, string]> => {
-    const child = fork(program, args, { execArgv });
+  const start = async (
+    args: readonly string[],
+    { flags, env }: ShippedStart = { flags: [], env: {} },
+  ): Promise<[ChildProcess, string]> => {
+    const child = fork(program, args, { execArgv: [...flags], env: { ...process.env, ...env } });
     undo.defer(async () => {
       const exited = child.exitCode === null ? once(child, "exit") : null;
       child.kill();
@@ -50,7 +53,7 @@ export async function openGatewayRoad(folder: string): Promise<GatewayRoad> {
     return [child, place];
   };
   const [, model] = await start(["model"]);
-  const [gateway, door] = await start(["gateway", places.own, places.door], await shippedFlags());
+  const [gateway, door] = await start(["gateway", places.own, places.door], await shippedStart());
   const [, loopback] = await start(["loopback", door]);
 
   const line = undo.use(await openLine(controlSocketOf(places)));
@@ -123,6 +126,16 @@ async function openLine(
 }
 
 /** How Node is told to keep its memory small in the gateway's container. */
-async function shippedFlags(): Promise<string[]> {
-  return (await readFile(starter, "utf8")).match(/ --[\w-]+(?:=\w+)?/g)?.map((flag) => flag.trim()) ?? [];
+interface ShippedStart {
+  readonly flags: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+}
+
+async function shippedStart(): Promise<ShippedStart> {
+  const text = await readFile(starter, "utf8");
+  const [, exported = ""] = /^export (.*)$/m.exec(text) ?? [];
+  return {
+    flags: text.match(/ --[\w-]+(?:=\w+)?/g)?.map((flag) => flag.trim()) ?? [],
+    env: Object.fromEntries(exported.split(" ").map((word) => word.split("=") as [string, string])),
+  };
 }
