@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { drained } from "../src/wire/drained.ts";
 import { answerError } from "./answers.ts";
 import { plainAnswer } from "./plain-answer.ts";
 import { scrubber, scrubText } from "./scrubber.ts";
@@ -99,18 +100,4 @@ function headersOf(
 function isSecret(name: string, secrets: readonly string[]): boolean {
   const lower = secrets.map((secret) => secret.toLowerCase());
   return scrubText(name, lower) !== name;
-}
-
-function drained(response: ServerResponse, gone: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const done = (): void => {
-      response.off("drain", done);
-      response.off("close", done);
-      gone.removeEventListener("abort", done);
-      resolve();
-    };
-    response.once("drain", done);
-    response.once("close", done);
-    gone.addEventListener("abort", done, { once: true });
-  });
 }

@@ -1,6 +1,7 @@
 import { chmod, mkdir, rm } from "node:fs/promises";
 import { createServer, type Socket } from "node:net";
 import { dirname } from "node:path";
+import { drained } from "./drained.ts";
 import type { NumberedLines } from "./numbered-lines.ts";
 import { jsonLines } from "./text-lines.ts";
 
@@ -121,19 +122,4 @@ export async function openListeners(path: string, deps: ListenersDeps): Promise<
 function fromOf(message: unknown): number | null {
   const from = typeof message === "object" && message !== null && "from" in message ? message.from : null;
   return typeof from === "number" && Number.isSafeInteger(from) && from >= 0 ? from : null;
-}
-
-function drained(socket: Socket, signal: AbortSignal): Promise<void> {
-  if (signal.aborted || socket.destroyed) return Promise.resolve();
-  return new Promise((resolve) => {
-    const done = () => {
-      socket.off("drain", done);
-      socket.off("close", done);
-      signal.removeEventListener("abort", done);
-      resolve();
-    };
-    socket.once("drain", done);
-    socket.once("close", done);
-    signal.addEventListener("abort", done, { once: true });
-  });
 }

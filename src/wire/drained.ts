@@ -1,0 +1,15 @@
+import type { Writable } from "node:stream";
+
+/** Resolves when a stream takes more, nobody is there any more to take it, or the signal comes. */
+export function drained(stream: Writable, signal: AbortSignal): Promise<void> {
+  if (signal.aborted || stream.destroyed) return Promise.resolve();
+  return new Promise((resolve) => {
+    const done = (): void => {
+      stream.off("drain", done).off("close", done);
+      signal.removeEventListener("abort", done);
+      resolve();
+    };
+    stream.once("drain", done).once("close", done);
+    signal.addEventListener("abort", done, { once: true });
+  });
+}
