@@ -1,6 +1,7 @@
 import { copyFile, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { SwarmError } from "../domain/errors.ts";
+import { type ObjectReader, objectReader } from "./object-reader.ts";
 import { type GitEnd, type GitRun, runGit, streamGit } from "./run-git.ts";
 
 /** What git may take in memory at once: neither a delta that unfolds to gigabytes nor a claim of millions of objects gets it. */
@@ -39,6 +40,7 @@ export interface CleanRoom {
   text(args: readonly string[], run?: Omit<RoomRun, "answers">): Promise<string>;
   /** Its output as it comes, however much it is. */
   stream(args: readonly string[]): AsyncIterable<Uint8Array>;
+  readonly objects: ObjectReader;
 }
 
 const usualLimitMs = 10 * 60_000;
@@ -69,6 +71,7 @@ export async function makeCleanRoom(
     ...safeEnvironment,
     ...{ GIT_DIR: folder, ...(newObjects === "theirs" && { GIT_OBJECT_DIRECTORY: objects }) },
   };
+  const always = { folder, env: base, limitMs: usualLimitMs, signal };
   const run: CleanRoom["run"] = (args, { env, limitMs = usualLimitMs, ...rest } = {}) =>
     runGit([...safeArguments, ...args], { folder, ...rest, limitMs, signal, env: { ...base, ...env } });
   const git: CleanRoom["git"] = async (args, { answers = [0], ...rest } = {}) => {
@@ -82,8 +85,8 @@ export async function makeCleanRoom(
   return {
     ...{ folder, run, git },
     text: async (args, options) => (await git(args, options)).output.toString(),
-    stream: (args) =>
-      streamGit([...safeArguments, ...args], { folder, env: base, limitMs: usualLimitMs, signal }),
+    stream: (args) => streamGit([...safeArguments, ...args], always),
+    objects: objectReader(safeArguments, always),
   };
 }
 
@@ -93,16 +96,9 @@ export async function isAncestor(room: CleanRoom, ancestor: string, commit: stri
   return asked.exitCode === 0;
 }
 
-/** What each object is, in the order asked; null for one that is not here. */
-export async function typesOf(room: CleanRoom, ids: readonly string[]): Promise<(string | null)[]> {
-  if (ids.length === 0) return [];
-  const answer = await room.text(["cat-file", "--batch-check=%(objecttype)"], {
-    input: Buffer.from(`${ids.join("\n")}\n`),
-  });
-  return answer
-    .split("\n")
-    .slice(0, ids.length)
-    .map((line) => (/^[a-z]+$/.test(line) ? line : null));
+/** Whether each of them is one of the commits that are here. */
+export async function areCommits(room: CleanRoom, ids: readonly string[]): Promise<boolean> {
+  return (await room.objects.about(ids)).every((facts) => facts?.type === "commit");
 }
 
 /** As git reads it back in a list of alternates, whatever the path is made of. */

@@ -12,8 +12,8 @@ export interface FoundRef {
 
 /** Refs of a repository: looked up and moved without its hooks, whoever's worktree we are in. */
 export interface Refs {
-  /** The ref itself, and all that lies below it as if it were a folder. */
-  at(name: string): Promise<FoundRef[]>;
+  /** The refs themselves, and all that lies below them as if they were folders. */
+  at(names: readonly string[]): Promise<FoundRef[]>;
   /** Whether any ref has a commit that is here. */
   haveAny(commit: string): Promise<boolean>;
   /** Only from where it is said to be; never by force. */
@@ -44,9 +44,11 @@ export function refsIn(commonFolder: string): Refs {
     return output.toString();
   };
 
-  const at: Refs["at"] = async (name) => {
+  const at: Refs["at"] = async (names) => {
     const format = "%(refname) %(objectname) %(symref)";
-    const rows = (await text(["for-each-ref", `--format=${format}`, "--end-of-options", name])).split("\n");
+    const rows = (await text(["for-each-ref", `--format=${format}`, "--end-of-options", ...names])).split(
+      "\n",
+    );
     return rows.filter(Boolean).map((row) => {
       const [found = "", commit = "", standsFor = ""] = row.split(" ");
       return { name: found, commit, standsFor: standsFor || null };
@@ -65,7 +67,7 @@ export function refsIn(commonFolder: string): Refs {
         ...["--end-of-options", ref, commit, old ?? nobody],
       ]);
       if (exitCode === 0) return { kind: "moved" };
-      const found = (await at(ref)).find(({ name }) => name === ref)?.commit ?? null;
+      const found = (await at([ref])).find(({ name }) => name === ref)?.commit ?? null;
       if (found === commit) return { kind: "moved" };
       return found === old ? { kind: "failed", reason } : { kind: "elsewhere", found };
     },

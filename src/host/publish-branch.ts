@@ -2,7 +2,7 @@ import { isBranchName } from "../domain/branch-name.ts";
 import { cleanText } from "../domain/clean-text.ts";
 import type { BranchObstacle, Published, WorkToPublish } from "../ports/work-repository.ts";
 import { branchesInUse } from "./branches-in-use.ts";
-import { type CleanRoom, isAncestor, typesOf } from "./clean-room.ts";
+import { areCommits, type CleanRoom, isAncestor } from "./clean-room.ts";
 import { type FoundRef, type Refs, refsIn } from "./move-ref.ts";
 
 const heads = "refs/heads/";
@@ -20,7 +20,8 @@ export async function publishBranch(
   if (!(await isAncestor(room, base, commit))) throw new Error(`${commit} does not go on from ${base}`);
   const refs = refsIn(commonFolder);
   const used = await branchesInUse(refs, commonFolder);
-  const held = await holderOf({ refs, room }, [branch, fallback], commit);
+  const there = await refsAround(refs, [branch, fallback].filter(isBranchName));
+  const held = await holderOf({ room, there }, [branch, fallback], commit);
   const obstacles: BranchObstacle[] = [];
   const found = (name: string): Published => ({
     ...{ kind: "published", ref: heads + name, old: commit, how: "found", aside: obstacles[0] ?? null },
@@ -28,7 +29,7 @@ export async function publishBranch(
 
   for (const name of [branch, fallback]) {
     if (name === held) return found(name);
-    const place = await judge({ refs, room, used }, name, commit);
+    const place = await judge({ room, there, used }, name, commit);
     if ("why" in place) {
       obstacles.push(place);
       continue;
@@ -53,12 +54,12 @@ export async function publishBranch(
 
 /** The branch that has the work already, or more upon it. */
 async function holderOf(
-  { refs, room }: { readonly refs: Refs; readonly room: CleanRoom },
+  { room, there }: { readonly room: CleanRoom; readonly there: readonly FoundRef[] },
   names: readonly string[],
   commit: string,
 ): Promise<string | null> {
-  for (const name of names.filter(isBranchName)) {
-    const at = (await refs.at(heads + name)).find((ref) => ref.name === heads + name);
+  for (const name of names) {
+    const at = there.find((ref) => ref.name === heads + name);
     if (at && at.standsFor === null && (await hasCommit(room, at.commit, commit))) return name;
   }
   return null;
@@ -66,7 +67,15 @@ async function holderOf(
 
 /** Where a branch is that may be moved to the commit, or what stands in the way. */
 async function judge(
-  { refs, room, used }: { refs: Refs; room: CleanRoom; used: ReadonlyMap<string, string> },
+  {
+    room,
+    there,
+    used,
+  }: {
+    readonly room: CleanRoom;
+    readonly there: readonly FoundRef[];
+    readonly used: ReadonlyMap<string, string>;
+  },
   name: string,
   commit: string,
 ): Promise<{ readonly at: string | null } | BranchObstacle> {
@@ -75,9 +84,8 @@ async function judge(
   const worktree = used.get(name);
   if (worktree !== undefined)
     return { branch, why: "in-use", reason: `it is checked out in ${cleanText(worktree)}` };
-  const around = await refsAround(refs, name);
-  const own = around.find((ref) => ref.name === heads + name);
-  const other = around.find((ref) => ref !== own);
+  const own = there.find((ref) => ref.name === heads + name);
+  const other = there.find((ref) => isInTheWay(ref.name, heads + name));
   if (other)
     return {
       ...{ branch, why: "name-conflict" },
@@ -90,18 +98,23 @@ async function judge(
   return { branch, why: "elsewhere", reason: `it has commits that the work has not: ${own.commit}` };
 }
 
-/** Itself, what lies below it, and what lies above: of those only one can be. */
-async function refsAround(refs: Refs, name: string): Promise<FoundRef[]> {
-  const parts = name.split("/");
-  const above = parts.slice(0, -1).map((_, at) => heads + parts.slice(0, at + 1).join("/"));
-  const found = await Promise.all(
-    above.map(async (ref) => (await refs.at(ref)).filter((one) => one.name === ref)),
-  );
-  return [...found.flat(), ...(await refs.at(heads + name))];
+/** The branches themselves, what lies below them, and what lies above. */
+async function refsAround(refs: Refs, names: readonly string[]): Promise<FoundRef[]> {
+  const above = names.flatMap((name) => {
+    const parts = name.split("/");
+    return parts.slice(0, -1).map((_, at) => parts.slice(0, at + 1).join("/"));
+  });
+  const asked = [...new Set([...names, ...above])].map((name) => heads + name);
+  // Without a name git would list all refs.
+  return asked.length === 0 ? [] : refs.at(asked);
+}
+
+/** A ref below or above another: of those only one can be. */
+function isInTheWay(ref: string, wanted: string): boolean {
+  return ref.startsWith(`${wanted}/`) || wanted.startsWith(`${ref}/`);
 }
 
 /** Whether a history has a commit; not when it begins with something that is gone. */
 async function hasCommit(room: CleanRoom, tip: string, commit: string): Promise<boolean> {
-  const types = await typesOf(room, [tip, commit]);
-  return types.every((type) => type === "commit") && (await isAncestor(room, commit, tip));
+  return (await areCommits(room, [tip, commit])) && (await isAncestor(room, commit, tip));
 }

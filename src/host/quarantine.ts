@@ -19,10 +19,16 @@ export async function openQuarantine(commonFolder: string, signal?: AbortSignal)
   await removeLeftovers(parent);
   const folder = join(parent, `${thisHost()}.${process.pid}.${randomBytes(9).toString("hex")}`);
   await mkdir(folder, { mode: 0o700 });
+  const undo = new AsyncDisposableStack();
+  undo.defer(() => rm(folder, { recursive: true, force: true, maxRetries: 3 }));
   return {
     folder,
-    room: (newObjects) => makeCleanRoom(join(folder, newObjects), { commonFolder, newObjects }, signal),
-    [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true, maxRetries: 3 }),
+    async room(newObjects) {
+      const room = await makeCleanRoom(join(folder, newObjects), { commonFolder, newObjects }, signal);
+      undo.use(room.objects);
+      return room;
+    },
+    [Symbol.asyncDispose]: () => undo.disposeAsync(),
   };
 }
 

@@ -1,5 +1,7 @@
+import { SwarmError } from "../domain/errors.ts";
 import { joinPath } from "../domain/tree-path.ts";
 import type { CleanRoom } from "./clean-room.ts";
+import { pairsOf } from "./read-tree.ts";
 
 /** A file that differs between two commits. */
 export interface ChangedEntry {
@@ -22,6 +24,7 @@ const [mostEntries, mostDepth, mostTreeBytes] = [100_000, 200, 64 * 1024 * 1024]
 
 const emptyTree = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
 const folderMode = "040000";
+const [noMode, nothing] = ["000000", "0".repeat(40)];
 
 /**
  * What differs, by path. Folder by folder and counted, since git holds all of a recursive comparison in memory before it
@@ -32,16 +35,17 @@ export async function changedEntries(
   base: string,
   tip: string,
 ): Promise<{ readonly entries: readonly ChangedEntry[]; readonly isCut: boolean }> {
-  const trees = (await room.text(["rev-parse", "--verify", `${base}^{tree}`])).trim();
-  const now = (await room.text(["rev-parse", "--verify", `${tip}^{tree}`])).trim();
+  const [was, now] = await room.objects.about([`${base}^{tree}`, `${tip}^{tree}`]);
+  if (!was || !now)
+    throw new SwarmError("GIT_FAILED", { command: "cat-file", reason: "a commit has no tree" });
   const entries: ChangedEntry[] = [];
-  let folders: Folder[] = trees === now ? [] : [{ path: "", oldId: trees, id: now }];
+  let folders: Folder[] = was.id === now.id ? [] : [{ path: "", oldId: was.id, id: now.id }];
   for (let depth = 0; folders.length > 0; depth += 1) {
     const isTooMuch = entries.length + folders.length > mostEntries || depth > mostDepth;
     if (isTooMuch || (await bytesOf(room, folders)) > mostTreeBytes)
       return { entries: sorted(entries), isCut: true };
     const next: Folder[] = [];
-    for (const { mode, oldMode, ...entry } of await compare(room, folders)) {
+    for await (const { mode, oldMode, ...entry } of compare(room, folders)) {
       const [isFolder, wasFolder] = [mode === folderMode, oldMode === folderMode];
       if (isFolder || wasFolder)
         next.push({
@@ -62,41 +66,30 @@ function sorted(entries: readonly ChangedEntry[]): ChangedEntry[] {
 
 async function bytesOf(room: CleanRoom, folders: readonly Folder[]): Promise<number> {
   const ids = [...new Set(folders.flatMap(({ oldId, id }) => [oldId, id]))];
-  const rows = await room.text(["cat-file", "--batch-check=%(objectsize)"], { input: lines(ids) });
-  const sizes = new Map(rows.split("\n").map((size, at) => [ids[at], Number(size)]));
+  const sizes = new Map((await room.objects.about(ids)).map((facts, at) => [ids[at], facts?.bytes ?? 0]));
   return folders.reduce((sum, { oldId, id }) => sum + (sizes.get(oldId) ?? 0) + (sizes.get(id) ?? 0), 0);
 }
 
-/** One level: for each folder a line with its two trees, then what differs in it, each with a name. */
-async function compare(
+/** One level: what differs between the two trees of each folder. Two trees at a time are in memory. */
+async function* compare(
   room: CleanRoom,
   folders: readonly Folder[],
-): Promise<(ChangedEntry & { readonly oldMode: string })[]> {
-  const { output } = await room.git(["diff-tree", "--stdin", "--raw", "-z", "--no-renames"], {
-    input: lines(folders.map(({ oldId, id }) => `${oldId} ${id}`)),
-  });
-  const found: (ChangedEntry & { readonly oldMode: string })[] = [];
-  let folder = -1;
-  for (let at = 0; at < output.length; ) {
-    if (output[at] !== 0x3a) {
-      folder += 1;
-      at = output.indexOf(10, at) + 1;
+): AsyncGenerator<ChangedEntry & { readonly oldMode: string }> {
+  let was: Buffer | null = null;
+  let at = 0;
+  for await (const tree of room.objects.contents(folders.flatMap(({ oldId, id }) => [oldId, id]))) {
+    if (was === null) {
+      was = tree;
       continue;
     }
-    const nameAt = output.indexOf(0, at) + 1;
-    const end = output.indexOf(0, nameAt);
-    const [, oldMode, mode, oldId, id] =
-      /^:(\d+) (\d+) ([0-9a-f]+) ([0-9a-f]+) [A-Z]$/.exec(output.toString("latin1", at, nameAt - 1)) ?? [];
-    const parent = folders[folder];
-    if (!oldMode || !mode || !oldId || !id || !parent)
-      throw new Error("git lists changes in a way of its own");
-    const path = joinPath(parent.path, output.toString("utf8", nameAt, end));
-    found.push({ path, oldMode, mode, oldId, id });
-    at = end + 1;
+    const path = folders[at]?.path ?? "";
+    for (const [old, entry] of pairsOf(was, tree)) {
+      const [oldId, id] = [old?.id ?? nothing, entry?.id ?? nothing];
+      const [oldMode, mode] = [old?.mode ?? noMode, entry?.mode ?? noMode];
+      if (oldId === id && oldMode === mode) continue;
+      yield { path: joinPath(path, (entry ?? old)?.name ?? ""), oldMode, mode, oldId, id };
+    }
+    was = null;
+    at += 1;
   }
-  return found;
-}
-
-function lines(rows: readonly string[]): Buffer {
-  return Buffer.from(`${rows.join("\n")}\n`);
 }

@@ -85,10 +85,92 @@ export async function* streamGit(
   }
   signal?.throwIfAborted();
   const { exitCode, stderr } = await git;
-  if (exitCode === 0) return;
+  if (exitCode !== 0) throw failure(args, stderr, exitCode);
+}
+
+function failure(args: readonly string[], stderr: Uint8Array, exitCode: number | undefined): SwarmError {
   const reason = cleanText(Buffer.from(stderr).toString().trim(), 400) || `exit ${exitCode ?? "by a signal"}`;
-  throw new SwarmError("GIT_FAILED", {
-    command: args.find((word) => /^[a-z][a-z-]*$/.test(word)) ?? "",
-    reason,
+  const command = args.find((word) => /^[a-z][a-z-]*$/.test(word)) ?? "";
+  return new SwarmError("GIT_FAILED", { command, reason });
+}
+
+/** A git that answers questions for as long as it is asked. */
+export interface GitTalk {
+  write(text: string): void;
+  /** The next line of its answer, without its end. */
+  readonly line: () => Promise<string>;
+  readonly bytes: (count: number) => Promise<Buffer>;
+  /** It has been asked enough, whatever it still has to say. */
+  end(): Promise<void>;
+}
+
+const longestLine = 64 * 1024;
+
+export function talkToGit(
+  args: readonly string[],
+  { folder, env, limitMs, signal }: Pick<GitRun, "folder" | "env" | "limitMs" | "signal">,
+): GitTalk {
+  signal?.throwIfAborted();
+  const git = execa("git", [...args], {
+    cwd: folder,
+    ...{ reject: false, encoding: "buffer", buffer: { stdout: false } },
+    ...(limitMs !== undefined && { timeout: limitMs }),
+    ...(signal && { cancelSignal: signal }),
+    env: { ...always, ...elsewhere, ...env },
   });
+  // How it ended is seen where its answer is missing.
+  git.stdin.on("error", () => {});
+  const pieces = git.stdout.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer>;
+  let held: Buffer = Buffer.alloc(0);
+
+  const more = async (): Promise<void> => {
+    const { value, done } = await pieces.next();
+    if (!done) {
+      held = held.length === 0 ? value : Buffer.concat([held, value]);
+      return;
+    }
+    const { exitCode, stderr } = await git;
+    signal?.throwIfAborted();
+    throw failure(args, stderr, exitCode);
+  };
+
+  const take = (count: number): Buffer => {
+    const taken = held.subarray(0, count);
+    held = held.subarray(count);
+    return taken;
+  };
+
+  return {
+    write: (text) => void git.stdin.write(text),
+
+    async line() {
+      for (let from = 0; ; ) {
+        const end = held.indexOf(10, from);
+        if (end >= 0) return take(end + 1).toString("utf8", 0, end);
+        if (held.length > longestLine) throw failure(args, Buffer.from("its answer is no line"), undefined);
+        from = held.length;
+        await more();
+      }
+    },
+
+    async bytes(count) {
+      if (count <= held.length) return take(count);
+      const parts = [held];
+      let length = held.length;
+      while (length < count) {
+        held = Buffer.alloc(0);
+        await more();
+        parts.push(held);
+        length += held.length;
+      }
+      held = Buffer.concat(parts, length);
+      return take(count);
+    },
+
+    async end() {
+      git.stdin.end();
+      git.kill();
+      await git;
+    },
+  };
 }

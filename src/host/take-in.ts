@@ -6,7 +6,7 @@ import { isCommitId } from "../domain/commit-id.ts";
 import { SwarmError } from "../domain/errors.ts";
 import type { Refusal, TakenIn, WorkToTakeIn } from "../ports/work-repository.ts";
 import { type BundleHeader, readBundleHeader } from "./bundle-header.ts";
-import { type CleanRoom, isAncestor, typesOf } from "./clean-room.ts";
+import { areCommits, type CleanRoom, isAncestor } from "./clean-room.ts";
 import { installPack } from "./install-pack.ts";
 import { type Refs, refsIn } from "./move-ref.ts";
 import { openQuarantine, storeStream } from "./quarantine.ts";
@@ -75,7 +75,7 @@ export async function takeIn(
 }
 
 async function refAt(refs: Refs, ref: string): Promise<string | null> {
-  return (await refs.at(ref)).find(({ name }) => name === ref)?.commit ?? null;
+  return (await refs.at([ref])).find(({ name }) => name === ref)?.commit ?? null;
 }
 
 /** Before anything of the pack is read: one ref, at the tip, upon nothing but what the work began with. */
@@ -88,13 +88,20 @@ async function wrongWithHeader(
   if (!ref || more.length > 0) return refused("header", `it holds ${refs.length} refs and not one`);
   if (ref.name !== expectedRef) return refused("header", `it holds ${cleanText(ref.name, 100)}`);
   if (ref.id !== tip) return refused("header", `its ref is at ${ref.id} and not at ${tip}`);
-  const types = await typesOf(room, prerequisites);
-  const missing = prerequisites.find((_, at) => types[at] !== "commit");
+  if (prerequisites.every((id) => id === base)) return null;
+  const facts = await room.objects.about(prerequisites);
+  const missing = prerequisites.find((_, at) => facts[at]?.type !== "commit");
   if (missing !== undefined) return refused("header", `it builds upon ${missing}, which is no commit here`);
-  if (prerequisites.length === 0) return null;
-  const input = Buffer.from(`${prerequisites.join("\n")}\n^${base}\n`);
-  const outside = (await room.text(["rev-list", "--max-count=1", "--stdin"], { input })).trim();
-  return outside === "" ? null : refused("header", `it builds upon ${outside}, which its base does not have`);
+  const outside = await oneOutside(room, prerequisites, base);
+  return outside === null
+    ? null
+    : refused("header", `it builds upon ${outside}, which its base does not have`);
+}
+
+/** One of these commits or of their ancestors that a history does not have; null where it has all. */
+async function oneOutside(room: CleanRoom, commits: readonly string[], tip: string): Promise<string | null> {
+  const input = Buffer.from(`${commits.join("\n")}\n^${tip}\n`);
+  return (await room.text(["rev-list", "--max-count=1", "--stdin"], { input })).trim() || null;
 }
 
 /** The name of the checked pack. Whatever git says against it is the pack's fault, unless it is clearly ours. */
@@ -116,13 +123,14 @@ async function indexPack(
 
 /** Nothing is missing, and the tip goes on from where the work began and from what was taken in before. */
 async function wrongWithHistory(room: CleanRoom, { tip, base, old }: WorkToTakeIn): Promise<No | null> {
-  const [tipType, oldType] = await typesOf(room, [tip, ...(old === null ? [] : [old])]);
-  if (tipType !== "commit") return refused("incomplete", `${tip} is not in it, or is no commit`);
+  if (!(await areCommits(room, [tip]))) return refused("incomplete", `${tip} is not in it, or is no commit`);
   const connected = await room.run(["rev-list", "--objects", "--quiet", tip, "--not", base]);
   if (connected.exitCode !== 0) return refused("incomplete", `objects are missing: ${connected.reason}`);
+  const isOldHere = old === null || (await areCommits(room, [old]));
+  const before = old !== null && isOldHere ? [base, old] : [base];
+  if (isOldHere && (await oneOutside(room, before, tip)) === null) return null;
   if (!(await isAncestor(room, base, tip))) return refused("unrelated", `it does not go on from ${base}`);
-  if (old === null) return null;
-  return oldType === "commit" && (await isAncestor(room, old, tip)) ? null : { kind: "rewritten" };
+  return { kind: "rewritten" };
 }
 
 /**

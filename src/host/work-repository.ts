@@ -1,6 +1,6 @@
 import { isCommitId } from "../domain/commit-id.ts";
 import type { WorkRepository } from "../ports/work-repository.ts";
-import { type CleanRoom, typesOf } from "./clean-room.ts";
+import { areCommits, type CleanRoom } from "./clean-room.ts";
 import { mergeBases } from "./merge-bases.ts";
 import { refsIn } from "./move-ref.ts";
 import { publishBranch } from "./publish-branch.ts";
@@ -25,8 +25,7 @@ export function workRepository(deps: TakeInDeps): WorkRepository {
     return await look(await quarantine.room("theirs"));
   };
 
-  const has: WorkRepository["has"] = (commit) =>
-    inRoom([commit], async (room) => (await typesOf(room, [commit]))[0] === "commit");
+  const has: WorkRepository["has"] = (commit) => inRoom([commit], (room) => areCommits(room, [commit]));
 
   return {
     takeIn: (work, signal) => takeIn(deps, work, signal),

@@ -40,6 +40,8 @@ export function stateFile(places: StatePlaces, parse: ParseState): StateFile {
   const { stateFile: file, copyFile } = places;
   const serialize = stateSerializer();
   let seen: { state: SwarmState; identity: string } | undefined;
+  /** Who watches the file hears of a write of ours before the write has ended: the same bytes are the same state. */
+  let written: { state: SwarmState; bytes: Buffer } | undefined;
 
   return {
     places,
@@ -49,7 +51,9 @@ export function stateFile(places: StatePlaces, parse: ParseState): StateFile {
       if (identity !== null && seen?.identity === identity) return seen.state;
       const bytes = (await readIfThere(file)) ?? (await readIfThere(copyFile));
       if (bytes === null) return null;
-      const state = await parse(bytes, identity === null ? copyFile : file);
+      const state = written?.bytes.equals(bytes)
+        ? written.state
+        : await parse(bytes, identity === null ? copyFile : file);
       // Kept only if the file did not change while it was read.
       seen =
         identity !== null && identityOf(await statIfThere(file)) === identity
@@ -71,6 +75,7 @@ export function stateFile(places: StatePlaces, parse: ParseState): StateFile {
       await Promise.all([file, copyFile].map((path) => mkdir(dirname(path), { recursive: true })));
       if (tidy) await Promise.all([removeLeftovers(file), removeLeftovers(copyFile)]);
       const bytes = Buffer.from(serialize(state));
+      written = { state, bytes };
       // The copy first: if either fails, the state file is as it was. It is for `git clean`, not for power failures, so
       // it does without the wait for the disk.
       await writeDurably(copyFile, bytes, { sync: false, beforeRename });

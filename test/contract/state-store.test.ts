@@ -1,9 +1,11 @@
-import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect } from "vitest";
 import { withChange, withContainer } from "../../src/domain/swarm-state.ts";
 import { openWishes, withoutWish, withWish } from "../../src/domain/wishes.ts";
+import { parseState } from "../../src/schema/read-document.ts";
 import { stateSerializer } from "../../src/state/serialize-state.ts";
+import { stateFile } from "../../src/state/state-file.ts";
 import { watchState } from "../../src/state/watch-state.ts";
 import { test } from "../fakes/folders.ts";
 import { now, swarmOf, worker } from "../fakes/records.ts";
@@ -183,6 +185,34 @@ describe("a write that was refused", () => {
     rmSync(dirname(file.places.stateFile), { recursive: true });
 
     expect((await stateAt(folder).store.read()).containers).toHaveLength(2);
+  });
+});
+
+describe("what this process wrote", () => {
+  test("is not parsed again, though its file shows another time; what somebody else wrote is", async ({
+    folder,
+  }) => {
+    let parsed = 0;
+    const { places } = stateAt(folder).file;
+    const file = stateFile(places, async (bytes, name) => {
+      parsed += 1;
+      return parseState(bytes, name);
+    });
+    await file.write(swarmOf(2));
+
+    // As it looks to who reads it while the write has not ended.
+    utimesSync(places.stateFile, new Date(1_000), new Date(1_000));
+    expect((await file.find())?.containers).toHaveLength(2);
+    expect(parsed).toBe(0);
+
+    writeFileSync(
+      places.stateFile,
+      readFileSync(places.stateFile, "utf8").replaceAll("aimi-sample-1", "aimi-sample-7"),
+    );
+    expect((await file.find())?.containers.map(({ containerName }) => containerName)).toContain(
+      "aimi-sample-7",
+    );
+    expect(parsed).toBe(1);
   });
 });
 

@@ -1,0 +1,99 @@
+import { SwarmError } from "../domain/errors.ts";
+import { type GitRun, type GitTalk, talkToGit } from "./run-git.ts";
+
+export interface ObjectFacts {
+  readonly id: string;
+  readonly type: string;
+  readonly bytes: number;
+}
+
+/** Looks at objects, all of them through one git: starting it costs more than a hundred answers. */
+export interface ObjectReader extends AsyncDisposable {
+  /** Of each name in the order asked; null for one that leads to nothing here. */
+  about(names: readonly string[]): Promise<(ObjectFacts | null)[]>;
+  /** The bytes of each, whatever it is; who asks has looked at their sizes. */
+  contents(ids: readonly string[]): AsyncGenerator<Buffer>;
+}
+
+/** Asked for at once, before the answers are read. */
+const mostAsked = 500;
+
+/** It starts its git when it is first asked. */
+export function objectReader(
+  args: readonly string[],
+  run: Pick<GitRun, "folder" | "env" | "limitMs" | "signal">,
+): ObjectReader {
+  let talk: GitTalk | undefined;
+  /** Answers come in the order of the questions: one asker at a time. */
+  let last: Promise<unknown> = Promise.resolve();
+
+  const ask = (command: "info" | "contents", names: readonly string[]): GitTalk => {
+    talk ??= talkToGit([...args, "cat-file", "--batch-command"], run);
+    talk.write(names.map((name) => `${command} ${name}\n`).join(""));
+    return talk;
+  };
+
+  /** Waits for who asked before; its end lets the next one ask. */
+  const turn = async (): Promise<Disposable> => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const before = last;
+    last = promise;
+    await before;
+    return { [Symbol.dispose]: resolve };
+  };
+
+  return {
+    async about(names) {
+      using _turn = await turn();
+      const found: (ObjectFacts | null)[] = [];
+      for (const some of slices(names)) {
+        const { line } = ask("info", some);
+        for (const _ of some) found.push(factsIn(await line()));
+      }
+      return found;
+    },
+
+    async *contents(ids) {
+      using _turn = await turn();
+      for (const some of slices(ids)) {
+        const { line, bytes } = ask("contents", some);
+        let left = some.length;
+        try {
+          for (const id of some) {
+            const facts = factsIn(await line());
+            if (!facts)
+              throw new SwarmError("GIT_FAILED", {
+                command: "cat-file",
+                reason: `the object ${id} is missing`,
+              });
+            const content = await bytes(facts.bytes);
+            await bytes("\n".length);
+            left -= 1;
+            yield content;
+          }
+        } finally {
+          // Answers that nobody read would be taken for those of the next question.
+          if (left > 0) await end();
+        }
+      }
+    },
+
+    [Symbol.asyncDispose]: end,
+  };
+
+  async function end(): Promise<void> {
+    const ended = talk;
+    talk = undefined;
+    await ended?.end();
+  }
+}
+
+function* slices(names: readonly string[]): Generator<readonly string[]> {
+  for (let at = 0; at < names.length; at += mostAsked) yield names.slice(at, at + mostAsked);
+}
+
+/** `<id> <type> <size>`; or the name and why there is nothing. */
+function factsIn(line: string): ObjectFacts | null {
+  const [, id, type, bytes] = /^([0-9a-f]{40,64}) ([a-z]+) (\d+)$/.exec(line) ?? [];
+  return id === undefined || type === undefined ? null : { id, type, bytes: Number(bytes) };
+}
