@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { basename, join } from "node:path";
 import type { Composition, SwarmOperations } from "./cli/composition.ts";
 import { composeEngine, composeSearch } from "./compose-engine.ts";
+import { composePlugin } from "./compose-plugin.ts";
 import { composeSandboxes } from "./compose-sandboxes.ts";
 import { composeSettings } from "./compose-settings.ts";
 import { composeSwarm } from "./compose-swarm.ts";
@@ -305,13 +306,13 @@ export function compose({
     },
 
     async doctor(onStep, signal) {
-      const [{ diagnose }, { gitIn }, machine, { presentCredentials }, { findInstalledHook }] =
+      const [{ diagnose }, { gitIn }, machine, { presentCredentials }, { replayInstalledHook }] =
         await Promise.all([
           import("./swarm/diagnose.ts"),
           import("./host/git.ts"),
           import("./host/machine.ts"),
           import("./host/credentials.ts"),
-          import("./host/installed-hook.ts"),
+          import("./host/installed-plugin.ts"),
         ]);
       const found = await findRepository(folder);
       const deps = {
@@ -322,13 +323,14 @@ export function compose({
         machine: await machine.machineFacts(),
         freeBytes: machine.freeBytes,
         credentials: () => presentCredentials(env, folders),
-        installedHook: () => findInstalledHook(folders.home, found?.root ?? null),
+        installedHook: () => replayInstalledHook(folders.home, folder),
         project: async () => (found ? diagnosedProject(found.root) : null),
         onStep,
       };
       return diagnose(deps, signal);
     },
 
+    plugin: () => composePlugin({ folder, folders }),
     engine: privateEngine,
     sandboxes,
     images,

@@ -1,24 +1,57 @@
+import { realpathSync, writeSync } from "node:fs";
+import { dirname } from "node:path";
 import { version } from "./cli/version.ts";
-import { quickStatus } from "./quick-status.ts";
+import type { QuickPlace } from "./hooks/quick-answers.ts";
+import { userFolders } from "./host/user-folders.ts";
 
-// What prompts, scripts and hooks ask all the time is answered here, from one file; the rest is loaded for the rest.
+// What prompts, scripts and hooks ask all the time has a file of its own; the rest is loaded for the rest.
 const words: readonly string[] = process.argv.slice(2);
 
-// `swarm … | head` closes our output early, which is no failure.
-for (const stream of [process.stdout, process.stderr]) {
-  stream.on("error", (error: NodeJS.ErrnoException) => {
-    if (error.code === "EPIPE") return;
-    // A full disk behind our output: there is nowhere left to say more.
-    process.exitCode = 3;
-  });
+void run();
+
+async function run(): Promise<void> {
+  const [command = "status"] = words;
+  if (words.length === 1 && (command === "--version" || command === "-V")) {
+    write(`${version}\n`);
+    return;
+  }
+  if (command === "hook" || command === "statusline") {
+    const { answerQuickly } = await import("./hooks/quick-answers.ts");
+    if (await answerQuickly(words, quickPlace())) return;
+  }
+  forgiveClosedOutput();
+  if (command === "status") {
+    const { quickStatus } = await import("./quick-status.ts");
+    if (await quickStatus(words, process.env)) return;
+  }
+  const { runWholeProgram } = await import("./whole-program.ts");
+  process.exitCode = await runWholeProgram(words);
 }
 
-if (words.length === 1 && (words[0] === "--version" || words[0] === "-V")) {
-  process.stdout.write(`${version}\n`);
-} else {
-  void quickStatus(words, process.env).then(async (isAnswered) => {
-    if (isAnswered) return;
-    const { runWholeProgram } = await import("./whole-program.ts");
-    process.exitCode = await runWholeProgram(words);
-  });
+function quickPlace(): QuickPlace {
+  return {
+    folder: process.cwd(),
+    // Of the built program, which lies in `dist`.
+    root: dirname(dirname(realpathSync(process.argv[1] ?? "."))),
+    stateFolder: userFolders(process.env).state,
+    write,
+  };
+}
+
+/** Without the streams of the process, which take as long to make as the answer. */
+function write(text: string): void {
+  try {
+    writeSync(1, text);
+  } catch (error) {
+    failedOutput(error as NodeJS.ErrnoException);
+  }
+}
+
+function forgiveClosedOutput(): void {
+  for (const stream of [process.stdout, process.stderr]) stream.on("error", failedOutput);
+}
+
+function failedOutput({ code }: NodeJS.ErrnoException): void {
+  // `swarm … | head` closes our output early, which is no failure. Behind a full disk there is nowhere left to say more.
+  if (code !== "EPIPE") process.exitCode = 3;
 }

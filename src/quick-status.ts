@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { statusDocument, statusLines, statusNext } from "./cli/status-lines.ts";
-import { toJson } from "./cli/to-json.ts";
+import { toJson, toJsonLine } from "./cli/to-json.ts";
 import type { SwarmState } from "./domain/generated/swarm-state.ts";
 import { swarmExit } from "./domain/swarm-exit.ts";
 import { roleOfEngine } from "./domain/swarm-status.ts";
@@ -38,10 +38,10 @@ export async function quickStatus(words: readonly string[], env: Environment): P
     readDependsOn(join(root, taskFilePath));
   process.stdout.write(
     isJson
-      ? `${toJson(statusDocument(status))}\n`
+      ? `${env["CLAUDECODE"] ? toJsonLine(statusDocument(status)) : toJson(statusDocument(status))}\n`
       : `${statusLines(status, { now: new Date(), dependsOn }).join("\n")}\n`,
   );
-  if (!isJson) process.stderr.write(`next: ${statusNext(status)}\n`);
+  if (!isJson || env["CLAUDECODE"]) process.stderr.write(`next: ${statusNext(status)}\n`);
   if (flags.includes("--exit-status")) process.exitCode = swarmExit(swarm);
   return true;
 }

@@ -38,6 +38,8 @@ export interface Command {
   readonly hidden?: boolean;
   readonly options?: readonly Flag[];
   readonly commands?: readonly Command[];
+  /** What it prints is for a program: an agent is not told what to type next. */
+  readonly isQuiet?: boolean;
   /** After its first argument nothing is an option of ours: the words are another program's. */
   readonly passesWordsOn?: boolean;
   /** After `--agent <kind>`, what follows `--` is the agent's program. */

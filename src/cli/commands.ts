@@ -247,6 +247,46 @@ export const commands: readonly Command[] = [
     commands: sandboxCommands,
   },
   {
+    name: "hook <event>",
+    group: "OTHER",
+    description: "what Claude Code's hooks ask: pre-tool-use, session-start, post-tool-use",
+    options: [
+      ["--plugin <folder>", "the plugin's folder, as Claude Code calls it"],
+      ["--explain", "with pre-tool-use: the decision about a call, and why, in words"],
+    ],
+    isQuiet: true,
+    load: async () => (await import("./commands/hook.ts")).hook,
+  },
+  {
+    name: "statusline",
+    group: "OTHER",
+    description: "a line for Claude Code's status line, from the state file; empty without a swarm",
+    options: [["--wrap <command>", "another status line's command, whose output comes first"]],
+    load: async () => (await import("./commands/statusline.ts")).statusline,
+  },
+  {
+    name: "plugin",
+    group: "OTHER",
+    description: "the plugin for Claude Code: slash commands, hooks and a skill",
+    commands: [
+      {
+        name: "install",
+        description: "give it to the claude on the path",
+        load: async () => (await import("./commands/plugin.ts")).install,
+      },
+      {
+        name: "validate",
+        description: "let Claude Code check it, and replay calls through its hook",
+        load: async () => (await import("./commands/plugin.ts")).validate,
+      },
+      {
+        name: "path",
+        description: "print its folder, for `claude --plugin-dir`",
+        load: async () => (await import("./commands/plugin.ts")).path,
+      },
+    ],
+  },
+  {
     name: "config",
     group: "OTHER",
     description: "settings",
@@ -265,6 +305,7 @@ export const commands: readonly Command[] = [
     name: "completion <shell>",
     group: "OTHER",
     description: "print a completion script for bash, zsh or fish",
+    isQuiet: true,
     load: async () => (await import("./commands/completion.ts")).completionOf(commands),
   },
   {

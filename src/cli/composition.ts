@@ -12,6 +12,7 @@ import type { ExplainedSetting, SettingsFile } from "../domain/settings.ts";
 import type { ContainerChange, ContainerRecord, SwarmState } from "../domain/swarm-state.ts";
 import type { SwarmStatus } from "../domain/swarm-status.ts";
 import type { ImageOperations } from "../image/image-operations.ts";
+import type { InstalledPlugin, PluginReport } from "../ports/claude-code.ts";
 import type { ContainerStats, OutputChunk, TerminalSize } from "../ports/containers.ts";
 import type { PrivateEngine } from "../ports/private-engine.ts";
 import type { SensitiveChanges, WorkChanges } from "../ports/work-repository.ts";
@@ -59,11 +60,22 @@ export interface Composition {
   repairState(rebind: "moved" | "copied" | null): Promise<Repair>;
   doctor(onStep: (step: string) => void, signal: AbortSignal): Promise<DoctorReport>;
   engine(): Promise<PrivateEngine>;
+  plugin(): PluginOperations;
   sandboxes(): Promise<SandboxOperations>;
   images(): Promise<ImageOperations>;
   swarm(): SwarmOperations;
   watch(): WatchOperations;
   upkeep(): UpkeepOperations;
+}
+
+/** What can be done with the plugin for Claude Code. */
+export interface PluginOperations {
+  /** Makes the plugin's folder, or brings it up to date. */
+  path(): Promise<string>;
+  /** What Claude Code and the hook itself say of it. */
+  validate(): Promise<PluginReport>;
+  /** Gives it to the `claude` on the path. Again is harmless. */
+  install(onStep: (step: string) => void): Promise<InstalledPlugin>;
 }
 
 /** How an owner goes about its swarm. */

@@ -26,6 +26,8 @@ export interface Output {
   note(line: string): void;
   /** The last words of a command: what to type next. */
   next(command: string): void;
+  /** The command is over: an agent is told what to type next, where it was not. */
+  end(hint: string): void;
   /** Shows steps while work goes on. */
   during<Result>(title: string, work: (onStep: (step: string) => void) => Promise<Result>): Promise<Result>;
   /** Shows a swarm until it is closed; notes stand above it meanwhile. */
@@ -64,6 +66,8 @@ export interface Paint {
 
 export interface OutputOptions {
   readonly json: boolean;
+  /** An agent reads it: documents in one line, and what to type next beside them, too. */
+  readonly forAgent: boolean;
   readonly progress: ProgressMode;
   readonly stdout: NodeJS.WriteStream;
   readonly stderr: NodeJS.WriteStream;
@@ -74,6 +78,7 @@ export interface OutputOptions {
 
 export function openOutput({
   json,
+  forAgent,
   progress,
   stdout,
   stderr,
@@ -86,14 +91,18 @@ export function openOutput({
     else if (progress !== "quiet") stderr.write(`${line}\n`);
   };
   let board: SwarmBoard | null = null;
+  let hasNext = false;
   return {
     json,
+    end: (hint) => {
+      if (forAgent && !hasNext) stderr.write(`next: ${hint}\n`);
+    },
     paint: paintFor(stdout, unicode),
 
     result(document, lines) {
       stdout.write(
         json
-          ? `${toJson(document)}\n`
+          ? `${forAgent ? toJsonLine(document) : toJson(document)}\n`
           : lines()
               .map((line) => `${line}\n`)
               .join(""),
@@ -120,7 +129,9 @@ export function openOutput({
     note: (line) => (board?.note ?? say)(line),
 
     next(command) {
-      if (!json) say(`next: ${command}`);
+      hasNext = true;
+      if (forAgent && json) stderr.write(`next: ${command}\n`);
+      else if (!json) say(`next: ${command}`);
     },
 
     async during(title, work) {

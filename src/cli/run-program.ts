@@ -58,7 +58,7 @@ type Run = (command: Command, args: CommandArguments, options: CommandOptions) =
 function makeParser(run: Run): Parser {
   const program = new Parser("swarm")
     .description(
-      "Task files for coding agents, each carried out in a sealed container of its own. In this version these have no network: agents that need a model's API cannot be run yet.",
+      "Task files for coding agents, each carried out in a sealed container of its own, up to verified git branches.",
     )
     .version(version, "-V, --version", "print the version")
     .helpOption("-h, --help", "show help")
@@ -142,6 +142,7 @@ async function runCommand(
   const wanted = wantedProgress(options, env);
   const output = openOutput({
     json: options["json"] === true,
+    forAgent: Boolean(env["CLAUDECODE"]),
     // Drawing needs a terminal with a size on both sides; a redirected result leaves plain lines on the other.
     progress: progressMode(wanted, {
       env,
@@ -156,7 +157,7 @@ async function runCommand(
   const handler = await command.load?.();
   if (!handler) return exitCodes.bug;
   try {
-    return await handler(
+    const exitCode = await handler(
       {
         swarm: compose(command.settings?.(options, program) ?? {}),
         ...{ output, signal, onSecondSignal, words, program },
@@ -164,6 +165,8 @@ async function runCommand(
       args,
       options,
     );
+    if (!command.isQuiet) output.end("`swarm status` shows where things are");
+    return exitCode;
   } catch (error) {
     if (error instanceof OutputClosedError) return outputClosed;
     throw error;

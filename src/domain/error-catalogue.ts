@@ -51,6 +51,8 @@ export interface ErrorFacts extends SandboxErrorFacts {
   FILE_FAILED: { readonly file: string; readonly reason: string };
   // The machine
   NODE_TOO_OLD: { readonly version: string };
+  CLAUDE_MISSING: { readonly folder: string };
+  CLAUDE_FAILED: { readonly command: string; readonly reason: string };
   ENGINE_UNREACHABLE: { readonly tried: readonly string[] };
   ENGINE_CHANGED: { readonly endpoint: string; readonly recorded: string; readonly found: string };
   ENGINE_FAILED: { readonly operation: string; readonly reason: string };
@@ -233,6 +235,17 @@ export const catalogue: { readonly [Code in keyof ErrorFacts]: ErrorEntry<ErrorF
   ),
 
   // The machine
+  CLAUDE_MISSING: entry(
+    environment,
+    () => "there is no `claude` on the path that the plugin could be given to",
+    (f) =>
+      `Install Claude Code, or type in it: /plugin marketplace add ${f.folder}, /plugin install aimi@aimi`,
+  ),
+  CLAUDE_FAILED: entry(
+    environment,
+    (f) => `claude ${f.command} failed: ${f.reason}`,
+    () => "Type that command yourself; `swarm plugin validate` looks at the plugin.",
+  ),
   NODE_TOO_OLD: entry(
     environment,
     (f) => `swarm needs Node 24.15 or newer; this is ${f.version}`,

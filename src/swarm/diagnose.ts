@@ -4,6 +4,7 @@ import { SwarmError } from "../domain/errors.ts";
 import type { DoctorReport, Finding } from "../domain/generated/doctor.ts";
 import { judgeIsolation, preferredRuntimes } from "../domain/isolation.ts";
 import type { SwarmState } from "../domain/swarm-state.ts";
+import type { ReplayedHook } from "../ports/claude-code.ts";
 import type { ContainerEngine, EngineInfo, LabelledContainer, TriedCandidate } from "../ports/engine.ts";
 import type { MachineFacts } from "../ports/machine.ts";
 import { type FindEngineDeps, tryCandidates } from "./find-engine.ts";
@@ -26,7 +27,8 @@ export interface DiagnoseDeps extends FindEngineDeps {
   readonly machine: MachineFacts;
   readonly freeBytes: (path: string) => Promise<number>;
   readonly credentials: () => Promise<readonly string[]>;
-  readonly installedHook: () => Promise<string | null>;
+  /** The installed plugin with what its hook says to a sample; null where there is none. */
+  readonly installedHook: () => Promise<ReplayedHook | null>;
   /** Null outside a repository; an error of its own when the project cannot be opened. */
   readonly project: () => Promise<DiagnosedProject | null>;
   /** What is wrong with the settings, if anything is. */
@@ -259,10 +261,28 @@ async function judgeCredentials({ credentials }: DiagnoseDeps): Promise<Finding>
 }
 
 async function judgeHook({ installedHook }: DiagnoseDeps): Promise<Finding> {
-  const place = await installedHook();
-  return place
-    ? finding("hook", "good", `installed in ${place}`)
-    : finding("hook", "good", "not installed; Claude Code asks before it runs swarm", null);
+  const hook = await installedHook();
+  if (hook === null)
+    return finding("hook", "good", "not installed; Claude Code asks before it runs swarm", null);
+  const { place, isEnabled, approved, refused, why } = hook;
+  if (!isEnabled)
+    return finding("hook", "weak", `installed in ${place}, and disabled`, "`claude plugin enable aimi@aimi`");
+  // Worse than none: it says yes to what is not ours.
+  if (!refused)
+    return finding(
+      "hook",
+      "missing",
+      `the one in ${place} approves commands that are not swarm's`,
+      "`swarm plugin install`",
+    );
+  return approved
+    ? finding("hook", "good", `installed in ${place}; it approves swarm's own commands and nothing else`)
+    : finding(
+        "hook",
+        "weak",
+        `installed in ${place}, and approves nothing here: ${why}`,
+        "`swarm plugin install` brings it up to date",
+      );
 }
 
 function judgeCandidates(tried: readonly TriedCandidate[]): Finding[] {

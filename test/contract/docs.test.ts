@@ -14,6 +14,7 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 const pages = [
   "README.md",
   "CHANGELOG.md",
+  "skills/task-files/SKILL.md",
   ...readdirSync(join(root, "docs"), { recursive: true, encoding: "utf8" })
     .filter((file) => file.endsWith(".md"))
     .map((file) => `docs/${file}`),
@@ -62,7 +63,7 @@ describe("the pages", () => {
       // Without an engine (3) or a swarm (2, STATE_MISSING) some have nothing to work on, and say so.
       expect(
         exit === 0 ||
-          /error (STATE_MISSING|ENGINE_UNREACHABLE|CONTAINER_UNKNOWN|TASK_FILE_NOT_FOUND|SANDBOX_NONE)|next: mend/.test(
+          /error (STATE_MISSING|ENGINE_UNREACHABLE|CONTAINER_UNKNOWN|TASK_FILE_NOT_FOUND|SANDBOX_NONE|CLAUDE_MISSING)|next: mend/.test(
             stderr,
           ),
         stderr,

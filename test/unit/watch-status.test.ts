@@ -36,7 +36,7 @@ function swarmWith(workers: number, change: Partial<ContainerRecord>): SwarmStat
 
 function outputOn(terminal: FakeTerminal, stdout: string[]): Output {
   const plain = openOutput({
-    ...{ json: false, progress: "tty", unicode: true, signal: new AbortController().signal },
+    ...{ json: false, forAgent: false, progress: "tty", unicode: true, signal: new AbortController().signal },
     stdout: { write: (text: string) => stdout.push(text) } as unknown as NodeJS.WriteStream,
     ...{ stderr: process.stderr, stdin: process.stdin },
   });

@@ -1,0 +1,57 @@
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { PluginOperations } from "./cli/composition.ts";
+import type { UserFolders } from "./host/user-folders.ts";
+
+export interface ComposePluginDeps {
+  readonly folder: string;
+  readonly folders: UserFolders;
+}
+
+/** Of this file in `src` and of its bundle in `dist`. */
+const packageRoot = fileURLToPath(new URL("..", import.meta.url)).replace(/\/$/, "");
+
+/** Builds what is done with the plugin for Claude Code. */
+export function composePlugin({ folder, folders }: ComposePluginDeps): PluginOperations {
+  const target = join(folders.state, "plugin");
+
+  const path = async (): Promise<string> => {
+    const { writePluginFolder } = await import("./host/plugin-folder.ts");
+    await writePluginFolder(packageRoot, target);
+    return target;
+  };
+
+  return {
+    path,
+
+    async validate() {
+      const [{ claudeProgram }, { replayHook }] = await Promise.all([
+        import("./host/claude-program.ts"),
+        import("./host/installed-plugin.ts"),
+      ]);
+      const made = await path();
+      const isThere = (await claudeProgram.version()) !== null;
+      const checked = isThere ? await claudeProgram.run(["plugin", "validate", "--strict", made]) : null;
+      return {
+        folder: made,
+        claude: checked && { valid: checked.exitCode === 0, output: checked.output },
+        hook: await replayHook(made, { cwd: folder, isEnabled: true }),
+      };
+    },
+
+    async install(onStep) {
+      const [{ installPlugin }, { claudeProgram }, { pluginVersion }] = await Promise.all([
+        import("./swarm/install-plugin.ts"),
+        import("./host/claude-program.ts"),
+        import("./host/plugin-folder.ts"),
+      ]);
+      const made = await path();
+      return installPlugin({
+        claude: claudeProgram,
+        folder: made,
+        version: await pluginVersion(made),
+        onStep,
+      });
+    },
+  };
+}

@@ -1,0 +1,71 @@
+import { type ApprovedCommand, approvedCommands, type WordKind, wordForms } from "./approved-commands.ts";
+
+/** What to do with a command line that an agent wants to run. */
+export type CommandVerdict =
+  /** It is one of ours; these files must be what they are called. */
+  | { readonly kind: "allow"; readonly taskFiles: readonly string[] }
+  /** Whatever rules say, a person should look at it. */
+  | { readonly kind: "ask"; readonly why: string }
+  /** It is none of our business: as if we were not there. */
+  | { readonly kind: "silent"; readonly why: string };
+
+const longest = 2_000;
+
+/** All that our commands are made of. No shell reads any of these as anything but itself. */
+const plain = /^[A-Za-z0-9_./:=@, -]+$/;
+
+/**
+ * Judges a command line by parsing it as far as it is one of ours, and never by searching for what may be bad: what is not
+ * understood to its last character is not approved. `programs` are the paths of the installed program.
+ */
+export function approveCommand(command: string, programs: readonly string[]): CommandVerdict {
+  const danger = dangerIn(command);
+  if (danger !== null) return { kind: "ask", why: danger };
+  if (command.length > longest) return silent("it is too long");
+  if (!plain.test(command)) return silent("it has a character that our commands do not have");
+  const [program = "", verb = "", ...rest] = command.split(" ");
+  if (!program.startsWith("/") || !programs.includes(program))
+    return silent("its program is not the installed swarm");
+  const known = Object.hasOwn(approvedCommands, verb) ? approvedCommands[verb] : undefined;
+  if (!known) return silent(`swarm ${verb} is not among the approved commands`);
+  return judgeWords(known, rest);
+}
+
+function judgeWords({ flags, words }: ApprovedCommand, rest: readonly string[]): CommandVerdict {
+  const taskFiles: string[] = [];
+  const fits = (word: string | undefined, kind: WordKind): boolean => {
+    if (word === undefined || !wordForms[kind].test(word)) return false;
+    if (kind === "task file") taskFiles.push(word);
+    return true;
+  };
+  let count = 0;
+  for (let at = 0; at < rest.length; at += 1) {
+    const word = rest[at] ?? "";
+    if (Object.hasOwn(flags, word)) {
+      const kind = flags[word] ?? null;
+      if (kind === null) continue;
+      at += 1;
+      if (!fits(rest[at], kind)) return silent(`${word} wants a ${kind}`);
+      continue;
+    }
+    if (words === null || !fits(word, words.kind)) return silent(`${JSON.stringify(word)} is not approved`);
+    count += 1;
+  }
+  if (words !== null && (count < words.least || count > words.most))
+    return silent(`it has ${count} words after its flags`);
+  return { kind: "allow", taskFiles };
+}
+
+/** What no agent should do on the host unseen, in whatever command. Searched for on purpose: to ask once too often is no harm. */
+function dangerIn(command: string): string | null {
+  if (command.includes("--privileged")) return "it asks for a privileged container";
+  if (/(?:docker|podman|containerd)[\w./-]*\.sock/.test(command))
+    return "it names a container engine's socket";
+  if (/\b(?:docker|podman|nerdctl)\b.*\b(?:run|create)\b.*\s(?:-[a-z]*v|--volume|--mount)/s.test(command))
+    return "it mounts a part of this machine into a container";
+  return null;
+}
+
+function silent(why: string): CommandVerdict {
+  return { kind: "silent", why };
+}

@@ -1,0 +1,70 @@
+import { isTerminal } from "./container-status.ts";
+import { countOf } from "./count-of.ts";
+import type { ContainerStatus } from "./generated/swarm-state.ts";
+
+/** As much of a swarm as is shown in a line. */
+export interface ShownSwarm {
+  readonly swarmId: string;
+  readonly containers: readonly {
+    readonly status: ContainerStatus;
+    readonly usage: { readonly costUsd: number | null } | null;
+  }[];
+}
+
+/** A swarm in a few words, for a status line: `swarm 3f2b8c 5/8 done, 2 running, 1 failed, $1.20`. */
+export function swarmLine(swarm: ShownSwarm, { isOwned }: { readonly isOwned: boolean }): string {
+  const cost = swarm.containers.reduce((sum, { usage }) => sum + (usage?.costUsd ?? 0), 0);
+  const parts = [
+    `${countIn(swarm, "completed")}/${swarm.containers.length} done`,
+    ...others(swarm),
+    ...(isOver(swarm) || isOwned ? [] : ["nobody acts on it"]),
+    ...(cost > 0 ? [`$${cost.toFixed(2)}`] : []),
+  ];
+  return `swarm ${shortId(swarm)} ${parts.join(", ")}`;
+}
+
+/** What an agent should know of a swarm when it begins to work beside it; null where there is nothing to be told. */
+export function swarmNews(
+  swarm: ShownSwarm,
+  { isOwned, program }: { readonly isOwned: boolean; readonly program: string },
+): string | null {
+  const { containers } = swarm;
+  if (containers.length === 0 || containers.every(({ status }) => status === "completed")) return null;
+  const next = nextFor(swarm, isOwned);
+  const counts = [`${countIn(swarm, "completed")} of ${countOf(containers.length, "worker")} completed`];
+  const state = isOwned ? "is running" : isOver(swarm) ? "has ended and needs attention" : "was interrupted";
+  return `swarm ${shortId(swarm)} ${state}: ${[...counts, ...others(swarm)].join(", ")}; next: ${program} ${next}`;
+}
+
+function nextFor(swarm: ShownSwarm, isOwned: boolean): string {
+  if (isOwned) return "status --json";
+  return isOver(swarm) ? "summary --json" : "resume -d --json";
+}
+
+function isOver({ containers }: ShownSwarm): boolean {
+  return containers.every(({ status }) => isTerminal(status));
+}
+
+const told: readonly ContainerStatus[] = ["running", "pending", "stopped", "failed"];
+
+function others(swarm: ShownSwarm): string[] {
+  return told.flatMap((status) => {
+    const count = countIn(swarm, status);
+    return count > 0 ? [`${count} ${status}`] : [];
+  });
+}
+
+function countIn({ containers }: ShownSwarm, status: ContainerStatus): number {
+  return containers.filter((record) => record.status === status).length;
+}
+
+/** How a swarm ended, in one line. */
+export function endLine(swarm: ShownSwarm): string {
+  const { containers } = swarm;
+  const counts = [`${countIn(swarm, "completed")} of ${countOf(containers.length, "worker")} completed`];
+  return `swarm ${shortId(swarm)} ${isOver(swarm) ? "has ended" : "stands still"}: ${[...counts, ...others(swarm)].join(", ")}`;
+}
+
+function shortId({ swarmId }: ShownSwarm): string {
+  return swarmId.slice(0, 6);
+}

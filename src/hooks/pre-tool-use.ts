@@ -1,0 +1,72 @@
+import { join } from "node:path";
+import { approveCommand } from "../domain/approve-command.ts";
+import { parsePayload } from "./hook-payload.ts";
+import { isTaskFile, whyReplaceable } from "./own-program.ts";
+
+/** What to say to Claude Code before it runs a command of its Bash tool. */
+export interface CommandAnswer {
+  /** `silent`: nothing, so that the user is asked as usual. */
+  readonly decision: "allow" | "ask" | "silent";
+  readonly why: string;
+  /** Null where it is none of our business to write it down. */
+  readonly command: string | null;
+}
+
+export interface Installation {
+  /** The folder of this package. */
+  readonly root: string;
+  /** The folder that the plugin was started from. */
+  readonly pluginRoot: string;
+}
+
+/** Fields of a call that change nothing about what is run. With any other, somebody else should look at it. */
+const harmless: readonly string[] = ["command", "description", "timeout", "run_in_background"];
+
+/** Decides on the call of a tool. Nothing that is odd in it is an error: it is not approved. */
+export function answerCall(text: string, installation: Installation): CommandAnswer {
+  const payload = parsePayload(text);
+  const command = payload?.toolName === "Bash" ? payload.toolInput["command"] : undefined;
+  if (!payload || typeof command !== "string") return silent("it is no call of Bash", null);
+  const programs = programsOf(installation);
+  const verdict = approveCommand(
+    command,
+    programs.map(({ program }) => program),
+  );
+  if (verdict.kind === "ask") return { decision: "ask", why: verdict.why, command };
+  if (verdict.kind === "silent") return silent(verdict.why, command);
+  const field = Object.keys(payload.toolInput).find((name) => !harmless.includes(name));
+  if (field !== undefined) return silent(`the call has ${field}`, command);
+  try {
+    const used = programs.find(({ program }) => program === command.split(" ")[0]);
+    const replaceable = used ? whyReplaceable(used, payload.cwd) : "its program is not the installed swarm";
+    if (replaceable !== null) return silent(replaceable, command);
+    const outside = verdict.taskFiles.find((file) => !isTaskFile(payload.cwd, file));
+    if (outside !== undefined) return silent(`${outside} leads out of .aimi/tasks`, command);
+  } catch (error) {
+    return silent((error as Error).message, command);
+  }
+  return { decision: "allow", why: "it is one of swarm's own commands", command };
+}
+
+function programsOf({ root, pluginRoot }: Installation) {
+  const own = [join(root, "bin", "swarm"), join(root, "dist", "main.cjs")];
+  return [join(root, "bin", "swarm"), join(pluginRoot, "bin", "swarm")].map((program) => ({
+    program,
+    files: own,
+  }));
+}
+
+function silent(why: string, command: string | null): CommandAnswer {
+  return { decision: "silent", why, command };
+}
+
+/** What is printed: nothing where there is nothing to be said. */
+export function printedAnswer({ decision, why }: CommandAnswer): string {
+  if (decision === "silent") return "";
+  const hookSpecificOutput = {
+    hookEventName: "PreToolUse",
+    permissionDecision: decision,
+    permissionDecisionReason: `aimi: ${why}`,
+  };
+  return `${JSON.stringify({ hookSpecificOutput })}\n`;
+}

@@ -1,0 +1,76 @@
+import { join } from "node:path";
+import { cleanText } from "../domain/clean-text.ts";
+import { swarmNews } from "../domain/swarm-line.ts";
+import { logDecision } from "./decision-log.ts";
+import { findSwarm } from "./find-swarm.ts";
+import { readInput } from "./hook-payload.ts";
+import { answerCall, printedAnswer } from "./pre-tool-use.ts";
+import { statusLine } from "./status-line.ts";
+
+export interface QuickPlace {
+  readonly folder: string;
+  /** The folder of this package. */
+  readonly root: string;
+  /** Where decisions are written down. */
+  readonly stateFolder: string;
+  readonly write: (text: string) => void;
+}
+
+/**
+ * What Claude Code asks between two keystrokes: its hooks that must not cost time, and its status line. Answered from files, without packages
+ * and without an error, since nobody there could do anything about one. False for all other words.
+ */
+export async function answerQuickly(words: readonly string[], place: QuickPlace): Promise<boolean> {
+  const [command, first, ...rest] = words;
+  if (command === "hook" && first === "pre-tool-use") return answerPreToolUse(rest, place);
+  if (command === "hook" && first === "session-start" && rest.length <= 2) return greet(rest, place);
+  if (command === "statusline") return showStatusLine(words.slice(1), place);
+  return false;
+}
+
+function answerPreToolUse(rest: readonly string[], { root, stateFolder, write }: QuickPlace): boolean {
+  const isExplained = rest.at(-1) === "--explain";
+  const pluginRoot = pluginRootIn(isExplained ? rest.slice(0, -1) : rest, root);
+  if (pluginRoot === null) return false;
+  const input = readInput();
+  if (input === null) return true;
+  const answer = answerCall(input, { root, pluginRoot });
+  if (isExplained) {
+    write(`${answer.decision}: ${cleanText(answer.why)}\n`);
+    return true;
+  }
+  const text = printedAnswer(answer);
+  if (text !== "") write(text);
+  const { command } = answer;
+  const concerns = answer.decision !== "silent" || command?.includes("/bin/swarm");
+  if (command !== null && concerns) logDecision(stateFolder, { ...answer, command }, new Date());
+  return true;
+}
+
+function greet(rest: readonly string[], { folder, root, write }: QuickPlace): boolean {
+  const pluginRoot = pluginRootIn(rest, root);
+  if (pluginRoot === null) return false;
+  const found = findSwarm(folder);
+  const program = join(pluginRoot, "bin", "swarm");
+  const news = found && swarmNews(found.swarm, { isOwned: found.isOwned, program });
+  if (news !== null) write(`${news}\n`);
+  return true;
+}
+
+async function showStatusLine(words: readonly string[], { folder, write }: QuickPlace): Promise<boolean> {
+  const [flag, wrapped = null, ...more] = words;
+  const isKnown = flag === undefined || (flag === "--wrap" && wrapped !== null);
+  if (!isKnown || more.length > 0) return false;
+  const { isatty } = await import("node:tty");
+  const input = isatty(0) ? "" : (readInput() ?? "");
+  const line = await statusLine(input, { folder, wrapped });
+  if (line !== "") write(`${line}\n`);
+  return true;
+}
+
+/** Null for words that are not understood. */
+function pluginRootIn(rest: readonly string[], root: string): string | null {
+  if (rest.length === 0) return root;
+  const [flag, folder = ""] = rest;
+  return flag === "--plugin" && folder.startsWith("/") && rest.length === 2 ? folder : null;
+}

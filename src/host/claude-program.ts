@@ -1,0 +1,22 @@
+import { execa } from "execa";
+import { cleanLines } from "../domain/clean-text.ts";
+import type { ClaudeProgram } from "../ports/claude-code.ts";
+
+const limitMs = 120_000;
+
+/** The `claude` on the path, with argument arrays and nothing that asks. */
+export const claudeProgram: ClaudeProgram = {
+  async version() {
+    const { stdout, exitCode } = await execa("claude", ["--version"], {
+      ...{ reject: false, stdin: "ignore", timeout: limitMs },
+    });
+    return exitCode === 0 ? (stdout.split("\n")[0] ?? "") : null;
+  },
+
+  async run(args) {
+    const { all, exitCode } = await execa("claude", [...args], {
+      ...{ reject: false, stdin: "ignore", timeout: limitMs, all: true },
+    });
+    return { exitCode: exitCode ?? -1, output: cleanLines(all ?? "") };
+  },
+};

@@ -1,0 +1,58 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { execa } from "execa";
+import { cleanText } from "../domain/clean-text.ts";
+import type { ReplayedHook } from "../ports/claude-code.ts";
+
+const pluginName = "aimi@aimi";
+const limitMs = 20_000;
+
+/** The plugin as Claude Code has it, with what its hook says to two samples; null where it has none. */
+export async function replayInstalledHook(home: string, cwd: string): Promise<ReplayedHook | null> {
+  const settings = join(home, ".claude");
+  const { plugins } = await readJson(join(settings, "plugins", "installed_plugins.json"));
+  const [entry] = plugins?.[pluginName] ?? [];
+  const place = entry?.installPath;
+  if (typeof place !== "string") return null;
+  const { enabledPlugins } = await readJson(join(settings, "settings.json"));
+  return replayHook(place, { cwd, isEnabled: enabledPlugins?.[pluginName] !== false });
+}
+
+/** Replays two calls through the hook of a plugin: one of ours, and one that only looks like it. */
+export async function replayHook(
+  place: string,
+  { cwd, isEnabled }: { readonly cwd: string; readonly isEnabled: boolean },
+): Promise<ReplayedHook> {
+  const hook = join(place, "hooks", "auto-approve-cli.sh");
+  const program = join(place, "bin", "swarm");
+  const ours = payload(`${program} status --json`, cwd);
+  const [said, other, explained] = await Promise.all([
+    run(hook, [], ours),
+    run(hook, [], payload(`${program} status --json; true`, cwd)),
+    run(program, ["hook", "pre-tool-use", "--plugin", place, "--explain"], ours),
+  ]);
+  const approved = said.includes('"permissionDecision":"allow"');
+  const refused = other.trim() === "";
+  const why = cleanText(explained.replace(/^\w+: /, "").trim(), 300) || "its program does not answer";
+  return { place, isEnabled, approved, refused, why };
+}
+
+function payload(command: string, cwd: string): string {
+  const call = { tool_name: "Bash", tool_input: { command, description: "a sample" } };
+  return JSON.stringify({ hook_event_name: "PreToolUse", session_id: "sample", cwd, ...call });
+}
+
+async function run(file: string, args: readonly string[], input: string): Promise<string> {
+  const { stdout } = await execa(file, [...args], { reject: false, input, timeout: limitMs });
+  return typeof stdout === "string" ? stdout : "";
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: another program's files, of which a few fields are read with care.
+async function readJson(file: string): Promise<any> {
+  try {
+    return JSON.parse(await readFile(file, "utf8")) ?? {};
+  } catch {
+    // Without it, or with something else in it, nothing is installed.
+    return {};
+  }
+}

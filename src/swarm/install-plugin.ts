@@ -1,0 +1,30 @@
+import { SwarmError } from "../domain/errors.ts";
+import type { ClaudeProgram, InstalledPlugin } from "../ports/claude-code.ts";
+
+export interface InstallPluginDeps {
+  readonly claude: ClaudeProgram;
+  /** The plugin's folder, up to date. */
+  readonly folder: string;
+  readonly version: string;
+  readonly onStep: (step: string) => void;
+}
+
+/** Gives the plugin to Claude Code, as a marketplace of its own with one plugin; what was there before is replaced. */
+export async function installPlugin(deps: InstallPluginDeps): Promise<InstalledPlugin> {
+  const { claude, folder, version, onStep } = deps;
+  const found = await claude.version();
+  if (found === null) throw new SwarmError("CLAUDE_MISSING", { folder });
+  const run = async (...args: string[]): Promise<void> => {
+    onStep(`claude ${args.join(" ")}`);
+    const { exitCode, output } = await claude.run(args);
+    const reason = output.trim().split("\n").at(-1) || `exit ${exitCode}`;
+    if (exitCode !== 0) throw new SwarmError("CLAUDE_FAILED", { command: args.join(" "), reason });
+  };
+  await run("plugin", "validate", folder);
+  // A copy of the same version would be kept as it is.
+  await claude.run(["plugin", "uninstall", "aimi@aimi"]);
+  await run("plugin", "marketplace", "add", folder);
+  await run("plugin", "marketplace", "update", "aimi");
+  await run("plugin", "install", "aimi@aimi");
+  return { folder, version, claude: found };
+}
