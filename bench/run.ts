@@ -7,6 +7,7 @@ import { adapterSpeed } from "./adapter-speed.ts";
 import { commandStart, program } from "./command-start.ts";
 import { compare, type Result } from "./compare.ts";
 import { gatewaySpeed } from "./gateway-speed.ts";
+import { hookStart } from "./hook-start.ts";
 import { imageDecision } from "./image-decision.ts";
 import { sandboxStart } from "./sandbox-start.ts";
 import { stateUpdates } from "./state-updates.ts";
@@ -22,6 +23,7 @@ const folder = await mkdtemp(join(tmpdir(), "swarm-bench-"));
 try {
   const env = { ...process.env, HOME: folder, SWARM_STATE_DIR: join(folder, "state"), NO_COLOR: "1" };
   makeRepository(join(folder, "repository"), env);
+  execFileSync("git", ["init", "--quiet", join(folder, "plain")]);
   const results: Result[] = [];
   await using images = await imageDecision(folder);
   await using status = await statusBesideEngine(join(folder, "beside-engine"), env, images.engine);
@@ -29,6 +31,7 @@ try {
   await using gateway = await gatewaySpeed(join(folder, "road"));
   for (const comparison of [
     ...commandStart(join(folder, "repository"), env),
+    ...hookStart({ repository: join(folder, "repository"), withoutSwarm: join(folder, "plain") }, env),
     ...status.comparisons,
     ...stateUpdates(folder),
     ...images.comparisons,
