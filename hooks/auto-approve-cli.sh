@@ -7,10 +7,13 @@ case $0 in
   *) exit 0 ;;
 esac
 
+# A disk that does not answer is as silent as we are, and so is whoever gives us an input without an end.
+limit=
+command -v timeout >/dev/null && limit="timeout -s KILL 3"
 # Ours are short. What is longer is read to its end all the same, so that nobody writes into a closed pipe.
-input=$(head -c 65536 && echo .) || exit 0
+input=$($limit head -c 65536 && echo .) || exit 0
 if [ "${#input}" -gt 65536 ]; then
-  cat >/dev/null
+  $limit cat >/dev/null
   exit 0
 fi
 case $input in
@@ -18,9 +21,6 @@ case $input in
   *) exit 0 ;;
 esac
 
-# A disk that does not answer is as silent as we are.
-limit=
-command -v timeout >/dev/null && limit="timeout -s KILL 3"
 answer=$(printf '%s' "${input%.}" | $limit "$root/bin/swarm" hook pre-tool-use --plugin "$root") || exit 0
 [ -z "$answer" ] || printf '%s\n' "$answer"
 exit 0

@@ -85,6 +85,12 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
     ]);
     await using ownership = await holdOwnership(await deps.ownerLock());
     const known = await (await deps.stateStore()).find();
+    const { id: projectId } = await deps.project();
+    if (known !== null && !words.force && known.project.id !== projectId)
+      throw new SwarmError("PROJECT_MOVED", {
+        was: `project ${known.project.id}`,
+        is: `project ${projectId}`,
+      });
     const isGoneOnWith = known !== null && !words.force && !(works.length > 0 && isFinished(known));
     // One that goes into the archive keeps its own id.
     const freshId =

@@ -2,22 +2,25 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { PluginOperations } from "./cli/composition.ts";
 import type { UserFolders } from "./host/user-folders.ts";
+import type { Lock } from "./ports/lock.ts";
 
 export interface ComposePluginDeps {
   readonly folder: string;
   readonly folders: UserFolders;
+  readonly lockAt: (file: string) => Promise<Lock>;
 }
 
 /** Of this file in `src` and of its bundle in `dist`. */
 const packageRoot = fileURLToPath(new URL("..", import.meta.url)).replace(/\/$/, "");
 
 /** Builds what is done with the plugin for Claude Code. */
-export function composePlugin({ folder, folders }: ComposePluginDeps): PluginOperations {
+export function composePlugin({ folder, folders, lockAt }: ComposePluginDeps): PluginOperations {
   const target = join(folders.state, "plugin");
 
   const path = async (): Promise<string> => {
     const { writePluginFolder } = await import("./host/plugin-folder.ts");
-    await writePluginFolder(packageRoot, target);
+    const lock = await lockAt(join(folders.state, "plugin.lock"));
+    await writePluginFolder(packageRoot, { target, node: process.execPath, lock });
     return target;
   };
 

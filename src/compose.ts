@@ -170,7 +170,14 @@ export function compose({
   const findState = async (): Promise<SwarmState | null> => {
     const { hasIdentity } = await import("./state/project-identity.ts");
     const state = await (await stateStore()).find();
-    if (!(await hasIdentity((await repository()).commonFolder))) return state;
+    if (!(await hasIdentity((await repository()).commonFolder))) {
+      if (state === null) return null;
+      // It came with the repository: its engine, its workers and its words are somebody else's.
+      throw new SwarmError("PROJECT_MOVED", {
+        was: `project ${state.project.id}`,
+        is: "no project known here",
+      });
+    }
     const { id } = await project();
     if (state && state.project.id !== id) {
       throw new SwarmError("PROJECT_MOVED", { was: `project ${state.project.id}`, is: `project ${id}` });
@@ -330,7 +337,7 @@ export function compose({
       return diagnose(deps, signal);
     },
 
-    plugin: () => composePlugin({ folder, folders }),
+    plugin: () => composePlugin({ folder, folders, lockAt }),
     engine: privateEngine,
     sandboxes,
     images,

@@ -17,7 +17,8 @@ async function run(): Promise<void> {
   }
   if (command === "hook" || command === "statusline") {
     const { answerQuickly } = await import("./hooks/quick-answers.ts");
-    if (await answerQuickly(words, quickPlace())) return;
+    // Whatever is odd, like a folder that is gone: nobody there could do anything about an error.
+    if (await answerQuickly(words, quickPlace).catch(() => true)) return;
   }
   forgiveClosedOutput();
   if (command === "status") {
@@ -34,6 +35,7 @@ function quickPlace(): QuickPlace {
     // Of the built program, which lies in `dist`.
     root: dirname(dirname(realpathSync(process.argv[1] ?? "."))),
     stateFolder: userFolders(process.env).state,
+    projectFolder: process.env["CLAUDE_PROJECT_DIR"] || null,
     write,
   };
 }

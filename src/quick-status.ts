@@ -9,6 +9,7 @@ import type { LabelledContainer } from "./ports/engine.ts";
 import validate from "./schema/generated/swarm-state.js";
 import { readDependsOn } from "./schema/read-depends-on.ts";
 import { glanceAtHolder } from "./state/glance-at-holder.ts";
+import { readSmall } from "./state/read-small.ts";
 
 const localPrefix = "unix://";
 
@@ -80,14 +81,17 @@ async function listed({ engine, project }: SwarmState): Promise<LabelledContaine
   return containersIn(await askSocket(socket, question, { timeoutMs: 1_000 }));
 }
 
+const [mostStateBytes, mostNoteBytes] = [16 * 1024 * 1024, 16 * 1024];
+
 function readGoodState(): { readonly swarm: SwarmState; readonly root: string } | null {
   try {
     const root = findRoot(process.cwd());
-    const { id, commonFolder, machine } = JSON.parse(readFileSync(join(root, ".git", "aimi", "id"), "utf8"));
+    const identity = readSmall(join(root, ".git", "aimi", "id"), mostNoteBytes) ?? "null";
+    const { id, commonFolder, machine } = JSON.parse(identity);
     const fits =
       commonFolder === join(root, ".git") && machine === readFileSync("/etc/machine-id", "utf8").trim();
     const file = join(root, ".aimi", "swarm-state.json");
-    const state: unknown = statSync(file).isFile() && JSON.parse(readFileSync(file, "utf8"));
+    const state: unknown = JSON.parse(readSmall(file, mostStateBytes) ?? "null");
     return fits && validate(state) && (state as SwarmState).project.id === id
       ? { swarm: state as SwarmState, root }
       : null;

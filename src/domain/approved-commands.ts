@@ -1,5 +1,13 @@
 /** What a word of a command line may be. */
-export type WordKind = "task file" | "worker" | "story" | "number" | "duration" | "event kind" | "swarm id";
+export type WordKind =
+  | "task file"
+  | "worker"
+  | "story"
+  | "number"
+  | "few"
+  | "duration"
+  | "event kind"
+  | "swarm id";
 
 /** How a command may be typed by an agent without anybody being asked. */
 export interface ApprovedCommand {
@@ -14,7 +22,7 @@ const workers = { kind: "worker", least: 0, most: 100 } as const;
 const oneWorker = { kind: "worker", least: 1, most: 1 } as const;
 const taskFiles = { kind: "task file", least: 0, most: 100 } as const;
 const choice = { "--all": null, "--again": null, "--strict": null };
-const policy = { "--fail-fast": null, "--max-attempts": "number", "--parallel": "number" } as const;
+const policy = { "--fail-fast": null, "--max-attempts": "few", "--parallel": "few" } as const;
 const detach = { "-d": null, "--detach": null };
 
 /**
@@ -50,6 +58,8 @@ export const wordForms: Readonly<Record<WordKind, RegExp>> = {
   worker: /^(?:@(?:failed|running|all)|[a-z0-9][a-z0-9-]{0,99})$/,
   story: /^[A-Za-z][A-Za-z0-9._-]{0,63}$/,
   number: /^[1-9][0-9]{0,3}$/,
+  // More at once, or more often, costs more than anybody agreed to.
+  few: /^[1-8]$/,
   duration: /^[1-9][0-9]{0,4}(?:s|m|h|d)$/,
   "event kind": /^(?:model|egress)$/,
   "swarm id": /^(?:all|[0-9a-f][0-9a-f-]{0,35})$/,

@@ -1,7 +1,8 @@
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { lstatSync, realpathSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import type { ShownSwarm } from "../domain/swarm-line.ts";
 import { glanceAtHolder } from "../state/glance-at-holder.ts";
+import { readSmall } from "../state/read-small.ts";
 
 export interface FoundSwarm {
   readonly swarm: ShownSwarm;
@@ -9,49 +10,70 @@ export interface FoundSwarm {
   readonly isOwned: boolean;
 }
 
-/** The worktree around a folder; null outside of any. */
+/** A thousand workers with long reasons are far below. */
+const mostStateBytes = 8 * 1024 * 1024;
+const mostNoteBytes = 16 * 1024;
+
+/** The worktree around a folder, as its real path; null outside of any. */
 export function findWorktree(folder: string): string | null {
-  for (let root = resolve(folder); ; root = dirname(root)) {
-    if (existsSync(join(root, ".git"))) return root;
+  for (let root = realpathSync(folder); ; root = dirname(root)) {
+    if (gitFolderOf(root) !== null) return root;
     if (root === dirname(root)) return null;
   }
 }
 
-/** The swarm of the worktree around a folder, as its state file tells it; null where there is none to be told of. */
+/**
+ * The swarm of the worktree around a folder, as its state file tells it. Null where there is none to be told of, and for a state that came with
+ * a repository: what somebody else wrote is nothing to be shown as ours.
+ */
 export function findSwarm(folder: string): FoundSwarm | null {
   try {
     const root = findWorktree(folder);
-    if (root === null) return null;
-    const file = join(root, ".aimi", "swarm-state.json");
-    const state: unknown = statSync(file).isFile() && JSON.parse(readFileSync(file, "utf8"));
-    const swarm = parseShown(state);
+    const gitFolder = root && gitFolderOf(root);
+    if (root === null || gitFolder === null) return null;
+    if (realpathSync(join(root, ".aimi")) !== join(root, ".aimi")) return null;
+    const text = readSmall(join(root, ".aimi", "swarm-state.json"), mostStateBytes);
+    const state: unknown = JSON.parse(text ?? "null");
+    const swarm = parseShown(state, projectIdIn(gitFolder));
     if (swarm === null) return null;
-    const holder = glanceAtHolder(join(gitFolderOf(root), "aimi", "owner.lock"));
-    return { swarm, isOwned: holder !== null };
+    return { swarm, isOwned: glanceAtHolder(join(gitFolder, "aimi", "owner.lock")) !== null };
   } catch {
     // Whoever types `swarm status` is told what is wrong with it.
     return null;
   }
 }
 
+/** In a linked worktree `.git` is a file that names the folder. Null where neither is there. */
+function gitFolderOf(root: string): string | null {
+  const path = join(root, ".git");
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  if (!stats) return null;
+  if (stats.isDirectory()) return lstatSync(join(path, "HEAD"), { throwIfNoEntry: false }) ? path : null;
+  const [, target] = /^gitdir: (.+)$/m.exec(readSmall(path, mostNoteBytes) ?? "") ?? [];
+  return target === undefined ? null : resolve(root, target);
+}
+
+/** What tells the projects of this machine apart; all worktrees have it in common. */
+function projectIdIn(gitFolder: string): unknown {
+  const common = readSmall(join(gitFolder, "commondir"), mostNoteBytes)?.trim();
+  const file = join(common ? resolve(gitFolder, common) : gitFolder, "aimi", "id");
+  return (JSON.parse(readSmall(file, mostNoteBytes) ?? "null") as { id?: unknown } | null)?.id;
+}
+
 const statuses: readonly unknown[] = ["pending", "running", "completed", "failed", "stopped"];
 
-/** As far as it is shown, without the validator that takes as long to load as all the rest; null for what is no state. */
-function parseShown(state: unknown): ShownSwarm | null {
-  const { swarmId, containers } = (state ?? {}) as Partial<ShownSwarm>;
+/** As far as it is shown, without the validator that takes as long to load as all the rest; null for what is no state of this project. */
+function parseShown(state: unknown, projectId: unknown): ShownSwarm | null {
+  const { swarmId, containers, project } = (state ?? {}) as Partial<
+    ShownSwarm & { project: { id: unknown } }
+  >;
+  if (typeof projectId !== "string" || project?.id !== projectId) return null;
   if (typeof swarmId !== "string" || !/^[0-9a-f-]{36}$/.test(swarmId) || !Array.isArray(containers))
     return null;
   const isGood = containers.every(
     ({ status, usage }: ShownSwarm["containers"][number]) =>
-      statuses.includes(status) && (usage === null || ["number", "object"].includes(typeof usage.costUsd)),
+      statuses.includes(status) &&
+      (usage === null || usage.costUsd === null || Number.isFinite(usage.costUsd)),
   );
   return isGood ? { swarmId, containers } : null;
-}
-
-/** In a linked worktree `.git` is a file that names the folder. */
-function gitFolderOf(root: string): string {
-  const path = join(root, ".git");
-  if (statSync(path).isDirectory()) return path;
-  const [, target = ""] = /^gitdir: (.+)$/m.exec(readFileSync(path, "utf8")) ?? [];
-  return resolve(root, target);
 }

@@ -17,7 +17,7 @@ export function readInput(): string | null {
   try {
     for (;;) {
       const piece = Buffer.alloc(64 * 1024);
-      const count = readSync(0, piece);
+      const count = readSome(piece);
       if (count === 0) return Buffer.concat(pieces).toString();
       length += count;
       if (length > mostBytes) return null;
@@ -25,6 +25,20 @@ export function readInput(): string | null {
     }
   } catch {
     return null;
+  }
+}
+
+const [patienceMs, pauseMs] = [2_000, 5];
+
+/** Some give us an input that does not wait for its writer. */
+function readSome(piece: Buffer): number {
+  for (let waitedMs = 0; ; waitedMs += pauseMs) {
+    try {
+      return readSync(0, piece);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EAGAIN" || waitedMs >= patienceMs) throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, pauseMs);
+    }
   }
 }
 

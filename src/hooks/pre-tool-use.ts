@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { approveCommand } from "../domain/approve-command.ts";
 import { parsePayload } from "./hook-payload.ts";
-import { isTaskFile, whyReplaceable } from "./own-program.ts";
+import { isTaskFile, whyElsewhere, whyReplaceable } from "./own-program.ts";
 
 /** What to say to Claude Code before it runs a command of its Bash tool. */
 export interface CommandAnswer {
@@ -17,6 +17,8 @@ export interface Installation {
   readonly root: string;
   /** The folder that the plugin was started from. */
   readonly pluginRoot: string;
+  /** As Claude Code tells it to its hooks; null where it does not. */
+  readonly projectFolder: string | null;
 }
 
 /** Fields of a call that change nothing about what is run. With any other, somebody else should look at it. */
@@ -37,8 +39,11 @@ export function answerCall(text: string, installation: Installation): CommandAns
   const field = Object.keys(payload.toolInput).find((name) => !harmless.includes(name));
   if (field !== undefined) return silent(`the call has ${field}`, command);
   try {
+    const place = { cwd: payload.cwd, projectFolder: installation.projectFolder };
+    const elsewhere = whyElsewhere(place);
+    if (elsewhere !== null) return silent(elsewhere, command);
     const used = programs.find(({ program }) => program === command.split(" ")[0]);
-    const replaceable = used ? whyReplaceable(used, payload.cwd) : "its program is not the installed swarm";
+    const replaceable = used ? whyReplaceable(used, place) : "its program is not the installed swarm";
     if (replaceable !== null) return silent(replaceable, command);
     const outside = verdict.taskFiles.find((file) => !isTaskFile(payload.cwd, file));
     if (outside !== undefined) return silent(`${outside} leads out of .aimi/tasks`, command);
@@ -48,12 +53,9 @@ export function answerCall(text: string, installation: Installation): CommandAns
   return { decision: "allow", why: "it is one of swarm's own commands", command };
 }
 
-function programsOf({ root, pluginRoot }: Installation) {
-  const own = [join(root, "bin", "swarm"), join(root, "dist", "main.cjs")];
-  return [join(root, "bin", "swarm"), join(pluginRoot, "bin", "swarm")].map((program) => ({
-    program,
-    files: own,
-  }));
+function programsOf({ root, pluginRoot }: Pick<Installation, "root" | "pluginRoot">) {
+  const parts = ["bin/swarm", "dist", "node_modules"].map((part) => join(root, part));
+  return [root, pluginRoot].map((folder) => ({ program: join(folder, "bin", "swarm"), parts }));
 }
 
 function silent(why: string, command: string | null): CommandAnswer {

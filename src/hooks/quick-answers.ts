@@ -13,6 +13,8 @@ export interface QuickPlace {
   readonly root: string;
   /** Where decisions are written down. */
   readonly stateFolder: string;
+  /** Of the session that asks; null where nobody told it. */
+  readonly projectFolder: string | null;
   readonly write: (text: string) => void;
 }
 
@@ -20,7 +22,8 @@ export interface QuickPlace {
  * What Claude Code asks between two keystrokes: its hooks that must not cost time, and its status line. Answered from files, without packages
  * and without an error, since nobody there could do anything about one. False for all other words.
  */
-export async function answerQuickly(words: readonly string[], place: QuickPlace): Promise<boolean> {
+export async function answerQuickly(words: readonly string[], placeOf: () => QuickPlace): Promise<boolean> {
+  const place = placeOf();
   const [command, first, ...rest] = words;
   if (command === "hook" && first === "pre-tool-use") return answerPreToolUse(rest, place);
   if (command === "hook" && first === "session-start" && rest.length <= 2) return greet(rest, place);
@@ -28,13 +31,16 @@ export async function answerQuickly(words: readonly string[], place: QuickPlace)
   return false;
 }
 
-function answerPreToolUse(rest: readonly string[], { root, stateFolder, write }: QuickPlace): boolean {
+function answerPreToolUse(
+  rest: readonly string[],
+  { root, stateFolder, projectFolder, write }: QuickPlace,
+): boolean {
   const isExplained = rest.at(-1) === "--explain";
   const pluginRoot = pluginRootIn(isExplained ? rest.slice(0, -1) : rest, root);
   if (pluginRoot === null) return false;
   const input = readInput();
   if (input === null) return true;
-  const answer = answerCall(input, { root, pluginRoot });
+  const answer = answerCall(input, { root, pluginRoot, projectFolder });
   if (isExplained) {
     write(`${answer.decision}: ${cleanText(answer.why)}\n`);
     return true;

@@ -17,12 +17,12 @@ export async function statusLine(
   if (wrapped === null) return ours;
   // Loaded only here: it takes as long as all the rest.
   const { spawnSync } = await import("node:child_process");
-  const options = { input, encoding: "utf8", timeout: wrappedLimitMs } as const;
-  const { stdout } = spawnSync("/bin/sh", ["-c", wrapped], {
+  const options = { input, encoding: "utf8", timeout: wrappedLimitMs, killSignal: "SIGKILL" } as const;
+  const { stdout, signal } = spawnSync("/bin/sh", ["-c", wrapped], {
     ...options,
     stdio: ["pipe", "pipe", "ignore"],
   });
-  const theirs = (stdout ?? "").trimEnd();
+  const theirs = signal === null ? (stdout ?? "").trimEnd() : "";
   return [theirs, ours].filter(Boolean).join(" | ");
 }
 

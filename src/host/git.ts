@@ -1,20 +1,26 @@
 import { execa } from "execa";
 import { SwarmError } from "../domain/errors.ts";
 import type { Git } from "../ports/project-files.ts";
+import { elsewhere } from "./run-git.ts";
 
 /** What swarm writes, and the task files, which reach workers by another way. */
 const notOurs: readonly string[] = [
   ...["tasks", "swarms", "reports", "sandboxes", "swarm-state.json", "events.ndjson*"],
 ].map((name) => `:(top,exclude).aimi/${name}`);
 
+/** Looking at a repository must not run what its settings name. */
+const startNothing: readonly string[] = [
+  ...["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.untrackedCache=false"],
+];
+
 /** Git in one folder, with argument arrays and nothing that asks. */
 export function gitIn(folder: string): Git {
   const git = (...args: string[]) =>
-    execa("git", args, {
+    execa("git", [...startNothing, ...args], {
       cwd: folder,
       reject: false,
       stdin: "ignore",
-      env: { GIT_TERMINAL_PROMPT: "0", GIT_OPTIONAL_LOCKS: "0", LC_ALL: "C" },
+      env: { ...elsewhere, GIT_TERMINAL_PROMPT: "0", GIT_OPTIONAL_LOCKS: "0", LC_ALL: "C" },
     });
 
   return {
@@ -42,14 +48,33 @@ export function gitIn(folder: string): Git {
     },
 
     async changedFiles() {
-      const files = await asked("status", "--porcelain=v1", "-z", "--no-renames", "--", ".", ...notOurs);
+      const files = await asked(
+        ...(await withoutFilters()),
+        "status",
+        "--porcelain=v1",
+        "-z",
+        "--no-renames",
+        "--",
+        ".",
+        ...notOurs,
+      );
       return files.split("\0").filter(Boolean).length;
     },
   };
 
-  async function asked(command: string, ...args: string[]): Promise<string> {
-    const { stdout, stderr, exitCode } = await git(command, ...args);
+  /** Comparing a file with its commit would run them. */
+  async function withoutFilters(): Promise<string[]> {
+    const { stdout } = await git("config", "--name-only", "--get-regexp", "^filter\\..*\\.(clean|process)$");
+    const names = new Set(stdout.split("\n").flatMap((key) => /^filter\.(.*)\.\w+$/s.exec(key)?.[1] ?? []));
+    return [...names].flatMap((name) =>
+      ["clean=", "process=", "required=false"].flatMap((off) => ["-c", `filter.${name}.${off}`]),
+    );
+  }
+
+  async function asked(...args: string[]): Promise<string> {
+    const { stdout, stderr, exitCode } = await git(...args);
     if (exitCode === 0) return stdout;
+    const command = args.find((word) => /^[a-z][a-z-]*$/.test(word)) ?? "";
     const reason = exitCode === undefined ? "git is not installed" : stderr.trim() || `exit ${exitCode}`;
     throw new SwarmError("GIT_FAILED", { command, reason });
   }

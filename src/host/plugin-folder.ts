@@ -1,26 +1,47 @@
-import { chmod, cp, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { chmod, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import type { Lock } from "../ports/lock.ts";
 
 const parts = [".claude-plugin", "commands", "hooks", "skills"];
+const lockWaitMs = 20_000;
+
+interface PluginFile {
+  readonly path: string;
+  readonly content: Buffer;
+}
 
 /**
  * Makes the plugin as a folder of its own, which Claude Code can copy as it does: without packages, and with a `bin/swarm` that
- * leads to this installation. Whoever reads an older one meanwhile has it whole.
+ * leads to this installation and its Node. One that is there already as it should be is left alone, so that running sessions keep theirs.
  */
-export async function writePluginFolder(packageRoot: string, target: string): Promise<void> {
-  const fresh = `${target}.${process.pid}.new`;
-  await mkdir(dirname(target), { recursive: true, mode: 0o700 });
-  await rm(fresh, { recursive: true, force: true });
-  for (const part of parts) await cp(join(packageRoot, part), join(fresh, part), { recursive: true });
-  await mkdir(join(fresh, "bin"));
-  const program = join(packageRoot, "bin", "swarm");
-  await writeFile(
-    join(fresh, "bin", "swarm"),
-    `#!/bin/sh\n# The swarm that this plugin was installed by.\nexec ${quoted(program)} "$@"\n`,
-  );
-  await chmod(join(fresh, "bin", "swarm"), 0o755);
-  await rm(target, { recursive: true, force: true });
+export async function writePluginFolder(
+  packageRoot: string,
+  { target, node, lock }: { readonly target: string; readonly node: string; readonly lock: Lock },
+): Promise<void> {
+  const files = [...(await filesOf(packageRoot)), programFile(packageRoot, node)];
+  const digest = digestOf(files);
+  const parent = dirname(target);
+  await mkdir(parent, { recursive: true, mode: 0o700 });
+  await using _held = await lock.hold(lockWaitMs);
+  if ((await readFile(join(target, "digest"), "utf8").catch(() => "")) === digest) return;
+  for (const name of await readdir(parent))
+    if (/^plugin-(?:new|old)-/.test(name)) await rm(join(parent, name), { recursive: true, force: true });
+
+  const fresh = await mkdtemp(join(parent, "plugin-new-"));
+  for (const { path, content } of files) {
+    const file = join(fresh, path);
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(file, content);
+    // Whatever the modes of the installation and of new files are here: nobody else may write, and programs run.
+    await chmod(file, isProgram(path) ? 0o755 : 0o644);
+  }
+  await writeFile(join(fresh, "digest"), digest);
+  for (const folder of await foldersIn(fresh)) await chmod(folder, 0o755);
+  const old = await mkdtemp(join(parent, "plugin-old-"));
+  await rename(target, join(old, "plugin")).catch(forgiveMissing);
   await rename(fresh, target);
+  await rm(old, { recursive: true, force: true });
 }
 
 /** The version that a plugin's manifest names. */
@@ -29,6 +50,54 @@ export async function pluginVersion(folder: string): Promise<string> {
   return String(version);
 }
 
+async function filesOf(packageRoot: string): Promise<PluginFile[]> {
+  const found = await Promise.all(
+    parts.map(async (part) => {
+      const entries = await readdir(join(packageRoot, part), { recursive: true, withFileTypes: true });
+      return entries
+        .filter((entry) => entry.isFile())
+        .map(({ parentPath, name }) => join(parentPath, name).slice(packageRoot.length + 1));
+    }),
+  );
+  const paths = found.flat().sort();
+  return Promise.all(paths.map(async (path) => ({ path, content: await readFile(join(packageRoot, path)) })));
+}
+
+/** Without a look at the path, on which a project could put a Node of its own. */
+function programFile(packageRoot: string, node: string): PluginFile {
+  const main = quoted(join(packageRoot, "dist", "main.cjs"));
+  const text = [
+    "#!/bin/sh",
+    "# The swarm that this plugin was installed by.",
+    `[ -x ${quoted(node)} ] && exec ${quoted(node)} ${main} "$@"`,
+    `exec ${quoted(join(packageRoot, "bin", "swarm"))} "$@"`,
+    "",
+  ].join("\n");
+  return { path: "bin/swarm", content: Buffer.from(text) };
+}
+
+function digestOf(files: readonly PluginFile[]): string {
+  const hash = createHash("sha256");
+  for (const { path, content } of files) hash.update(`${path}\0${content.length}\0`).update(content);
+  return `${hash.digest("hex")}\n`;
+}
+
+function isProgram(path: string): boolean {
+  return path === "bin/swarm" || path.endsWith(".sh");
+}
+
+async function foldersIn(root: string): Promise<string[]> {
+  const entries = await readdir(root, { recursive: true, withFileTypes: true });
+  return [
+    root,
+    ...entries.filter((entry) => entry.isDirectory()).map(({ parentPath, name }) => join(parentPath, name)),
+  ];
+}
+
 function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+function forgiveMissing(error: NodeJS.ErrnoException): void {
+  if (error.code !== "ENOENT") throw error;
 }

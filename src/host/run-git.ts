@@ -5,7 +5,7 @@ import { showBytes, showDuration } from "../domain/duration.ts";
 import { SwarmError } from "../domain/errors.ts";
 
 /** By these, a hook of git that calls us would send git to another repository than the folder's. */
-const elsewhere = {
+export const elsewhere: Readonly<Record<string, undefined>> = {
   ...{ GIT_DIR: undefined, GIT_WORK_TREE: undefined, GIT_COMMON_DIR: undefined, GIT_INDEX_FILE: undefined },
   ...{ GIT_OBJECT_DIRECTORY: undefined, GIT_ALTERNATE_OBJECT_DIRECTORIES: undefined },
   ...{ GIT_NAMESPACE: undefined, GIT_SHALLOW_FILE: undefined, GIT_GRAFT_FILE: undefined },

@@ -1,7 +1,10 @@
-import { readFileSync, statSync } from "node:fs";
+import { lstatSync, readFileSync } from "node:fs";
 import { hostname } from "node:os";
 import type { LockHolder } from "../domain/lock-holder.ts";
 import { parseHolder } from "./lock-holder.ts";
+import { readSmall } from "./read-small.ts";
+
+const mostBytes = 64 * 1024;
 
 /**
  * Who holds a kernel lock, as far as Linux tells it without anything being loaded: null when nobody can, undefined where only the
@@ -9,9 +12,9 @@ import { parseHolder } from "./lock-holder.ts";
  */
 export function glanceAtHolder(file: string): LockHolder | null | undefined {
   try {
-    const stats = statSync(file, { bigint: true, throwIfNoEntry: false });
+    const stats = lstatSync(file, { bigint: true, throwIfNoEntry: false });
     if (!stats) return null;
-    const holder = parseHolder(readFileSync(file, "utf8"));
+    const holder = parseHolder(readSmall(file, mostBytes) ?? "");
     if (!holder || !(holder.pid > 0) || holder.host !== hostname()) return undefined;
     if (isLocked(stats)) return holder;
     return isAlive(holder.pid) ? undefined : null;

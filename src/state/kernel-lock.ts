@@ -1,4 +1,4 @@
-import { type FileHandle, mkdir, open, stat } from "node:fs/promises";
+import { constants, type FileHandle, mkdir, open, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { tryLock } from "fs-native-extensions";
 import { SwarmError } from "../domain/errors.ts";
@@ -120,7 +120,11 @@ async function readHolder(file: string): Promise<LockHolder | null> {
 
 async function openIfThere(file: string): Promise<FileHandle | null> {
   try {
-    return await open(file, "r");
+    // What lies there may be a pipe, which would be waited for.
+    const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);
+    if ((await handle.stat()).isFile()) return handle;
+    await handle.close();
+    throw new SwarmError("FILE_FAILED", { file, reason: "it is not a regular file" });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
     throw error;

@@ -941,7 +941,7 @@ describe("completion", () => {
         { encoding: "utf8", cwd: folder },
       ).trim();
 
-    expect(complete("swarm", "sta")).toBe("start status state");
+    expect(complete("swarm", "sta")).toBe("start status state statusline");
     expect(complete("swarm", "state", "re")).toBe("remove repair");
     expect(complete("swarm", "state", "update", "--st")).toBe("--status --story-progress");
   });

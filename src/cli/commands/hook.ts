@@ -1,26 +1,30 @@
+import { approveCommand } from "../../domain/approve-command.ts";
 import { SwarmError } from "../../domain/errors.ts";
 import { exitCodes } from "../../domain/exit-codes.ts";
+import type { ContainerRecord } from "../../domain/generated/swarm-state.ts";
 import { workerSlug } from "../../domain/slug.ts";
 import { endLine } from "../../domain/swarm-line.ts";
 import { argumentAt, type CommandHandler } from "../command.ts";
 
 const events = ["pre-tool-use", "session-start", "post-tool-use"];
+const orphanLookMs = 2_000;
 
 /** The quick ones are answered before this is loaded; what comes here waits, or was mistyped. */
 export const hook: CommandHandler = async (context, args, { plugin }) => {
   const event = argumentAt(args, 0);
-  if (event !== "post-tool-use")
+  if (event !== "post-tool-use" || typeof plugin !== "string")
     throw new SwarmError("USAGE", { message: `swarm hook wants one of: ${events.join(", ")}` });
-  const program = typeof plugin === "string" ? `${plugin}/bin/swarm` : "swarm";
+  const program = `${plugin}/bin/swarm`;
   const { output, swarm, signal } = context;
   const input = await output.withInput((bytes) => textOf(bytes));
-  if (!beginsSwarm(input)) return exitCodes.done;
+  if (!beginsSwarm(input, program)) return exitCodes.done;
+  using session = sessionSignal();
   const words = { slugs: null, timeoutMs: null, onEnded: () => {} };
-  const { state } = await swarm.watch().wait(words, signal);
-  // By codes only: what workers say of themselves is nothing to be told to an agent as if we said it.
-  const failed = state.containers
-    .filter(({ status }) => status === "failed")
-    .map((record) => `${workerSlug(record)}: ${record.reason?.code ?? "failed"}`);
+  const watch = swarm.watch();
+  // Refuses a state that is not this project's.
+  await watch.state();
+  const { state } = await watch.wait(words, AbortSignal.any([signal, session.signal]));
+  const failed = state.containers.filter(({ status }) => status === "failed").map(failedWords);
   output.result({ swarm: state }, () => [
     [endLine(state), ...failed.slice(0, 20)].join("; "),
     `next: ${program} summary --json`,
@@ -28,15 +32,39 @@ export const hook: CommandHandler = async (context, args, { plugin }) => {
   return exitCodes.done;
 };
 
-/** Whether a call of a tool left a swarm in the background. */
-function beginsSwarm(input: string): boolean {
+/** By codes only: what workers say of themselves is nothing to be told to an agent as if we said it. */
+function failedWords(record: ContainerRecord): string {
+  const code = record.reason?.code ?? "";
+  return `${workerSlug(record).slice(0, 30)}: ${/^[A-Z][A-Z_]{2,39}$/.test(code) ? code : "failed"}`;
+}
+
+/** Whether a call of a tool left a swarm in the background, by a command of ours and nothing that only mentions one. */
+function beginsSwarm(input: string, program: string): boolean {
   try {
-    const command: unknown = JSON.parse(input)?.tool_input?.command;
-    if (typeof command !== "string") return false;
-    return /\/bin\/swarm (?:start|resume)\s(?:.*\s)?(?:-d|--detach)(?:\s|$)/.test(command);
+    const { tool_name: tool, tool_input: call } = JSON.parse(input);
+    const command: unknown = call?.command;
+    if (tool !== "Bash" || typeof command !== "string") return false;
+    const [first, verb, ...rest] = command.split(" ");
+    const isDetached = rest.includes("-d") || rest.includes("--detach");
+    return (
+      first === program &&
+      (verb === "start" || verb === "resume") &&
+      isDetached &&
+      approveCommand(command, [program]).kind === "allow"
+    );
   } catch {
     return false;
   }
+}
+
+/** Ends with the session: whoever started us is gone then, and nobody is left to be told. */
+function sessionSignal(): Disposable & { readonly signal: AbortSignal } {
+  const controller = new AbortController();
+  const parent = process.ppid;
+  const timer = setInterval(() => {
+    if (process.ppid !== parent) controller.abort(new Error("the session has ended"));
+  }, orphanLookMs);
+  return { signal: controller.signal, [Symbol.dispose]: () => clearInterval(timer) };
 }
 
 const mostBytes = 256 * 1024;
