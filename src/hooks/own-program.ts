@@ -6,8 +6,10 @@ import { findWorktree } from "./find-swarm.ts";
 export interface InstalledProgram {
   /** As it is typed. */
   readonly program: string;
-  /** What it runs, and folders of which it runs what lies in them. */
+  /** What it runs. */
   readonly parts: readonly string[];
+  /** A folder of which it runs all that lies in it. */
+  readonly contents: string;
 }
 
 /** Where an agent is at work. */
@@ -27,46 +29,57 @@ export function whyElsewhere({ cwd, projectFolder }: WorkPlace): string | null {
  * Why an agent in that place, or another user, could put something else in the place of the installed program; null where neither
  * can. Each step on the way to it counts, links among them: whoever can turn one round decides what runs.
  */
-export function whyReplaceable({ program, parts }: InstalledProgram, place: WorkPlace): string | null {
+export function whyReplaceable(
+  { program, parts, contents }: InstalledProgram,
+  place: WorkPlace,
+): string | null {
   const folders = [place.cwd, ...(place.projectFolder === null ? [] : [place.projectFolder])];
   const projects = folders.flatMap((folder) => [realpathSync(folder), findWorktree(folder) ?? []].flat());
   if (!lstatSync(program).isFile()) return `${program} is no regular file`;
-  for (const path of [program, process.execPath, ...parts.flatMap(withContents)]) {
-    const why = whyOpen(path, projects);
+  const judge = judgeOf(projects);
+  for (const path of [program, process.execPath, ...parts, contents]) {
+    const why = judge(path);
+    if (why !== null) return why;
+  }
+  for (const name of readdirSync(contents)) {
+    const path = `${contents}/${name}`;
+    const stats = lstatSync(path);
+    const why = stats.isSymbolicLink() ? judge(path) : whyOthersWrite(path, stats);
     if (why !== null) return why;
   }
   return null;
 }
 
-function withContents(path: string): string[] {
-  const stats = lstatSync(path, { throwIfNoEntry: false });
-  if (!stats) return [];
-  return stats.isDirectory() ? [path, ...readdirSync(path).map((name) => join(path, name))] : [path];
-}
+const mostSteps = 10_000;
 
-const mostLinks = 40;
-
-/** Goes the way to a path as the kernel does. */
-function whyOpen(path: string, projects: readonly string[]): string | null {
-  let links = 0;
+/** Goes the ways to paths as the kernel does; each step is looked at once. */
+function judgeOf(projects: readonly string[]): (path: string) => string | null {
+  const known = new Map<string, string | null>();
+  const realOf = new Map<string, string>();
   const judge = (way: string): string | null => {
+    const before = known.get(way);
+    if (before !== undefined) return before;
+    if (known.size > mostSteps) return `${way} is behind too many links`;
+    // Whoever comes here again while it is looked at goes in a circle.
+    known.set(way, `${way} leads to itself`);
+    const why = judgeStep(way);
+    known.set(way, why);
+    return why;
+  };
+  const judgeStep = (way: string): string | null => {
     const parent = dirname(way);
-    if (parent !== way) {
-      const before = judge(parent);
-      if (before !== null) return before;
-    }
-    const real = join(realpathSync(parent), basename(way));
+    const above = parent === way ? null : judge(parent);
+    if (above !== null) return above;
+    const real = join(realOf.get(parent) ?? realpathSync(parent), basename(way));
     const inside = projects.find((project) => `${real}/`.startsWith(project === "/" ? "/" : `${project}/`));
     if (inside !== undefined) return `${way} lies in the project, where the agent may write`;
     const stats = lstatSync(real);
-    if (!stats.isSymbolicLink()) return whyOthersWrite(way, stats);
-    links += 1;
     // What a link says is as safe as the folder that it lies in, which was judged above.
-    return links > mostLinks
-      ? `${path} has too many links`
-      : judge(resolve(dirname(real), readlinkSync(real)));
+    if (stats.isSymbolicLink()) return judge(resolve(dirname(real), readlinkSync(real)));
+    if (stats.isDirectory()) realOf.set(way, real);
+    return whyOthersWrite(way, stats);
   };
-  return judge(path);
+  return judge;
 }
 
 const [groupWrites, othersWrite, sticky] = [0o020, 0o002, 0o1000];

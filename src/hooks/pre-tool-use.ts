@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { approveCommand } from "../domain/approve-command.ts";
 import { parsePayload } from "./hook-payload.ts";
@@ -54,8 +55,10 @@ export function answerCall(text: string, installation: Installation): CommandAns
 }
 
 function programsOf({ root, pluginRoot }: Pick<Installation, "root" | "pluginRoot">) {
-  const parts = ["bin/swarm", "dist", "node_modules"].map((part) => join(root, part));
-  return [root, pluginRoot].map((folder) => ({ program: join(folder, "bin", "swarm"), parts }));
+  const packages = join(root, "node_modules");
+  const parts = [join(root, "bin", "swarm"), ...(existsSync(packages) ? [packages] : [])];
+  const contents = join(root, "dist");
+  return [root, pluginRoot].map((folder) => ({ program: join(folder, "bin", "swarm"), parts, contents }));
 }
 
 function silent(why: string, command: string | null): CommandAnswer {
