@@ -27,15 +27,17 @@ export function compareContainers(
     .map((name): [string, Observed] => [name, { kind: "missing", volume: true }]);
   // Whoever keeps a gateway looks after it; it is nobody's work.
   const workers = containers.filter(({ labels: found }) => found[labels.role] !== "gateway");
+  const recordByName = new Map(state.containers.map((record) => [record.containerName, record]));
   const found = workers.map((container): [string, Observed] => [
     container.name,
-    toObserved(container, state),
+    toObserved(container, state, recordByName.get(container.name)),
   ]);
   const { corrections, orphans } = reconcile(state.containers, new Map([...missing, ...found]), (record) => ({
     ownerAlive,
     lastCheckpoint: lastCheckpointOf(record),
   }));
-  return { corrections, orphans: containers.filter(({ name }) => orphans.includes(name)) };
+  const orphanNames = new Set(orphans);
+  return { corrections, orphans: containers.filter(({ name }) => orphanNames.has(name)) };
 }
 
 /** Whether a list can only be the recorded engine's: nobody else has a container of a recorded id. */
@@ -59,10 +61,10 @@ export function needsJournal({ status, containerId }: ContainerRecord): boolean 
 }
 
 function toObserved(
-  { name, containerId, state, labels: found }: LabelledContainer,
+  { containerId, state, labels: found }: LabelledContainer,
   swarm: SwarmState,
+  record: ContainerRecord | undefined,
 ): Observed {
-  const record = swarm.containers.find(({ containerName }) => containerName === name);
   const labelsAgree =
     found[labels.project] === swarm.project.id &&
     found[labels.swarm] === swarm.swarmId &&
