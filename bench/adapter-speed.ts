@@ -1,34 +1,27 @@
 import type { ContainerEngine } from "../src/ports/engine.ts";
-import { sendMessages } from "../test/fakes/message-path.ts";
 import { scripted, startWorker } from "../test/fakes/worker.ts";
-import type { Comparison } from "./compare.ts";
+import { type Bench, nothing } from "./bench.ts";
 
-const messages = 20_000;
 const allowedMs = 1_500;
 
-/** What the adapter adds to a container that runs, and what its line to the host carries. */
-export function adapterSpeed(engine: ContainerEngine | null): readonly Comparison[] {
-  const path: Comparison = {
-    name: "messages from an adapter's journal to the host's",
-    against: "10 000 a second",
-    goal: { sign: "≥", ratio: 1 },
-    note: "both journals on the disk before a message counts, checked, acknowledged",
-    ours: async () => (await sendMessages(messages, { perSecond: 0 })).perSecond,
-    theirs: async () => 10_000,
-  };
-  if (engine === null) return [path];
-  return [
-    path,
-    {
-      name: "a task of one story, from the started container to its completion",
-      against: "1.5 s",
-      goal: { sign: "≤", ratio: 1 },
-      note: "supervisor, attach, repository from a bundle, the agent, commit and checkpoint",
-      ours: () => carryOutOne(engine),
-      theirs: async () => allowedMs,
-    },
-  ];
-}
+/** What the adapter adds to a container that runs. */
+export const adapter: Bench = {
+  title: "A task of one story",
+  async prepare({ engine }) {
+    if (engine === null) return nothing;
+    return {
+      comparisons: [
+        {
+          name: "a task of one story, from the started container to its completion",
+          ...{ against: "1.5 s", goal: { sign: "≤", ratio: 1 } },
+          note: "supervisor, attach, repository from a bundle, the agent, commit and checkpoint",
+          ours: () => carryOutOne(engine),
+          theirs: async () => allowedMs,
+        },
+      ],
+    };
+  },
+};
 
 async function carryOutOne(engine: ContainerEngine): Promise<number> {
   await using worker = await startWorker(engine);

@@ -1,12 +1,36 @@
-import { spawnSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import type { Bench } from "./bench.ts";
 import type { Comparison } from "./compare.ts";
+import { hookStart } from "./hook-start.ts";
 
 /** The built command. */
 export const program: string = fileURLToPath(new URL("../bin/swarm", import.meta.url));
 
 /** How long people and hooks wait for a word, against Node that does nothing. */
-export function commandStart(repository: string, env: NodeJS.ProcessEnv): Comparison[] {
+export const commands: Bench = {
+  title: "Commands, hooks and the status line",
+  async prepare({ folder, env, isShort }) {
+    const repository = join(folder, "repository");
+    const withoutSwarm = join(folder, "plain");
+    execFileSync("git", ["init", "--quiet", withoutSwarm]);
+    makeRepository(repository, env);
+    const comparisons = [...commandStart(repository, env), ...hookStart({ repository, withoutSwarm }, env)];
+    return { comparisons: isShort ? comparisons.slice(0, 3) : comparisons };
+  },
+};
+
+/** A repository with a swarm of sixteen, made as people make one. */
+export function makeRepository(repository: string, env: NodeJS.ProcessEnv): void {
+  execFileSync("git", ["init", "--quiet", repository]);
+  const swarm = (...words: string[]): void => void execFileSync(program, words, { cwd: repository, env });
+  swarm("state", "init");
+  for (let index = 1; index <= 16; index += 1)
+    swarm("state", "add", "-", `aimi-bench-${process.pid}-${index}`, `${index}-tasks.json`, `feat/${index}`);
+}
+
+function commandStart(repository: string, env: NodeJS.ProcessEnv): Comparison[] {
   const timed = (command: string, args: readonly string[], expected: RegExp) => async (): Promise<number> => {
     const started = performance.now();
     const { stdout, status } = spawnSync(command, args, { cwd: repository, env, encoding: "utf8" });

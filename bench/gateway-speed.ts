@@ -1,6 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { Agent, request } from "node:http";
 import { workerToken } from "../test/fakes/gateway.ts";
+import { type Bench, nothing } from "./bench.ts";
 import { type Comparison, median } from "./compare.ts";
 import { type GatewayRoad, openGatewayRoad, type Way } from "./gateway-road.ts";
 import { type AskedAnswer, answerPieces, outputTokensOf, requestOf } from "./model-answers.ts";
@@ -17,61 +18,66 @@ interface Answered {
 }
 
 /** What the gateway adds to a model's answers, against the same model asked directly; and its memory with many streams. */
-export async function gatewaySpeed(
-  folder: string,
-): Promise<AsyncDisposable & { readonly comparisons: readonly Comparison[] }> {
-  const road = await openGatewayRoad(folder);
-  const { direct, gateway, sandbox } = road.ways;
-  const callers = caller(road);
-  const small = { isStream: false, together: 1, events: 0 };
-  const streamed = { isStream: true, together: 1, events: 3 };
-  const added =
-    (way: Way, asked: Omit<AskedAnswer, "call">, read: (answered: Answered) => number) =>
-    async (): Promise<number> => {
-      const differences: number[] = [];
-      for (let pair = 0; pair < pairs; pair += 1) {
-        const ways = pair % 2 === 0 ? [way, direct] : [direct, way];
-        const [first, second] = [await callers(ways[0] ?? way, asked), await callers(ways[1] ?? way, asked)];
-        differences.push((read(first) - read(second)) * (pair % 2 === 0 ? 1 : -1));
-      }
-      return median(differences);
+export const gateway: Bench = {
+  title: "The gateway",
+  async prepare({ folder, undo, isShort }) {
+    if (isShort) return nothing;
+    const road = await openGatewayRoad(folder);
+    undo.use(road);
+    const { direct, gateway: through, sandbox } = road.ways;
+    const callers = caller(road);
+    const small = { isStream: false, together: 1, events: 0 };
+    const streamed = { isStream: true, together: 1, events: 3 };
+    const added =
+      (way: Way, asked: Omit<AskedAnswer, "call">, read: (answered: Answered) => number) =>
+      async (): Promise<number> => {
+        const differences: number[] = [];
+        for (let pair = 0; pair < pairs; pair += 1) {
+          const ways = pair % 2 === 0 ? [way, direct] : [direct, way];
+          const [first, second] = [
+            await callers(ways[0] ?? way, asked),
+            await callers(ways[1] ?? way, asked),
+          ];
+          differences.push((read(first) - read(second)) * (pair % 2 === 0 ? 1 : -1));
+        }
+        return median(differences);
+      };
+    const call = (name: string, way: Way): Comparison => ({
+      ...{ name, against: "1 ms", goal: { sign: "≤", ratio: 1 } },
+      note: `median of ${pairs} pairs with the model asked directly, opened and closed in the journal on the disk`,
+      ours: added(way, small, ({ ms }) => ms),
+      theirs: async () => callMs,
+    });
+    const stream = (name: string, way: Way): Comparison => ({
+      ...{ name, against: "2 ms", goal: { sign: "≤", ratio: 1 } },
+      note: `median of ${pairs} pairs with the model asked directly`,
+      ours: added(way, streamed, (answered) => answered.firstByteMs),
+      theirs: async () => firstByteMs,
+    });
+    const crowd = (name: string, way: Way): Comparison => ({
+      ...{ name, against: "120 MB", goal: { sign: "≤", ratio: 1 } },
+      note: `most resident memory while all are open; every byte and every token is right`,
+      async ours() {
+        await writeFile(`/proc/${road.gatewayPid}/clear_refs`, "5");
+        const asked = { isStream: true, together: streams, events: 100 };
+        await Promise.all(Array.from({ length: streams }, () => callers(way, asked, promptBytes)));
+        const status = await readFile(`/proc/${road.gatewayPid}/status`, "utf8");
+        return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]) * 1024;
+      },
+      theirs: async () => memoryBytes,
+    });
+    return {
+      comparisons: [
+        call("what the gateway adds to a small model call", through),
+        call("the same on the whole way out of a sandbox", sandbox),
+        stream("what the gateway adds to a stream's first byte", through),
+        stream("the same on the whole way out of a sandbox", sandbox),
+        crowd(`the gateway's memory with ${streams} streams at once`, through),
+        crowd("the same on the whole way out of a sandbox", sandbox),
+      ],
     };
-  const call = (name: string, way: Way): Comparison => ({
-    ...{ name, against: "1 ms", goal: { sign: "≤", ratio: 1 } },
-    note: `median of ${pairs} pairs with the model asked directly, opened and closed in the journal on the disk`,
-    ours: added(way, small, ({ ms }) => ms),
-    theirs: async () => callMs,
-  });
-  const stream = (name: string, way: Way): Comparison => ({
-    ...{ name, against: "2 ms", goal: { sign: "≤", ratio: 1 } },
-    note: `median of ${pairs} pairs with the model asked directly`,
-    ours: added(way, streamed, (answered) => answered.firstByteMs),
-    theirs: async () => firstByteMs,
-  });
-  const crowd = (name: string, way: Way): Comparison => ({
-    ...{ name, against: "120 MB", goal: { sign: "≤", ratio: 1 } },
-    note: `most resident memory while all are open; every byte and every token is right`,
-    async ours() {
-      await writeFile(`/proc/${road.gatewayPid}/clear_refs`, "5");
-      const asked = { isStream: true, together: streams, events: 100 };
-      await Promise.all(Array.from({ length: streams }, () => callers(way, asked, promptBytes)));
-      const status = await readFile(`/proc/${road.gatewayPid}/status`, "utf8");
-      return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]) * 1024;
-    },
-    theirs: async () => memoryBytes,
-  });
-  return {
-    comparisons: [
-      call("what the gateway adds to a small model call", gateway),
-      call("the same on the whole way out of a sandbox", sandbox),
-      stream("what the gateway adds to a stream's first byte", gateway),
-      stream("the same on the whole way out of a sandbox", sandbox),
-      crowd(`the gateway's memory with ${streams} streams at once`, gateway),
-      crowd("the same on the whole way out of a sandbox", sandbox),
-    ],
-    [Symbol.asyncDispose]: () => road[Symbol.asyncDispose](),
-  };
-}
+  },
+};
 
 /** Makes one call after another, each as the next worker, and checks each to the last byte and token. */
 function caller({

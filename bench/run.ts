@@ -1,63 +1,142 @@
 import { execFileSync } from "node:child_process";
+import { mkdirSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
-import { loadavg, tmpdir } from "node:os";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { parseArgs } from "node:util";
 import { buildProduct } from "../scripts/build.ts";
-import { adapterSpeed } from "./adapter-speed.ts";
-import { commandStart, program } from "./command-start.ts";
-import { compare, type Result } from "./compare.ts";
-import { gatewaySpeed } from "./gateway-speed.ts";
-import { hookStart } from "./hook-start.ts";
-import { imageDecision } from "./image-decision.ts";
-import { sandboxStart } from "./sandbox-start.ts";
-import { stateUpdates } from "./state-updates.ts";
-import { statusBesideEngine } from "./status-beside-engine.ts";
+import type { Bench, BenchContext, Growth } from "./bench.ts";
+import { openBenchEngine } from "./bench-engine.ts";
+import { benches } from "./benches.ts";
+import { compare, type Patience, type Result } from "./compare.ts";
+import { idleGate } from "./idle-gate.ts";
+import { dockerFor } from "./peers.ts";
+import { type Measured, writeReport } from "./report.ts";
 
-const json = process.argv.includes("--json");
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    json: { type: "boolean" },
+    short: { type: "boolean" },
+    built: { type: "boolean" },
+    help: { type: "boolean" },
+  },
+});
+const unknown = positionals.filter((name) => !Object.hasOwn(benches, name));
+if (values.help || unknown.length > 0) {
+  const names = Object.entries(benches).map(([name, { title }]) => `  ${name.padEnd(12)} ${title}`);
+  console.error(
+    [
+      ...(unknown.length > 0 ? [`There is no bench ${unknown.join(", ")}.`] : []),
+      "npm run bench [-- NAME…] [--short] [--json]",
+      ...names,
+    ].join("\n"),
+  );
+  process.exit(unknown.length > 0 ? 2 : 0);
+}
 
-await buildProduct({ types: false });
-console.error(
-  `Load before: ${loadavg()[0]?.toFixed(2)}. Ratios hold for one run on one machine; a busy one widens the intervals.`,
-);
+const isShort = values.short === true;
+const patience: Patience = isShort ? { fewestRounds: 3, ms: 2_000 } : { fewestRounds: 7, ms: 10_000 };
+const chosen = positionals.length > 0 ? positionals : Object.keys(benches);
+
+if (!values.built) await buildProduct({ types: false });
+const gate = await idleGate();
+console.error(gate);
 const folder = await mkdtemp(join(tmpdir(), "swarm-bench-"));
 try {
-  const env = { ...process.env, HOME: folder, SWARM_STATE_DIR: join(folder, "state"), NO_COLOR: "1" };
-  makeRepository(join(folder, "repository"), env);
-  execFileSync("git", ["init", "--quiet", join(folder, "plain")]);
-  const results: Result[] = [];
-  await using images = await imageDecision(folder);
-  await using status = await statusBesideEngine(join(folder, "beside-engine"), env, images.engine);
-  await using sandboxes = await sandboxStart(images.engine);
-  await using gateway = await gatewaySpeed(join(folder, "road"));
-  for (const comparison of [
-    ...commandStart(join(folder, "repository"), env),
-    ...hookStart({ repository: join(folder, "repository"), withoutSwarm: join(folder, "plain") }, env),
-    ...status.comparisons,
-    ...stateUpdates(folder),
-    ...images.comparisons,
-    ...sandboxes.comparisons,
-    ...adapterSpeed(images.engine),
-    ...gateway.comparisons,
-  ]) {
-    const result = await compare(comparison);
-    results.push(result);
-    if (!json) console.log(line(result));
+  await using undo = new AsyncDisposableStack();
+  const opened = await openBenchEngine(undo);
+  if ("why" in opened) console.error(`Without an engine (${opened.why}): what needs one is left out.`);
+  const engine = "why" in opened ? null : opened.engine;
+  const docker = engine === null ? null : await dockerFor((await engine.info()).endpoint);
+  const all: Measured[] = [];
+  const started = performance.now();
+  for (const name of chosen) {
+    const bench = benches[name];
+    if (bench) all.push(await measure(name, bench, { engine, docker }));
   }
-  if (json) console.log(JSON.stringify(results, null, 2));
-  process.exitCode = results.every(({ met }) => met) ? 0 : 1;
+  const results = all.flatMap((measured) => measured.results);
+  if (values.json) console.log(JSON.stringify(results, null, 2));
+  console.error(`${results.length} comparisons in ${Math.round((performance.now() - started) / 1_000)} s.`);
+  if (positionals.length === 0 && !isShort) await writeReport(all, gate);
+  const isBad = isShort ? isGross : ({ met }: Result) => !met;
+  const bad = results.filter(isBad);
+  if (isShort) for (const result of bad) console.error(`GROSSLY ${line(result)}`);
+  process.exitCode = bad.length > 0 ? 1 : 0;
 } finally {
   await rm(folder, { recursive: true, force: true });
 }
 
-function line({ name, against, ratio, low, high, goal, met, note }: Result): string {
-  return `${met ? "met   " : "MISSED"} ${name}: ${ratio.toFixed(2)}× ${against} [${low.toFixed(2)}, ${high.toFixed(2)}], goal ${goal} (${note})`;
+async function measure(
+  name: string,
+  bench: Bench,
+  found: Pick<BenchContext, "engine" | "docker">,
+): Promise<Measured> {
+  const undo = new AsyncDisposableStack();
+  try {
+    return await carryOut(name, bench, { ...found, undo });
+  } finally {
+    await undo.disposeAsync();
+    if (found.engine !== null) refuseLeftovers(name, (await found.engine.info()).endpoint);
+  }
 }
 
-/** A repository with a swarm of sixteen, made as people make one. */
-function makeRepository(repository: string, env: NodeJS.ProcessEnv): void {
-  execFileSync("git", ["init", "--quiet", repository]);
-  const swarm = (...words: string[]): void => void execFileSync(program, words, { cwd: repository, env });
-  swarm("state", "init");
-  for (let index = 1; index <= 16; index += 1)
-    swarm("state", "add", "-", `aimi-bench-${index}`, `${index}-tasks.json`, `feat/${index}`);
+async function carryOut(
+  name: string,
+  { title, prepare }: Bench,
+  { engine, docker, undo }: Pick<BenchContext, "engine" | "docker" | "undo">,
+): Promise<Measured> {
+  const own = join(folder, name);
+  mkdirSync(own);
+  const absent: string[] = [];
+  const say = (line: string): void => {
+    if (!values.json) console.log(line);
+  };
+  const prepared = await prepare({
+    ...{ engine, docker, undo, isShort, folder: own },
+    env: { ...process.env, HOME: own, SWARM_STATE_DIR: join(own, "state"), NO_COLOR: "1" },
+    absent: (peer, why) => {
+      absent.push(`${peer}: ${why}`);
+      say(`absent ${peer}: ${why}`);
+    },
+  });
+  const results: Result[] = [];
+  for (const comparison of prepared.comparisons) {
+    const result = await compare(comparison, patience);
+    results.push(result);
+    say(line(result));
+  }
+  const growth: readonly Growth[] = isShort ? [] : ((await prepared.growth?.()) ?? []);
+  for (const { name: what, unit, series } of growth)
+    for (const { name: whose, points } of series)
+      say(
+        `       ${what}, ${whose}: ${points.map(([n, value]) => `${n}: ${value.toPrecision(3)}`).join(", ")} ${unit}`,
+      );
+  return { name, title, results, growth, absent };
+}
+
+/** Whatever a bench made is its own to remove; the next one would measure it. */
+function refuseLeftovers(name: string, endpoint: string): void {
+  const socket = endpoint.replace("unix://", "");
+  const filters = encodeURIComponent(JSON.stringify({ label: ["org.aimi.test=bench"] }));
+  const words = [
+    "--silent",
+    "--unix-socket",
+    socket,
+    `http://engine/containers/json?all=1&filters=${filters}`,
+  ];
+  const left = JSON.parse(execFileSync("curl", words, { encoding: "utf8" })) as { readonly State: string }[];
+  const alive = left.filter(({ State }) => State !== "removing");
+  if (alive.length > 0) throw new Error(`${name} left ${alive.length} containers behind`);
+}
+
+/** Three times as far off as a goal: what a few rounds on a busy machine can show. */
+function isGross({ met, ratio, goal }: Result): boolean {
+  const [sign = "", wanted = ""] = goal.split(" ");
+  return !met && (sign === "≤" ? ratio > 3 * Number(wanted) : ratio < Number(wanted) / 3);
+}
+
+function line({ name, against, ratio, low, high, goal, met, note }: Result): string {
+  const shown = `${ratio.toFixed(2)}× ${against} [${low.toFixed(2)}, ${high.toFixed(2)}]`;
+  return `${met ? "met   " : "MISSED"} ${name}: ${shown}, goal ${goal} (${note})`;
 }

@@ -17,7 +17,7 @@ async function main(): Promise<number> {
   );
   const started = performance.now();
   await buildProduct({ types: true });
-  const failedChecks = only ? [] : await check({ unitTests: false });
+  const failedChecks: string[] = only ? [] : [...(await check({ unitTests: false }))];
 
   const notRun: string[] = Object.entries(counts(full)).flatMap(([name, count]) =>
     count === 0 ? [`${name}: its count is 0`] : [],
@@ -60,12 +60,20 @@ async function main(): Promise<number> {
   );
 
   const { passed, failed, skipped } = await readReport(report);
+  const isSlower = only === undefined && !engineProblem && (await benchShortly()) !== 0;
+  if (isSlower) failedChecks.push("the short bench: a ratio is far from its goal, or a comparison is wrong");
   for (const name of failedChecks) console.log(`failed check: ${name}`);
   for (const line of notRun) console.log(`not run: ${line}`);
   console.log(`${Math.round((performance.now() - started) / 1000)} s`);
   console.log(`${passed} passed, ${failed + failedChecks.length} failed, ${skipped} skipped`);
   const incomplete = notRun.length > 0 && process.env["CI"] === "true";
   return code !== 0 || failedChecks.length > 0 || incomplete ? 1 : 0;
+}
+
+/** Correctness and gross regressions: ratios of this run only, since no machine is like another. */
+function benchShortly(): Promise<number> {
+  console.error("— the short bench");
+  return run(process.execPath, [`${root}/bench/run.ts`, "--short", "--built"], {});
 }
 
 async function readReport(file: string): Promise<{ passed: number; failed: number; skipped: number }> {

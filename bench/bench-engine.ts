@@ -1,0 +1,54 @@
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { adapterFile, composeEngine, imagesFolder } from "../src/compose-engine.ts";
+import { SwarmError } from "../src/domain/errors.ts";
+import { imageSources } from "../src/host/image-sources.ts";
+import { type EnsuredImage, ensureBaseImage } from "../src/image/ensure-base-image.ts";
+import type { ContainerEngine } from "../src/ports/engine.ts";
+import type { ImageSources } from "../src/ports/image-sources.ts";
+import type { Lock } from "../src/ports/lock.ts";
+import { kernelLock } from "../src/state/kernel-lock.ts";
+
+/** The tests' engine, whose base image is kept from run to run. */
+const engineFolder = fileURLToPath(new URL("../node_modules/.cache/test-engine", import.meta.url));
+
+export const sources: ImageSources = imageSources({
+  ...{ env: process.env, adapterFile, imagesFolder },
+  cacheFolder: join(engineFolder, "downloads"),
+});
+export const imageLock: Lock = kernelLock(join(engineFolder, "image.lock"), "bench");
+export const buildReport: { readonly onStep: (step: string) => void; readonly onEvent: () => void } = {
+  onStep: (step) => console.error(step),
+  onEvent: () => {},
+};
+
+export interface BenchEngine {
+  readonly engine: ContainerEngine;
+  readonly base: EnsuredImage;
+}
+
+/** The engine with the base image: if it runs it is used, else started, and stopped again at the end. Null with the reason where there can be none. */
+export async function openBenchEngine(
+  undo: AsyncDisposableStack,
+): Promise<BenchEngine | { readonly why: string }> {
+  const composed = composeEngine({
+    ...{ env: process.env, stateFolder: engineFolder },
+    lockAt: async (file) => kernelLock(file, "bench"),
+  });
+  try {
+    const own = await composed.privateEngine();
+    const before = await own.status();
+    const { endpoint } = await own.start({ mayInstall: false, onStep: () => {}, reset: false });
+    if (before.state !== "running") undo.defer(async () => void (await own.stop({ onStep: () => {} })));
+    const engine = (await composed.openEngine())(endpoint);
+    const base = await ensureBaseImage(
+      { engine, sources, lock: imageLock },
+      { agents: [], fresh: false },
+      buildReport,
+    );
+    return { engine, base };
+  } catch (error) {
+    if (error instanceof SwarmError) return { why: error.message };
+    throw error;
+  }
+}

@@ -1,0 +1,228 @@
+import { execFileSync } from "node:child_process";
+import { createHash, randomBytes } from "node:crypto";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { commitReader } from "../src/host/commit-reader.ts";
+import { workRepository } from "../src/host/work-repository.ts";
+import { ensureProjectImage } from "../src/image/build-project-image.ts";
+import { ensureBaseImage } from "../src/image/ensure-base-image.ts";
+import type { Containers } from "../src/ports/containers.ts";
+import { type Bench, nothing, refuse, timed } from "./bench.ts";
+import { buildReport, imageLock, sources } from "./bench-engine.ts";
+import type { Comparison } from "./compare.ts";
+import { specFor } from "./containers.ts";
+import type { Docker } from "./peers.ts";
+
+const [together, treeBytes] = [4, 50 * 1024 ** 2];
+
+/** A repository's way into sandboxes, and the work's way out of them. */
+export const code: Bench = {
+  title: "Code in, work out",
+  async prepare({ engine, docker, folder, undo, isShort, absent }) {
+    if (engine === null || isShort) return nothing;
+    const repository = join(folder, "repository");
+    makeTree(repository);
+    const base = await ensureBaseImage(
+      { engine, sources, lock: imageLock },
+      { agents: [], fresh: false },
+      buildReport,
+    );
+    const project = { id: `bench-${process.pid}`, slug: "bench", commits: commitReader(repository) };
+    const { tag } = await ensureProjectImage(
+      { engine, sources, lock: imageLock, project },
+      { base, options: { ignoreScripts: false, buildNetwork: true }, fresh: false },
+      buildReport,
+    );
+    const { containers, images } = await engine.open();
+    undo.defer(async () => void (await images.remove(tag)));
+    const bundle = join(folder, "repository.bundle");
+    execFileSync("git", ["bundle", "create", "--quiet", bundle, "HEAD", "main"], { cwd: repository });
+
+    const remove = (ids: readonly string[]) => Promise.all(ids.map((id) => containers.remove(id)));
+    const ours = async (): Promise<string[]> =>
+      Promise.all(
+        Array.from({ length: together }, async () => {
+          const id = await started(containers, tag);
+          await say(containers, id, ["git", "-C", "/workspace", "checkout", "-q", "-b", "work"]);
+          return id;
+        }),
+      );
+    /** A clone in each container, of what was copied into it. */
+    const clones = async (): Promise<string[]> =>
+      Promise.all(
+        Array.from({ length: together }, async () => {
+          const id = await started(containers, specFor().image);
+          await say(containers, id, ["sh", "-c", "cat >/work/r.bundle"], readFileSync(bundle));
+          await say(containers, id, ["git", "clone", "-q", "/work/r.bundle", "/work/clone"]);
+          return id;
+        }),
+      );
+    const timeOf = async (make: () => Promise<string[]>): Promise<number> => {
+      let ids: string[] = [];
+      const ms = await timed(async () => {
+        ids = await make();
+      });
+      await remove(ids);
+      return ms;
+    };
+    const diskOf = async (make: () => Promise<string[]>): Promise<number> => {
+      const ids = await make();
+      const facts = await Promise.all(ids.map((id) => containers.look(id, { withDisk: true })));
+      await remove(ids);
+      return facts.reduce((sum, found) => sum + (found?.diskBytes ?? 0), 0);
+    };
+    const comparisons: Comparison[] = [
+      {
+        name: `a 50 MB repository in ${together} sandboxes at once, per second`,
+        ...{ against: "a clone in each container", goal: { sign: "≥", ratio: 5 }, fewestRounds: 3 },
+        note: "containers ready with the code on a branch; theirs clones from a bundle that is handed in",
+        bound: "making and starting the containers, which is in both",
+        ours: async () => 1_000 / (await timeOf(ours)),
+        theirs: async () => 1_000 / (await timeOf(clones)),
+      },
+      {
+        name: `disk of ${together} sandboxes with a 50 MB repository`,
+        ...{ against: "a clone in each container", goal: { sign: "≤", ratio: 0.02 }, fewestRounds: 1 },
+        note: "bytes in the containers' own layers",
+        ours: () => diskOf(ours),
+        theirs: () => diskOf(clones),
+      },
+    ];
+    if (docker === null) absent("docker cp and git fetch", "there is no docker command");
+    else comparisons.push(await workOut({ containers, docker, tag, repository, folder, undo }));
+    return { comparisons };
+  },
+};
+
+/** A commit of a worker, from its container into the repository: by a checked bundle, and by copying the tree and fetching from it. */
+async function workOut({
+  containers,
+  docker,
+  tag,
+  repository,
+  folder,
+  undo,
+}: {
+  readonly containers: Containers;
+  readonly docker: Docker;
+  readonly tag: string;
+  readonly repository: string;
+  readonly folder: string;
+  readonly undo: AsyncDisposableStack;
+}): Promise<Comparison> {
+  const id = await started(containers, tag);
+  undo.defer(() => containers.remove(id));
+  const git = ["git", "-C", "/workspace", "-c", "user.name=Bench", "-c", "user.email=bench@example.invalid"];
+  await say(containers, id, ["git", "-C", "/workspace", "checkout", "-q", "-b", "work"]);
+  await say(containers, id, [
+    "sh",
+    "-c",
+    "echo changed >>/workspace/src/1.txt; echo new >/workspace/new.txt",
+  ]);
+  await say(containers, id, [...git, "add", "--all"]);
+  await say(containers, id, [...git, "commit", "-qm", "Work"]);
+  const base = execFileSync("git", ["rev-parse", "HEAD"], { cwd: repository, encoding: "utf8" }).trim();
+  const tip = (await say(containers, id, ["git", "-C", "/workspace", "rev-parse", "HEAD"])).toString().trim();
+  const work = workRepository({ commonFolder: join(repository, ".git") });
+  let round = 0;
+  return {
+    name: "a worker's commit into the repository, per second",
+    ...{ against: "docker cp and git fetch", goal: { sign: "≥", ratio: 12 }, fewestRounds: 5 },
+    bound: "two commands in the container and six of git here, each started anew",
+    note: "ours through quarantine, strict index-pack, connectivity and ancestry; theirs believes what it is given",
+    async ours() {
+      round += 1;
+      const ms = await timed(async () => {
+        const range = `${base}..work`;
+        const bytes = await say(containers, id, [
+          "git",
+          "-C",
+          "/workspace",
+          "bundle",
+          "create",
+          "-q",
+          "-",
+          range,
+        ]);
+        const outcome = await work.takeIn({
+          ...{
+            keep: `refs/aimi/work/bench/${process.pid}-${round}`,
+            tip,
+            base,
+            old: null,
+            mostBytes: 1 << 28,
+          },
+          ...{ expectedRef: "refs/heads/work", sha256: createHash("sha256").update(bytes).digest("hex") },
+          bundle: (async function* () {
+            yield bytes;
+          })(),
+        });
+        refuse(outcome.kind !== "taken", `it was ${JSON.stringify(outcome)}`);
+      });
+      return 1_000 / ms;
+    },
+    async theirs() {
+      round += 1;
+      const copy = join(folder, `copy-${round}`);
+      const ms = await timed(async () => {
+        await docker("cp", `${id}:/workspace`, copy);
+        execFileSync("git", ["fetch", "--quiet", copy, `work:refs/heads/copied-${round}`], {
+          cwd: repository,
+        });
+      });
+      const got = execFileSync("git", ["rev-parse", `copied-${round}`], {
+        cwd: repository,
+        encoding: "utf8",
+      });
+      refuse(got.trim() !== tip, "another commit came");
+      rmSync(copy, { recursive: true });
+      return 1_000 / ms;
+    },
+  };
+}
+
+/** What compresses like code, in a thousand files. */
+export function makeTree(repository: string): void {
+  const files = 1_000;
+  mkdirSync(join(repository, "src"), { recursive: true });
+  for (let index = 0; index < files; index += 1) {
+    const line = `${randomBytes(24).toString("hex")} export const value = ${index};\n`;
+    writeFileSync(
+      join(repository, "src", `${index}.txt`),
+      line.repeat(Math.ceil(treeBytes / files / line.length)),
+    );
+  }
+  const git = (...args: string[]): void => void execFileSync("git", args, { cwd: repository });
+  git("init", "--quiet", "--initial-branch=main");
+  git("add", "--all");
+  git("-c", "user.name=Bench", "-c", "user.email=bench@example.invalid", "commit", "--quiet", "-m", "Begin");
+}
+
+async function started(containers: Containers, image: string): Promise<string> {
+  const { id } = await containers.create(specFor({ image, network: { kind: "none" } }));
+  await containers.start(id);
+  return id;
+}
+
+/** Runs a command to its end; what it printed. */
+async function say(
+  containers: Containers,
+  id: string,
+  command: readonly string[],
+  input?: Uint8Array,
+): Promise<Buffer> {
+  await using execution = await containers.exec(id, {
+    command,
+    input: input !== undefined,
+    user: "1000:1000",
+  });
+  if (input !== undefined) {
+    await execution.write(input);
+    await execution.endInput();
+  }
+  const pieces: Uint8Array[] = [];
+  for await (const { bytes, stream } of execution.output) if (stream === "stdout") pieces.push(bytes);
+  const exit = await execution.exit();
+  refuse(exit.kind !== "exited" || exit.code !== 0, `${command.join(" ")} ended ${JSON.stringify(exit)}`);
+  return Buffer.concat(pieces);
+}
