@@ -74,7 +74,8 @@ function judgeOf(projects: readonly string[]): (path: string) => string | null {
     const inside = projects.find((project) => `${real}/`.startsWith(project === "/" ? "/" : `${project}/`));
     if (inside !== undefined) return `${way} lies in the project, where the agent may write`;
     const stats = lstatSync(real);
-    // What a link says is as safe as the folder that it lies in, which was judged above.
+    if (!isOurs(stats)) return `${way} belongs to another user`;
+    // A link has no modes of its own; the folder that it lies in was judged above.
     if (stats.isSymbolicLink()) return judge(resolve(dirname(real), readlinkSync(real)));
     if (stats.isDirectory()) realOf.set(way, real);
     return whyOthersWrite(way, stats);
@@ -84,9 +85,13 @@ function judgeOf(projects: readonly string[]): (path: string) => string | null {
 
 const [groupWrites, othersWrite, sticky] = [0o020, 0o002, 0o1000];
 
+function isOurs({ uid }: Stats): boolean {
+  return uid === 0 || uid === process.getuid?.();
+}
+
 /** Why somebody else can change it. In a sticky folder like `/tmp` only who made an entry can. */
 function whyOthersWrite(path: string, stats: Stats): string | null {
-  if (stats.uid !== 0 && stats.uid !== process.getuid?.()) return `${path} belongs to another user`;
+  if (!isOurs(stats)) return `${path} belongs to another user`;
   if (stats.isDirectory() && (stats.mode & sticky) !== 0) return null;
   const isOpen =
     (stats.mode & othersWrite) !== 0 || ((stats.mode & groupWrites) !== 0 && !isOwnGroup(stats.gid));

@@ -92,7 +92,8 @@ export async function claudeSession(
       cwd: repository,
       stdio: ["pipe", "pipe", "pipe"],
       env: {
-        ...{ PATH: process.env["PATH"], HOME: folder, TERM: "dumb", ...env },
+        // All of it: what certificates this machine needs is a part of the image.
+        ...{ ...process.env, HOME: folder, TERM: "dumb", ...env },
         ...{ ANTHROPIC_BASE_URL: `http://127.0.0.1:${port}`, ANTHROPIC_API_KEY: "stand-in" },
         ...{ CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1", DISABLE_AUTOUPDATER: "1" },
         ...{ CLAUDE_CODE_MAX_RETRIES: "1" },

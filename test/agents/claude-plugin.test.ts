@@ -2,17 +2,22 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { beforeAll, describe, expect } from "vitest";
+import { beforeAll, describe, expect, inject } from "vitest";
 import { git } from "../fakes/repository.ts";
 import { swarm } from "../fakes/swarm-command.ts";
 import { leftOnEngine, swarmEnv, test, writeLedgerTasks } from "../fakes/swarms.ts";
 import type { Scenarios } from "../stand-ins/scenarios.ts";
 import { type ClaudeLine, claudeHere, claudeSession } from "./claude-here.ts";
+import { ensureAgentImage } from "./image.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url)).replace(/\/$/, "");
 
 beforeAll(async () => {
-  await claudeHere();
+  // A session has no way out, and so nothing can be built in it; the other tests' image must be there, and not on its way.
+  await Promise.all([
+    claudeHere(),
+    ensureAgentImage({ endpoint: inject("endpoint"), stateFolder: inject("stateFolder") }),
+  ]);
 });
 
 /** The commands that a page of ours gives to Claude, chosen by what follows the program. */

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import {
   chmodSync,
   cpSync,
+  lchownSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -439,6 +440,13 @@ describe("a hostile repository", () => {
     chmodSync(join(folder, "open"), 0o777);
     symlinkSync(join(folder, "plugin"), join(folder, "open/turned"));
     expect(approvedIn(join(folder, "open/turned/bin/swarm"), repository, repository)).toBe(false);
+    // In a folder like /tmp nobody else can remove it, but who made it can.
+    chmodSync(join(folder, "open"), 0o1777);
+    expect(approvedIn(join(folder, "open/turned/bin/swarm"), repository, repository)).toBe(true);
+    if (process.getuid?.() === 0) {
+      lchownSync(join(folder, "open/turned"), 12_345, 12_345);
+      expect(approvedIn(join(folder, "open/turned/bin/swarm"), repository, repository)).toBe(false);
+    }
   });
 
   test("names no program that looking at it would run", async ({ repository, folder }) => {
