@@ -1,7 +1,8 @@
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { watchProcess } from "../test/fakes/watch-process.ts";
 import { type Bench, nothing, refuse } from "./bench.ts";
 import { makeTree } from "./code-in-out.ts";
 import { program } from "./command-start.ts";
@@ -117,7 +118,7 @@ async function carryOut(repository: string, env: NodeJS.ProcessEnv): Promise<Ran
   const words = ["start", "--all", "--again", "--force", "--parallel", String(together), "--json"];
   const child = spawn(program, words, { cwd: repository, env, stdio: ["ignore", "ignore", "pipe"] });
   const said = child.stderr.toArray();
-  const seen = watch(child.pid ?? 0);
+  const seen = watchProcess(child.pid ?? 0);
   const [exit] = await once(child, "exit");
   const ms = performance.now() - started;
   refuse(
@@ -128,29 +129,6 @@ async function carryOut(repository: string, env: NodeJS.ProcessEnv): Promise<Ran
   );
   const { memoryBytes, cpuSeconds } = seen();
   return { ms, memoryBytes, cpuShare: cpuSeconds / (ms / 1_000) };
-}
-
-function watch(pid: number): () => { readonly memoryBytes: number; readonly cpuSeconds: number } {
-  let last = { memoryBytes: 0, cpuSeconds: 0 };
-  const look = (): void => {
-    try {
-      const [, peak = "0"] = /VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
-      const fields = readFileSync(`/proc/${pid}/stat`, "utf8")
-        .replace(/^.*\) /, "")
-        .split(" ");
-      last = {
-        memoryBytes: Number(peak) * 1024,
-        cpuSeconds: (Number(fields[11]) + Number(fields[12])) / 100,
-      };
-    } catch {
-      // It has ended.
-    }
-  };
-  const timer = setInterval(look, 250);
-  return () => {
-    clearInterval(timer);
-    return last;
-  };
 }
 
 const loop = `
