@@ -24,7 +24,7 @@ const table = {
   budgetWorkers: { reduced: 4, full: 8 },
   gatewayKills: { reduced: 3, full: 10 },
   cutStories: { reduced: 2, full: 20 },
-  /** Of some 900 command lines that only look like ours. */
+  /** Of some 1 500 command lines that only look like ours. */
   hookMutations: { reduced: 150, full: 2_000 },
   unreadMessages: { reduced: 60_000, full: 100_000 },
 } as const;
