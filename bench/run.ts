@@ -130,10 +130,10 @@ function refuseLeftovers(name: string, endpoint: string): void {
   if (alive.length > 0) throw new Error(`${name} left ${alive.length} containers behind`);
 }
 
-/** Three times as far off as a goal: what a few rounds on a busy machine can show. */
+/** Four times as far off as a goal: what a few rounds on a busy machine can show. */
 function isGross({ met, ratio, goal }: Result): boolean {
   const [sign = "", wanted = ""] = goal.split(" ");
-  return !met && (sign === "≤" ? ratio > 3 * Number(wanted) : ratio < Number(wanted) / 3);
+  return !met && (sign === "≤" ? ratio > 4 * Number(wanted) : ratio < Number(wanted) / 4);
 }
 
 function line({ name, against, ratio, low, high, goal, met, note }: Result): string {
