@@ -3,7 +3,6 @@ import { createReadStream } from "node:fs";
 import { readFile, realpath, stat } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
 import type Docker from "dockerode";
-import { execa } from "execa";
 import { pack } from "tar-stream";
 import { SwarmError } from "../domain/errors.ts";
 
@@ -57,6 +56,8 @@ async function probeFiles(adapter: string): Promise<ProbeFile[]> {
 
 /** The dynamic loader tells what it would load. */
 async function librariesOf(program: string): Promise<ProbeFile[]> {
+  // Most runs find the image there, and this takes as long to load as much of what they do.
+  const { execa } = await import("execa");
   const { stdout, failed } = await execa("ldd", [program], { reject: false });
   if (process.platform !== "linux" || failed) {
     throw new SwarmError("ENGINE_FAILED", {

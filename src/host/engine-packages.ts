@@ -1,7 +1,6 @@
 import { constants } from "node:fs";
 import { access } from "node:fs/promises";
 import { delimiter, join } from "node:path";
-import { execa } from "execa";
 import { SwarmError } from "../domain/errors.ts";
 import type { Environment } from "./user-folders.ts";
 
@@ -74,6 +73,7 @@ async function packagesOf(
 }
 
 async function filterKnown(packages: readonly string[]): Promise<string[]> {
+  const { execa } = await import("execa");
   const known = await Promise.all(
     packages.map(async (name) =>
       (await execa("apt-cache", ["show", name], { reject: false })).exitCode === 0 ? name : null,
@@ -82,7 +82,8 @@ async function filterKnown(packages: readonly string[]): Promise<string[]> {
   return known.filter((name) => name !== null);
 }
 
-function apt(...args: string[]) {
+async function apt(...args: string[]) {
+  const { execa } = await import("execa");
   // Another apt at work is waited for instead of failing at once.
   const options = ["-o", "DPkg::Lock::Timeout=120", "-qq"];
   return execa("apt-get", [...options, ...args], {
