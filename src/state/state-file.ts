@@ -24,6 +24,8 @@ export type ParseState = (bytes: Uint8Array, file: string) => Promise<SwarmState
 export interface StateFile {
   /** The state, from the copy if the file itself is gone. */
   find(): Promise<SwarmState | null>;
+  /** The same, and from which of the two. */
+  findWithOrigin(): Promise<{ readonly state: SwarmState; readonly isCopy: boolean } | null>;
   /** The copy, if it is there and valid. */
   findCopy(): Promise<SwarmState | null>;
   /** What changes with every write of the file itself; null when it is gone, copy or not. */
@@ -40,27 +42,31 @@ export function stateFile(places: StatePlaces, parse: ParseState): StateFile {
   const { stateFile: file, copyFile } = places;
   const serialize = stateSerializer();
   let seen: { state: SwarmState; identity: string } | undefined;
-  /** Who watches the file hears of a write of ours before the write has ended: the same bytes are the same state. */
-  let written: { state: SwarmState; bytes: Buffer } | undefined;
+  /** A write of ours that is under way; it ends here without a failure. */
+  let writing: Promise<unknown> | undefined;
+
+  const findWithOrigin: StateFile["findWithOrigin"] = async () => {
+    let identity = identityOf(await statIfThere(file));
+    if (writing && seen?.identity !== identity) {
+      // Whoever watches the file hears of our write before it has ended, and would read what we know.
+      await writing;
+      identity = identityOf(await statIfThere(file));
+    }
+    const isCopy = identity === null;
+    if (identity !== null && seen?.identity === identity) return { state: seen.state, isCopy };
+    const bytes = (await readIfThere(file)) ?? (await readIfThere(copyFile));
+    if (bytes === null) return null;
+    const state = await parse(bytes, isCopy ? copyFile : file);
+    // Kept only if the file did not change while it was read.
+    seen =
+      identity !== null && identityOf(await statIfThere(file)) === identity ? { state, identity } : undefined;
+    return { state, isCopy };
+  };
 
   return {
     places,
-
-    async find() {
-      const identity = identityOf(await statIfThere(file));
-      if (identity !== null && seen?.identity === identity) return seen.state;
-      const bytes = (await readIfThere(file)) ?? (await readIfThere(copyFile));
-      if (bytes === null) return null;
-      const state = written?.bytes.equals(bytes)
-        ? written.state
-        : await parse(bytes, identity === null ? copyFile : file);
-      // Kept only if the file did not change while it was read.
-      seen =
-        identity !== null && identityOf(await statIfThere(file)) === identity
-          ? { state, identity }
-          : undefined;
-      return state;
-    },
+    findWithOrigin,
+    find: async () => (await findWithOrigin())?.state ?? null,
 
     async findCopy() {
       const bytes = await readIfThere(copyFile);
@@ -72,10 +78,17 @@ export function stateFile(places: StatePlaces, parse: ParseState): StateFile {
     },
 
     async write(state, { beforeRename = async () => {}, tidy = true } = {}) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      writing = promise;
+      using _written = {
+        [Symbol.dispose]() {
+          writing = undefined;
+          resolve();
+        },
+      };
       await Promise.all([file, copyFile].map((path) => mkdir(dirname(path), { recursive: true })));
       if (tidy) await Promise.all([removeLeftovers(file), removeLeftovers(copyFile)]);
       const bytes = Buffer.from(serialize(state));
-      written = { state, bytes };
       // The copy first: if either fails, the state file is as it was. It is for `git clean`, not for power failures, so
       // it does without the wait for the disk.
       await writeDurably(copyFile, bytes, { sync: false, beforeRename });

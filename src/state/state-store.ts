@@ -19,16 +19,15 @@ export function stateStore({ file, lock, clock, waitMs = defaultWaitMs }: StateS
 
   /** After `git clean -fdx` the file is put back, for others who look at it. */
   const find = async (): Promise<SwarmState | null> => {
-    const state = await file.find();
-    if (state && (await file.identity()) === null) await restore();
-    return state;
+    const found = await file.findWithOrigin();
+    if (found?.isCopy) await restore();
+    return found?.state ?? null;
   };
 
   const restore = async (): Promise<void> => {
     await using held = await lock.hold(waitMs);
-    const state = await file.find();
-    if (state && (await file.identity()) === null)
-      await file.write(state, { beforeRename: () => held.confirm() });
+    const found = await file.findWithOrigin();
+    if (found?.isCopy) await file.write(found.state, { beforeRename: () => held.confirm() });
   };
 
   const read = async (): Promise<SwarmState> => {

@@ -57,15 +57,16 @@ export async function waitsForModel(deps: SwarmDeps, worker: WaitingWorker): Pro
   return true;
 }
 
-/** Workers whose pause has come to its end go on. */
+/** Workers whose pause has come to its end go on. The state after that. */
 export async function endPauses(
   deps: SwarmDeps,
   { running }: Pick<Owning, "running">,
+  state: SwarmState,
   now: Date,
-): Promise<void> {
-  for (const record of (await deps.read()).containers) {
+): Promise<SwarmState> {
+  const over = state.containers.filter((record) => isOver(record, now));
+  for (const record of over) {
     const kept = running.get(record.containerName);
-    if (!isOver(record, now)) continue;
     // Whoever begins it takes the pause away.
     if (kept === undefined) continue;
     try {
@@ -81,6 +82,7 @@ export async function endPauses(
       }));
     }
   }
+  return over.length === 0 ? state : deps.read();
 }
 
 /** A longer one would ring at once; to ring early is only to look once more. */

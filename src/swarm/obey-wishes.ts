@@ -2,7 +2,7 @@ import { isTerminal } from "../domain/container-status.ts";
 import { isError, SwarmError } from "../domain/errors.ts";
 import type { ContainerRecord } from "../domain/generated/swarm-state.ts";
 import { workerSlug } from "../domain/slug.ts";
-import { findContainer, movedTo } from "../domain/swarm-state.ts";
+import { findContainer, movedTo, type SwarmState } from "../domain/swarm-state.ts";
 import { openWishes, type Wish, withoutWish } from "../domain/wishes.ts";
 import type { Owning } from "./own-swarm.ts";
 import { retryWorkers } from "./retry-workers.ts";
@@ -12,9 +12,10 @@ import { unpauseWorker } from "./unpause-worker.ts";
 /** How long agents may take to end by themselves when somebody wishes that they stop. */
 const wishGraceMs = 10_000;
 
-/** Does what other commands ask for, and clears each wish once it is done. */
-export async function obeyWishes(deps: SwarmDeps, owning: Owning): Promise<void> {
-  for (const wish of openWishes(await deps.read())) {
+/** Does what other commands ask for, and clears each wish once it is done. The state after that. */
+export async function obeyWishes(deps: SwarmDeps, owning: Owning, state: SwarmState): Promise<SwarmState> {
+  const wishes = openWishes(state);
+  for (const wish of wishes) {
     const worker = wish.of === "container" ? { worker: await slugOf(deps, wish) } : {};
     try {
       const isDone =
@@ -27,8 +28,9 @@ export async function obeyWishes(deps: SwarmDeps, owning: Owning): Promise<void>
       const reason = { code: error.code, message: error.message };
       deps.tell({ event: "wish", wish: wish.wish, ...worker, reason });
     }
-    await deps.update((state) => withoutWish(state, wish));
+    await deps.update((now) => withoutWish(now, wish));
   }
+  return wishes.length === 0 ? state : deps.read();
 }
 
 async function slugOf(deps: SwarmDeps, { name }: { readonly name: string }): Promise<string> {

@@ -63,18 +63,19 @@ export async function ownSwarm(deps: EquipDeps, swarm: OwnedSwarm, signals: OwnS
   for (const signal of [halt, signals.lost]) signal.addEventListener("abort", ring, { once: true });
   try {
     for (;;) {
-      await obeyWishes(deps, owning);
+      const asked = await obeyWishes(deps, owning, await deps.read());
       const now = deps.clock();
-      await endPauses(deps, owning, now);
-      const waiting = await swarm.waitingIn(await deps.read());
-      const state = await skipBlocked(deps, waiting, owning);
+      const resumed = await endPauses(deps, owning, asked, now);
+      const waiting = await swarm.waitingIn(resumed);
+      const state = await skipBlocked(deps, waiting, resumed, owning);
       if (swarm.policy.failFast && !halt.aborted) haltAfterFailure(deps, state, owning);
       const isEnding = owning.isEnding();
       const ready = isEnding ? [] : readyWorkers(waiting, state, owning, now);
       const free = Math.max(0, swarm.parallel - owning.running.size);
-      for (const worker of ready.slice(0, free)) if (!(await waitsForModel(deps, worker))) begin(worker);
-      // Some of them may be paused by now.
-      const left = await deps.read();
+      let left = state;
+      for (const worker of ready.slice(0, free))
+        if (await waitsForModel(deps, worker)) left = await deps.read();
+        else begin(worker);
       if (!isEnding) tellWaiting(deps, waiting, left, owning);
       if (owning.running.size === 0 && (isEnding || !isAnyPaused(waiting, left, owning, now))) break;
       using _alarm = ringWhenPausesEnd(deps, left, now, ring);
@@ -90,7 +91,7 @@ export async function ownSwarm(deps: EquipDeps, swarm: OwnedSwarm, signals: OwnS
     for (const signal of [halt, signals.lost]) signal.removeEventListener("abort", ring);
   }
   isOver = true;
-  await obeyWishes(deps, owning);
+  await obeyWishes(deps, owning, await deps.read());
   if (failures.length > 0) throw failures[0];
   return deps.read();
 
@@ -190,10 +191,10 @@ function tellWaiting(
 async function skipBlocked(
   deps: SwarmDeps,
   waiting: readonly WaitingWorker[],
+  found: SwarmState,
   owning: Owning,
 ): Promise<SwarmState> {
-  for (;;) {
-    const state = await deps.read();
+  for (let state = found; ; state = await deps.read()) {
     const blocked = waiting.find(
       ({ name, dependsOn }) => isIdle(state, name, owning) && blameIn(state, dependsOn, owning) !== null,
     );

@@ -189,7 +189,7 @@ describe("a write that was refused", () => {
 });
 
 describe("what this process wrote", () => {
-  test("is not parsed again, though its file shows another time; what somebody else wrote is", async ({
+  test("is not parsed again, even by who looks while it is written; what somebody else wrote is", async ({
     folder,
   }) => {
     let parsed = 0;
@@ -198,10 +198,18 @@ describe("what this process wrote", () => {
       parsed += 1;
       return parseState(bytes, name);
     });
-    await file.write(swarmOf(2));
+    await file.write(swarmOf(1));
 
-    // As it looks to who reads it while the write has not ended.
-    utimesSync(places.stateFile, new Date(1_000), new Date(1_000));
+    let looked: Promise<unknown> | undefined;
+    const written = file.write(swarmOf(2), {
+      async beforeRename() {
+        // What is there is not what was written last, as after our rename.
+        utimesSync(places.stateFile, new Date(1_000), new Date(1_000));
+        looked ??= file.find();
+      },
+    });
+    await written;
+    expect(await looked).toMatchObject({ containers: [{}, {}] });
     expect((await file.find())?.containers).toHaveLength(2);
     expect(parsed).toBe(0);
 
