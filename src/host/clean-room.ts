@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { SwarmError } from "../domain/errors.ts";
 import { type ObjectReader, objectReader } from "./object-reader.ts";
 import { type GitEnd, type GitRun, runGit, streamGit } from "./run-git.ts";
+import { seenNearby } from "./walk-back.ts";
 
 /** What git may take in memory at once: neither a delta that unfolds to gigabytes nor a claim of millions of objects gets it. */
 const mostMemory = "1g";
@@ -92,6 +93,7 @@ export async function makeCleanRoom(
 
 /** Whether one commit is the other or among its ancestors. */
 export async function isAncestor(room: CleanRoom, ancestor: string, commit: string): Promise<boolean> {
+  if (await seenNearby(room.objects, [ancestor], commit)) return true;
   const asked = await room.git(["merge-base", "--is-ancestor", ancestor, commit], { answers: [0, 1] });
   return asked.exitCode === 0;
 }

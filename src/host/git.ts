@@ -1,7 +1,6 @@
-import { execa } from "execa";
-import { SwarmError } from "../domain/errors.ts";
 import type { Git } from "../ports/project-files.ts";
-import { elsewhere } from "./run-git.ts";
+import { runGit } from "./run-git.ts";
+import { gitFailure } from "./start-git.ts";
 
 /** What swarm writes, and the task files, which reach workers by another way. */
 const notOurs: readonly string[] = [
@@ -15,13 +14,10 @@ const startNothing: readonly string[] = [
 
 /** Git in one folder, with argument arrays and nothing that asks. */
 export function gitIn(folder: string): Git {
-  const git = (...args: string[]) =>
-    execa("git", [...startNothing, ...args], {
-      cwd: folder,
-      reject: false,
-      stdin: "ignore",
-      env: { ...elsewhere, GIT_TERMINAL_PROMPT: "0", GIT_OPTIONAL_LOCKS: "0", LC_ALL: "C" },
-    });
+  const git = async (...args: string[]) => {
+    const { output, ...end } = await runGit([...startNothing, ...args], { folder });
+    return { ...end, stdout: output.toString().trimEnd() };
+  };
 
   return {
     async version() {
@@ -72,10 +68,8 @@ export function gitIn(folder: string): Git {
   }
 
   async function asked(...args: string[]): Promise<string> {
-    const { stdout, stderr, exitCode } = await git(...args);
+    const { stdout, reason, exitCode } = await git(...args);
     if (exitCode === 0) return stdout;
-    const command = args.find((word) => /^[a-z][a-z-]*$/.test(word)) ?? "";
-    const reason = exitCode === undefined ? "git is not installed" : stderr.trim() || `exit ${exitCode}`;
-    throw new SwarmError("GIT_FAILED", { command, reason });
+    throw gitFailure(args, reason);
   }
 }

@@ -1,5 +1,6 @@
 import { SwarmError } from "../domain/errors.ts";
-import { type GitRun, type GitTalk, talkToGit } from "./run-git.ts";
+import type { GitStart } from "./start-git.ts";
+import { type GitTalk, talkToGit } from "./talk-to-git.ts";
 
 export interface ObjectFacts {
   readonly id: string;
@@ -19,16 +20,13 @@ export interface ObjectReader extends AsyncDisposable {
 const mostAsked = 500;
 
 /** It starts its git when it is first asked. */
-export function objectReader(
-  args: readonly string[],
-  run: Pick<GitRun, "folder" | "env" | "limitMs" | "signal">,
-): ObjectReader {
+export function objectReader(args: readonly string[], start: GitStart): ObjectReader {
   let talk: GitTalk | undefined;
   /** Answers come in the order of the questions: one asker at a time. */
   let last: Promise<unknown> = Promise.resolve();
 
   const ask = (command: "info" | "contents", names: readonly string[]): GitTalk => {
-    talk ??= talkToGit([...args, "cat-file", "--batch-command"], run);
+    talk ??= talkToGit([...args, "cat-file", "--batch-command"], start);
     talk.write(names.map((name) => `${command} ${name}\n`).join(""));
     return talk;
   };

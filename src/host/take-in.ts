@@ -1,4 +1,4 @@
-import { createReadStream } from "node:fs";
+import { type FileHandle, open, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isBranchName } from "../domain/branch-name.ts";
 import { cleanText } from "../domain/clean-text.ts";
@@ -11,6 +11,7 @@ import { installPack } from "./install-pack.ts";
 import { type Refs, refsIn } from "./move-ref.ts";
 import { openQuarantine, storeStream } from "./quarantine.ts";
 import { changedEntries } from "./read-entries.ts";
+import { seenNearby } from "./walk-back.ts";
 
 /** Where a kill must be survivable. */
 export type TakeInPoint = "stored" | "checked" | "objects-moved" | "ref-moved";
@@ -37,7 +38,7 @@ export async function takeIn(
   if (!isCommitId(tip)) return refused("tip", "its commit has no proper name");
 
   const refs = refsIn(commonFolder);
-  const found = await refAt(refs, keep);
+  const found = await refAt(commonFolder, refs, keep);
   if (found === tip) return { kind: "already", commit: tip };
   // A ref that somebody deleted may be made again: nothing is lost by it.
   if (found !== null && found !== old) return refused("ref-moved", `${keep} is at ${found}`);
@@ -74,7 +75,10 @@ export async function takeIn(
   return { kind: "taken", commit: tip };
 }
 
-async function refAt(refs: Refs, ref: string): Promise<string | null> {
+async function refAt(commonFolder: string, refs: Refs, ref: string): Promise<string | null> {
+  // A file of its own is what counts, whatever a list of packed refs says, and needs no git to be read.
+  const own = (await readFile(join(commonFolder, ref), "latin1").catch(() => "")).trim();
+  if (isCommitId(own)) return own;
   return (await refs.at([ref])).find(({ name }) => name === ref)?.commit ?? null;
 }
 
@@ -100,6 +104,7 @@ async function wrongWithHeader(
 
 /** One of these commits or of their ancestors that a history does not have; null where it has all. */
 async function oneOutside(room: CleanRoom, commits: readonly string[], tip: string): Promise<string | null> {
+  if (await seenNearby(room.objects, commits, tip)) return null;
   const input = Buffer.from(`${commits.join("\n")}\n^${tip}\n`);
   return (await room.text(["rev-list", "--max-count=1", "--stdin"], { input })).trim() || null;
 }
@@ -109,16 +114,28 @@ async function indexPack(
   room: CleanRoom,
   { file, packAt }: { readonly file: string; readonly packAt: number },
 ): Promise<string | No> {
+  await using pack = await open(file);
+  await passOver(pack, packAt);
   const { exitCode, output, reason, isTimedOut } = await room.run(
     // Modes that git does not write are let pass by --strict.
     ["index-pack", "--stdin", "--fix-thin", "--strict=badFilemode=error", "--fsck-objects"],
-    { input: createReadStream(file, { start: packAt }), limitMs: 30 * 60_000 },
+    { input: pack, limitMs: 30 * 60_000 },
   );
   const [, hash] = /^(?:pack|keep)\t([0-9a-f]{40})$/m.exec(output.toString()) ?? [];
   if (exitCode === 0 && hash !== undefined) return hash;
   const isOurs = (exitCode === undefined && !isTimedOut) || /No space left|Permission denied/.test(reason);
   if (isOurs) throw new SwarmError("GIT_FAILED", { command: "index-pack", reason });
   return refused("pack", `git refuses its objects: ${reason}`);
+}
+
+/** Whoever reads next begins behind them. */
+async function passOver(file: FileHandle, bytes: number): Promise<void> {
+  const passed = Buffer.alloc(bytes);
+  for (let at = 0; at < bytes; ) {
+    const { bytesRead } = await file.read(passed, at, bytes - at, null);
+    if (bytesRead === 0) return;
+    at += bytesRead;
+  }
 }
 
 /** Nothing is missing, and the tip goes on from where the work began and from what was taken in before. */

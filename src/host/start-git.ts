@@ -1,0 +1,105 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { cleanText } from "../domain/clean-text.ts";
+import { SwarmError } from "../domain/errors.ts";
+
+/** By these, a hook of git that calls us would send git to another repository than the folder's. */
+const elsewhere: Readonly<Record<string, undefined>> = {
+  ...{ GIT_DIR: undefined, GIT_WORK_TREE: undefined, GIT_COMMON_DIR: undefined, GIT_INDEX_FILE: undefined },
+  ...{ GIT_OBJECT_DIRECTORY: undefined, GIT_ALTERNATE_OBJECT_DIRECTORIES: undefined },
+  ...{ GIT_NAMESPACE: undefined, GIT_SHALLOW_FILE: undefined, GIT_GRAFT_FILE: undefined },
+  ...{ GIT_QUARANTINE_PATH: undefined, GIT_PREFIX: undefined },
+};
+
+const always = {
+  ...{ GIT_TERMINAL_PROMPT: "0", GIT_OPTIONAL_LOCKS: "0", GIT_NO_REPLACE_OBJECTS: "1", LC_ALL: "C" },
+};
+
+export interface GitStart {
+  readonly folder: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly limitMs?: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface StartedGit {
+  readonly child: ChildProcess;
+  /** When its streams have ended as well. */
+  readonly ended: Promise<GitEnded>;
+  /** Asks it to end, and does not ask for ever. */
+  stop(): void;
+}
+
+export interface GitEnded {
+  /** Undefined when it did not end by itself. */
+  readonly exitCode: number | undefined;
+  /** Why it failed, where it did: git's own words, clean to be shown. */
+  readonly reason: string;
+  readonly isTimedOut: boolean;
+}
+
+/** After it was asked to end. */
+const killAfterMs = 5_000;
+const longestComplaint = 64 * 1024;
+
+/** None of them outlives the program. */
+const running = new Set<ChildProcess>();
+process.on("exit", () => {
+  for (const git of running) git.kill();
+});
+
+/**
+ * A child process by node's own means: a swarm starts git some twenty times for each worker, and what a library adds to each
+ * start is as much of its owner's processor time as the start itself.
+ */
+export function startGit(
+  args: readonly string[],
+  { folder, env, limitMs, signal, stdin }: GitStart & { readonly stdin: "ignore" | "pipe" | number },
+): StartedGit {
+  signal?.throwIfAborted();
+  const child = spawn("git", args, {
+    ...{ cwd: folder, stdio: [stdin, "pipe", "pipe"] },
+    env: { ...process.env, ...always, ...elsewhere, ...env },
+  });
+  running.add(child);
+  const complaints: Buffer[] = [];
+  let length = 0;
+  child.stderr?.on("data", (chunk: Buffer) => {
+    if (length < longestComplaint) complaints.push(chunk);
+    length += chunk.length;
+  });
+
+  let forced: NodeJS.Timeout | undefined;
+  const stop = (): void => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    child.kill();
+    forced ??= setTimeout(() => child.kill("SIGKILL"), killAfterMs);
+  };
+  let isTimedOut = false;
+  const timeOut = (): void => {
+    isTimedOut = true;
+    stop();
+  };
+  const limit = limitMs === undefined ? undefined : setTimeout(timeOut, limitMs);
+  signal?.addEventListener("abort", stop);
+
+  const { promise: ended, resolve } = Promise.withResolvers<GitEnded>();
+  const end = (exitCode: number | undefined, failure: string | null): void => {
+    running.delete(child);
+    clearTimeout(limit);
+    clearTimeout(forced);
+    signal?.removeEventListener("abort", stop);
+    const own = cleanText(Buffer.concat(complaints).toString().trim(), 400);
+    resolve({ exitCode, isTimedOut, reason: failure ?? (own || `exit ${exitCode ?? "by a signal"}`) });
+  };
+  child.once("error", (error: NodeJS.ErrnoException) =>
+    end(undefined, error.code === "ENOENT" ? "git is not installed" : error.message),
+  );
+  child.once("close", (exitCode) => end(exitCode ?? undefined, null));
+  return { child, ended, stop };
+}
+
+/** GIT_FAILED for a git that was called with these arguments. */
+export function gitFailure(args: readonly string[], reason: string): SwarmError {
+  const command = args.find((word) => /^[a-z][a-z-]*$/.test(word)) ?? "";
+  return new SwarmError("GIT_FAILED", { command, reason });
+}

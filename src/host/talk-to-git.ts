@@ -1,0 +1,76 @@
+import { type GitStart, gitFailure, startGit } from "./start-git.ts";
+
+/** A git that answers questions for as long as it is asked. */
+export interface GitTalk {
+  write(text: string): void;
+  /** The next line of its answer, without its end. */
+  readonly line: () => Promise<string>;
+  readonly bytes: (count: number) => Promise<Buffer>;
+  /** It has been asked enough, whatever it still has to say. */
+  end(): Promise<void>;
+}
+
+const longestLine = 64 * 1024;
+
+export function talkToGit(args: readonly string[], start: GitStart): GitTalk {
+  const { child, ended, stop } = startGit(args, { ...start, stdin: "pipe" });
+  const { stdin, stdout } = child;
+  if (!stdin || !stdout) throw new Error("git was started without its streams");
+  // How it ended is seen where its answer is missing.
+  stdin.on("error", () => {});
+  const pieces: AsyncIterator<Buffer> = stdout[Symbol.asyncIterator]();
+  let held: Buffer = Buffer.alloc(0);
+
+  const more = async (): Promise<void> => {
+    const { value, done } = await pieces.next();
+    if (!done) {
+      held = held.length === 0 ? value : Buffer.concat([held, value]);
+      return;
+    }
+    const { reason } = await ended;
+    start.signal?.throwIfAborted();
+    throw gitFailure(args, reason);
+  };
+
+  const take = (count: number): Buffer => {
+    const taken = held.subarray(0, count);
+    held = held.subarray(count);
+    return taken;
+  };
+
+  return {
+    write: (text) => void stdin.write(text),
+
+    async line() {
+      for (let from = 0; ; ) {
+        const end = held.indexOf(10, from);
+        if (end >= 0) return take(end + 1).toString("utf8", 0, end);
+        if (held.length > longestLine) throw gitFailure(args, "its answer is no line");
+        from = held.length;
+        await more();
+      }
+    },
+
+    async bytes(count) {
+      if (count <= held.length) return take(count);
+      const parts = [held];
+      let length = held.length;
+      while (length < count) {
+        held = Buffer.alloc(0);
+        await more();
+        parts.push(held);
+        length += held.length;
+      }
+      held = Buffer.concat(parts, length);
+      return take(count);
+    },
+
+    async end() {
+      stdin.end();
+      stop();
+      // Nobody reads on, and it is not over before its streams are.
+      stdout.destroy();
+      await ended;
+    },
+  };
+}
