@@ -1,19 +1,20 @@
 import { execFileSync } from "node:child_process";
-import { createHash, randomBytes } from "node:crypto";
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { commitReader } from "../src/host/commit-reader.ts";
 import { workRepository } from "../src/host/work-repository.ts";
 import { ensureProjectImage } from "../src/image/build-project-image.ts";
 import { ensureBaseImage } from "../src/image/ensure-base-image.ts";
 import type { Containers } from "../src/ports/containers.ts";
+import { makeTree } from "../test/fakes/make-tree.ts";
 import { type Bench, nothing, refuse, timed } from "./bench.ts";
 import { buildReport, imageLock, sources } from "./bench-engine.ts";
 import type { Comparison } from "./compare.ts";
 import { specFor } from "./containers.ts";
 import type { Docker } from "./peers.ts";
 
-const [together, treeBytes] = [4, 50 * 1024 ** 2];
+const together = 4;
 
 /** A repository's way into sandboxes, and the work's way out of them. */
 export const code: Bench = {
@@ -179,23 +180,6 @@ async function workOut({
       return 1_000 / ms;
     },
   };
-}
-
-/** What compresses like code, in a thousand files. */
-export function makeTree(repository: string): void {
-  const files = 1_000;
-  mkdirSync(join(repository, "src"), { recursive: true });
-  for (let index = 0; index < files; index += 1) {
-    const line = `${randomBytes(24).toString("hex")} export const value = ${index};\n`;
-    writeFileSync(
-      join(repository, "src", `${index}.txt`),
-      line.repeat(Math.ceil(treeBytes / files / line.length)),
-    );
-  }
-  const git = (...args: string[]): void => void execFileSync("git", args, { cwd: repository });
-  git("init", "--quiet", "--initial-branch=main");
-  git("add", "--all");
-  git("-c", "user.name=Bench", "-c", "user.email=bench@example.invalid", "commit", "--quiet", "-m", "Begin");
 }
 
 async function started(containers: Containers, image: string): Promise<string> {

@@ -109,10 +109,11 @@ describe("the architecture", () => {
       (file) => file.startsWith("src/") && /process\.env(?!\w)/.test(readFileSync(join(root, file), "utf8")),
     );
 
-    // The private engine hands the whole environment to the daemon and its tools; it reads none of it.
+    // The private engine hands the whole environment to the daemon and its tools, and git gets it; they read none of it.
     expect(readers.sort()).toEqual([
       "src/host/engine-network.ts",
       "src/host/private-engine.ts",
+      "src/host/start-git.ts",
       "src/library.ts",
       "src/main.ts",
       "src/whole-program.ts",

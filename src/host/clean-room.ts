@@ -1,4 +1,5 @@
-import { copyFile, mkdir, writeFile } from "node:fs/promises";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { copyFile } from "node:fs/promises";
 import { join } from "node:path";
 import { SwarmError } from "../domain/errors.ts";
 import { type ObjectReader, objectReader } from "./object-reader.ts";
@@ -47,7 +48,7 @@ export interface CleanRoom {
 const usualLimitMs = 10 * 60_000;
 
 /**
- * Makes the room as files: `git init` would read templates. `own`: new objects stay in here, and the repository's can be read;
+ * Makes the room as files, at once since they are few and small: `git init` would read templates. `own`: new objects stay in here, and the repository's can be read;
  * `theirs`: they go to the repository.
  */
 export async function makeCleanRoom(
@@ -56,15 +57,15 @@ export async function makeCleanRoom(
   signal?: AbortSignal,
 ): Promise<CleanRoom> {
   const objects = join(commonFolder, "objects");
-  await mkdir(join(folder, "objects", "info"), { recursive: true });
-  await mkdir(join(folder, "objects", "pack"));
-  await mkdir(join(folder, "refs"));
-  await writeFile(join(folder, "HEAD"), "ref: refs/heads/none\n");
-  await writeFile(
+  mkdirSync(join(folder, "objects", "info"), { recursive: true });
+  mkdirSync(join(folder, "objects", "pack"));
+  mkdirSync(join(folder, "refs"));
+  writeFileSync(join(folder, "HEAD"), "ref: refs/heads/none\n");
+  writeFileSync(
     join(folder, "config"),
     "[core]\n\trepositoryFormatVersion = 0\n\tbare = true\n[pack]\n\tthreads = 2\n",
   );
-  await writeFile(join(folder, "objects", "info", "alternates"), `${quoted(objects)}\n`);
+  writeFileSync(join(folder, "objects", "info", "alternates"), `${quoted(objects)}\n`);
   // Where a history ends before its beginning, git must know it.
   await copyFile(join(commonFolder, "shallow"), join(folder, "shallow")).catch(forgiveMissing);
 

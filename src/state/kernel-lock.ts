@@ -1,4 +1,5 @@
-import { constants, type FileHandle, mkdir, open, stat } from "node:fs/promises";
+import { fstatSync, ftruncateSync, statSync, writeSync } from "node:fs";
+import { constants, type FileHandle, mkdir, open } from "node:fs/promises";
 import { dirname } from "node:path";
 import { tryLock } from "fs-native-extensions";
 import { SwarmError } from "../domain/errors.ts";
@@ -24,7 +25,7 @@ export function kernelLock(file: string, command: string): Lock {
       }
       await using undo = new AsyncDisposableStack();
       const held = undo.use(heldLock(handle, file));
-      await writeHolder(handle, thisHolder(command, new Date()));
+      writeHolder(handle, thisHolder(command, new Date()));
       undo.move();
       return held;
     },
@@ -57,7 +58,7 @@ async function waitToHold(
       async () => {
         if (!tryLock(handle.fd)) return undefined;
         // Without the second look, a lock file that was deleted and made anew would give two holders.
-        isHeld = await isSameFile(handle, file);
+        isHeld = isSameFile(handle, file);
         if (isHeld) return true;
         await handle.close();
         handle = await openLockFile(file);
@@ -86,7 +87,7 @@ function heldLock(handle: FileHandle, file: string): HeldLock {
   let closing: Promise<void> | undefined;
   return {
     async confirm() {
-      if (!(await isSameFile(handle, file))) throw new SwarmError("LOCK_LOST", { file });
+      if (!isSameFile(handle, file)) throw new SwarmError("LOCK_LOST", { file });
     },
     [Symbol.asyncDispose]() {
       closing ??= handle.close();
@@ -95,17 +96,20 @@ function heldLock(handle: FileHandle, file: string): HeldLock {
   };
 }
 
-async function isSameFile(handle: FileHandle, file: string): Promise<boolean> {
-  const [ours, theirs] = await Promise.all([
-    handle.stat({ bigint: true }),
-    stat(file, { bigint: true }).catch(() => null),
-  ]);
-  return theirs !== null && ours.ino === theirs.ino && ours.dev === theirs.dev;
+/** At once, as all here that no disk is waited for: a thread's answer takes ten times the processor time. */
+function isSameFile(handle: FileHandle, file: string): boolean {
+  const ours = fstatSync(handle.fd, { bigint: true });
+  try {
+    const theirs = statSync(file, { bigint: true });
+    return ours.ino === theirs.ino && ours.dev === theirs.dev;
+  } catch {
+    return false;
+  }
 }
 
-async function writeHolder(handle: FileHandle, holder: LockHolder): Promise<void> {
-  await handle.truncate(0);
-  await handle.write(`${JSON.stringify(holder)}\n`);
+function writeHolder(handle: FileHandle, holder: LockHolder): void {
+  ftruncateSync(handle.fd, 0);
+  writeSync(handle.fd, `${JSON.stringify(holder)}\n`);
 }
 
 async function readHolder(file: string): Promise<LockHolder | null> {

@@ -1,5 +1,5 @@
-import type { BigIntStats } from "node:fs";
-import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
+import { type BigIntStats, mkdirSync, statSync } from "node:fs";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { SwarmError } from "../domain/errors.ts";
 import type { SwarmState } from "../domain/swarm-state.ts";
@@ -46,11 +46,11 @@ export function stateFile(places: StatePlaces, parse: ParseState): StateFile {
   let writing: Promise<unknown> | undefined;
 
   const findWithOrigin: StateFile["findWithOrigin"] = async () => {
-    let identity = identityOf(await statIfThere(file));
+    let identity = identityOf(statIfThere(file));
     if (writing && seen?.identity !== identity) {
       // Whoever watches the file hears of our write before it has ended, and would read what we know.
       await writing;
-      identity = identityOf(await statIfThere(file));
+      identity = identityOf(statIfThere(file));
     }
     const isCopy = identity === null;
     if (identity !== null && seen?.identity === identity) return { state: seen.state, isCopy };
@@ -58,8 +58,7 @@ export function stateFile(places: StatePlaces, parse: ParseState): StateFile {
     if (bytes === null) return null;
     const state = await parse(bytes, isCopy ? copyFile : file);
     // Kept only if the file did not change while it was read.
-    seen =
-      identity !== null && identityOf(await statIfThere(file)) === identity ? { state, identity } : undefined;
+    seen = identity !== null && identityOf(statIfThere(file)) === identity ? { state, identity } : undefined;
     return { state, isCopy };
   };
 
@@ -74,7 +73,7 @@ export function stateFile(places: StatePlaces, parse: ParseState): StateFile {
     },
 
     async identity() {
-      return identityOf(await statIfThere(file));
+      return identityOf(statIfThere(file));
     },
 
     async write(state, { beforeRename = async () => {}, tidy = true } = {}) {
@@ -86,7 +85,7 @@ export function stateFile(places: StatePlaces, parse: ParseState): StateFile {
           resolve();
         },
       };
-      await Promise.all([file, copyFile].map((path) => mkdir(dirname(path), { recursive: true })));
+      for (const path of [file, copyFile]) mkdirSync(dirname(path), { recursive: true });
       if (tidy) await Promise.all([removeLeftovers(file), removeLeftovers(copyFile)]);
       const bytes = Buffer.from(serialize(state));
       // The copy first: if either fails, the state file is as it was. It is for `git clean`, not for power failures, so
@@ -98,7 +97,7 @@ export function stateFile(places: StatePlaces, parse: ParseState): StateFile {
         if (old) await writeDurably(copyFile, old, { sync: false }).catch(() => undefined);
         throw error;
       });
-      const identity = identityOf(await statIfThere(file));
+      const identity = identityOf(statIfThere(file));
       seen = identity === null ? undefined : { state, identity };
     },
 
@@ -127,12 +126,17 @@ function identityOf(stats: BigIntStats | null): string | null {
   return stats && [stats.dev, stats.ino, stats.size, stats.mtimeNs, stats.ctimeNs].join(" ");
 }
 
-async function statIfThere(file: string): Promise<BigIntStats | null> {
-  return ifThere(stat(file, { bigint: true }), file);
+/** At once: a thread's answer to so short a question takes ten times the processor time, and it is asked often. */
+function statIfThere(file: string): BigIntStats | null {
+  try {
+    return statSync(file, { bigint: true, throwIfNoEntry: false }) ?? null;
+  } catch (error) {
+    throw unreadable(error, file);
+  }
 }
 
 async function readIfThere(file: string): Promise<Uint8Array | null> {
-  const stats = await statIfThere(file);
+  const stats = statIfThere(file);
   // Reading a pipe that lies in the file's place would wait for ever.
   if (stats && !stats.isFile())
     throw new SwarmError("FILE_FAILED", { file, reason: "it is not a regular file" });
@@ -143,8 +147,12 @@ async function ifThere<Result>(result: Promise<Result>, file: string): Promise<R
   try {
     return await result;
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    if (code === "ENOENT") return null;
-    throw new SwarmError("FILE_UNREADABLE", { place: { file }, reason: code ?? message }, error);
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
+    throw unreadable(error, file);
   }
+}
+
+function unreadable(error: unknown, file: string): SwarmError {
+  const { code, message } = error as NodeJS.ErrnoException;
+  return new SwarmError("FILE_UNREADABLE", { place: { file }, reason: code ?? message }, error);
 }

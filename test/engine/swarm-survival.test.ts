@@ -4,6 +4,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, statfsSync, writeFileSync
 import { join, relative } from "node:path";
 import { describe, expect } from "vitest";
 import { count } from "../counts.ts";
+import { makeTree } from "../fakes/make-tree.ts";
 import { git, write } from "../fakes/repository.ts";
 import {
   begun,
@@ -137,6 +138,7 @@ describe("a swarm", () => {
     const workers = Array.from({ length: count.manyWorkers }, (_, index) => ({
       ...{ name: `worker${index}`, stories: 3, seconds: 0 },
     }));
+    if (count.manyWorkers > 20) makeTree(place.repository);
     writeLedgerTasks(place, workers);
     const started = performance.now();
 
