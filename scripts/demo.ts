@@ -56,13 +56,14 @@ async function showSample(sample: string): Promise<number> {
   const carriedOut = runAll(sample, [["start", "--all"], ["status"], ["diff", "readme", "--stat"]]);
   if (carriedOut !== 0) return carriedOut;
 
-  say("The branches are brought together, and the sample's own tests run on the result");
-  const together = runGit(sample, [
-    ["switch", "--quiet", "--create", "together"],
-    [...sampleAuthor, "merge", "--quiet", "--no-edit", "feat/command", "feat/readme"],
+  say("The branches are brought together, each result checked in a fresh sandbox by the sample's own tests");
+  const together = runAll(sample, [["merge", "--into", "together", "--check", "node --test"]]);
+  if (together !== 0) return together;
+  const looked = runGit(sample, [
+    ["switch", "--quiet", "together"],
     ["--no-pager", "log", "--graph", "--oneline"],
   ]);
-  if (together !== 0) return together;
+  if (looked !== 0) return looked;
   console.log("$ node --test");
   const tested = spawnSync(process.execPath, ["--test"], { cwd: sample, stdio: "inherit" }).status ?? 1;
   if (tested !== 0) return tested;

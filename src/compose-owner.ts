@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
-import { dirname, join } from "node:path";
+import { dirname } from "node:path";
 import type { OwnWords, SwarmReport } from "./cli/composition.ts";
 import { openDoors } from "./compose-doors.ts";
-import { adapterId } from "./compose-engine.ts";
 import { type EquipmentDeps, equip } from "./compose-equipment.ts";
+import { projectImage, runtimeFor } from "./compose-sandbox-parts.ts";
 import { isTerminal } from "./domain/container-status.ts";
 import { SwarmError } from "./domain/errors.ts";
 import type { ContainerRecord, ProjectRef } from "./domain/generated/swarm-state.ts";
@@ -105,7 +105,7 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
     const engine = await deps.engine(known?.engine?.endpoint ?? null);
     const network = await access.network((await engine.open()).networks, report.signal);
     const { id, name, endpoint, runtimes } = await engine.info(report.signal);
-    const found = await findRuntimeOf(engine, settings, report.signal);
+    const found = await runtimeFor(deps, engine, settings, report.signal);
     const { keepSettings } = await requestsOf(swarmId);
     // Before anybody can find a swarm, it is known what it is to be carried out with.
     if (!isGoneOnWith) await keepSettings(recordable(settings));
@@ -258,28 +258,16 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
   /** The tag of the image of this repository; empty where nobody is to begin any more. */
   async function build(report: SwarmReport, withAgents: readonly string[]): Promise<string> {
     deps.passes("before-image-build");
-    const building = (await deps.images()).build(
-      {
-        ...{ agents: null, withAgents, fresh: false, baseOnly: false },
-        ...{ ignoreScripts: false, buildNetwork: true },
-      },
-      {
-        onStep(step) {
-          report.onStep(step);
-          deps.passes("during-image-build");
-        },
-        onEvent: () => {},
-      },
-      // Nothing runs yet that could be asked to stop.
-      AbortSignal.any([report.signal, report.halt]),
-    );
-    const built = await building.catch((error: unknown) => {
+    // Nothing runs yet that could be asked to stop.
+    const ending = AbortSignal.any([report.signal, report.halt]);
+    const onStep = (step: string): void => {
+      report.onStep(step);
+      deps.passes("during-image-build");
+    };
+    return projectImage(deps, withAgents, onStep, ending).catch((error: unknown) => {
       if (!report.halt.aborted) throw error;
-      return null;
+      return "";
     });
-    if (built === null) return "";
-    if (!built.project) throw new SwarmError("NOT_A_REPOSITORY", { folder: (await deps.repository()).root });
-    return built.project.tag;
   }
 
   async function recallOrTell(
@@ -302,16 +290,6 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
   async function loadTask(path: string): Promise<LoadedTask | null> {
     const { findTask } = await import("./swarm/load-tasks.ts");
     return findTask(await deps.taskDeps(), path);
-  }
-
-  async function findRuntimeOf(engine: ContainerEngine, { isolation }: Settings, signal: AbortSignal) {
-    const [{ findRuntime }, { probeCache }, { parseProbe }] = await Promise.all([
-      import("./sandbox/find-runtime.ts"),
-      import("./host/probe-cache.ts"),
-      import("./schema/read-document.ts"),
-    ]);
-    const probes = probeCache(join(deps.folders.state, "probes.json"), { parseProbe, clock: deps.clock });
-    return findRuntime({ engine, probes, adapterId }, isolation, signal);
   }
 
   async function parallelFor({ containers }: SwarmState, settings: Settings): Promise<number> {

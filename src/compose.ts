@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { basename, join } from "node:path";
 import type { Composition, SwarmOperations } from "./cli/composition.ts";
 import { composeEngine, composeSearch } from "./compose-engine.ts";
+import { composeMerge } from "./compose-merge.ts";
 import { composePlugin } from "./compose-plugin.ts";
 import { composeSandboxes } from "./compose-sandboxes.ts";
 import { composeSettings } from "./compose-settings.ts";
@@ -230,6 +231,12 @@ export function compose({
       composeUpkeep({
         ...{ clock, repository, project, ownerLock, stateFile, stateStore, findState, findEngine },
         ...{ readJournal, folders, privateEngine, openEngine, images },
+      }),
+    merging: () =>
+      composeMerge({
+        ...{ clock, folders, images, ownerLock, passes, repository, resolveSettings },
+        ...{ engine: engineOrOwn, limits: sandboxLimits },
+        state: async () => (await findState()) ?? (await stateStore()).read(),
       }),
     watch: () =>
       composeWatch({

@@ -183,6 +183,17 @@ export const commands: readonly Command[] = [
     load: async () => (await import("./commands/summary.ts")).summary,
   },
   {
+    name: "merge [workers...]",
+    group: "REVIEW",
+    description: "bring results together on one branch, each checked in a fresh sandbox",
+    options: [
+      ["--into <branch>", "the branch that takes them; without, one of the swarm's own"],
+      ["--check <command>", "what each merge must pass; without, how the repository tests itself"],
+      ["--no-check", "merge what can be merged, and check nothing"],
+    ],
+    load: async () => (await import("./commands/merge.ts")).merge,
+  },
+  {
     name: "cleanup [workers...]",
     group: "UPKEEP",
     description: "remove what workers left on the engine, as far as their work is in the repository",

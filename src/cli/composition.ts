@@ -2,6 +2,7 @@ import type { AdapterMessage, JournalledMessage } from "../domain/acp-messages.t
 import type { EventChoice } from "../domain/event-filter.ts";
 import type { DoctorReport } from "../domain/generated/doctor.ts";
 import type { KeptEvent } from "../domain/generated/event.ts";
+import type { MergeReport } from "../domain/generated/merge.ts";
 import type { SandboxRecord } from "../domain/generated/sandbox-run.ts";
 import type { SwarmSummary } from "../domain/generated/summary.ts";
 import type { WorkDiff } from "../domain/generated/work-diff.ts";
@@ -66,6 +67,7 @@ export interface Composition {
   swarm(): SwarmOperations;
   watch(): WatchOperations;
   upkeep(): UpkeepOperations;
+  merging(): MergeOperations;
 }
 
 /** What can be done with the plugin for Claude Code. */
@@ -142,6 +144,23 @@ export interface SwarmOperations {
   ): Promise<{ readonly by: "owner" | "us" | "nobody"; readonly state: SwarmState }>;
   /** Leaves a command to a process that goes on after this one, and waits until its swarm has begun. */
   detach(words: readonly string[]): Promise<DetachedOwner>;
+}
+
+/** What is to be brought together. */
+export interface MergeWords {
+  /** All where none is named. */
+  readonly workers: readonly string[];
+  /** The branch; null for the swarm's own. */
+  readonly into: string | null;
+  readonly check:
+    | { readonly kind: "asked"; readonly command: string | null }
+    /** By the settings, or as the repository tests itself. */
+    | { readonly kind: "recognised" };
+}
+
+export interface MergeOperations {
+  /** Merges results onto a branch, as the swarm's owner; no working tree is touched. */
+  merge(words: MergeWords, onStep: (step: string) => void, signal: AbortSignal): Promise<MergeReport>;
 }
 
 /** What commands learn about a swarm without changing anything. */

@@ -21,7 +21,16 @@ export const crashPoints = [
   "before-owner-release",
 ] as const;
 
-export type CrashPoint = (typeof crashPoints)[number];
+/** The same for whoever merges. */
+export const mergePoints = [
+  "merge-begun",
+  "mid-merge-check",
+  "after-merge-check",
+  "before-merge-publish",
+  "after-merge-publish",
+] as const;
+
+export type CrashPoint = (typeof crashPoints)[number] | (typeof mergePoints)[number];
 
 /** Told that a point is passed. */
 export type PassPoint = (point: CrashPoint) => void;

@@ -61,6 +61,7 @@ export interface ErrorFacts extends SandboxErrorFacts {
   ENGINE_STOP_FAILED: { readonly reason: string; readonly log: string };
   PACKAGES_NOT_INSTALLED: { readonly packages: readonly string[]; readonly reason: string };
   GIT_FAILED: { readonly command: string; readonly reason: string };
+  BRANCH_REFUSED: { readonly branch: string; readonly reason: string };
 }
 
 const { usage, environment, locked, conflict } = exitCodes;
@@ -291,6 +292,11 @@ export const catalogue: { readonly [Code in keyof ErrorFacts]: ErrorEntry<ErrorF
     environment,
     (f) => `\`git ${f.command}\` failed: ${f.reason}`,
     () => "Run the git command yourself to see more.",
+  ),
+  BRANCH_REFUSED: entry(
+    conflict,
+    (f) => `the branch ${f.branch} cannot take the results: ${f.reason}`,
+    () => "Name another one with `--into`, or go to another branch first.",
   ),
 
   ...sandboxCatalogue,

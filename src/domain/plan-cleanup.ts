@@ -13,6 +13,8 @@ export interface LeftThing {
   readonly attempt: number | null;
   /** Whether it is a gateway's, and so all of its swarm's workers'. */
   readonly isGateways?: boolean;
+  /** Whether results were checked in it: nothing in there is anybody's work. */
+  readonly isCheck?: boolean;
 }
 
 /** One go at a worker's task, as the host's journals name it. */
@@ -64,7 +66,7 @@ export function planCleanup({ state, things, placeOf, discard, only }: CleanupQu
   );
   const judged = [
     ...workers.flatMap((worker) => judgeWorker(worker, placeOf)),
-    ...(only === null ? judgeGateways(state, things) : []),
+    ...(only === null ? [...judgeGateways(state, things), ...judgeChecks(things)] : []),
   ];
   const gone = judged.filter(({ why }) => discard || why === null);
   return {
@@ -111,7 +113,7 @@ interface LeftWorker {
 }
 
 function workersIn(state: SwarmState | null, things: readonly LeftThing[]): LeftWorker[] {
-  const own = things.filter(({ isGateways }) => !isGateways);
+  const own = things.filter(({ isGateways, isCheck }) => !isGateways && !isCheck);
   const groups = Map.groupBy(own, ({ swarmId, taskFile }) => JSON.stringify([swarmId, taskFile]));
   return [...groups.values()].map((group) => {
     const { swarmId = null, taskFile = null } = group[0] ?? {};
@@ -142,6 +144,16 @@ function judgeGateways(state: SwarmState | null, things: readonly LeftThing[]): 
         why: isNeeded ? "workers of this swarm are not finished" : null,
       };
     });
+}
+
+/** Whoever made one of these was killed. */
+function judgeChecks(things: readonly LeftThing[]): Judged[] {
+  return things
+    .filter(({ isCheck }) => isCheck)
+    .map(({ kind, name, swarmId }) => ({
+      leftover: { kind, name, worker: null, swarmId },
+      ...{ record: null, rank: kind === "container" ? 3 : 4, why: null },
+    }));
 }
 
 function judgeWorker(worker: LeftWorker, placeOf: CleanupQuestion["placeOf"]): Judged[] {

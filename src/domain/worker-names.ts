@@ -14,6 +14,17 @@ export function workerContainerName({
   return attempt === 1 ? name : `${name}.a${attempt}`;
 }
 
+/** The one sandbox in which the results of a swarm are checked; no slug begins with a dot. */
+export function checkContainerName({
+  projectId,
+  swarmId,
+}: {
+  readonly projectId: string;
+  readonly swarmId: string;
+}): string {
+  return `aimi-${projectId.slice(0, 6)}-${swarmId.slice(0, 6)}.check`;
+}
+
 /** The names of a worker's earlier attempts. */
 export function attemptsBefore(containerName: string): string[] {
   const [, first, attempt] = /^(.*)\.a(\d+)$/.exec(containerName) ?? [];

@@ -47,7 +47,7 @@ export function commitReader(folder: string): CommitReader {
 
     isShallow: async () => (await line("rev-parse", "--is-shallow-repository")) === "true",
 
-    async bundle(commit, branch, signal) {
+    async bundle(commit, branch, signal, without) {
       const temporary = await mkdtemp(join(tmpdir(), "swarm-bundle-"));
       await using undo = new AsyncDisposableStack();
       const dispose = (): Promise<void> => rm(temporary, { recursive: true, force: true });
@@ -61,7 +61,8 @@ export function commitReader(folder: string): CommitReader {
       const inside = { cwd: borrowing, env: plain, ...(signal && { signal }) };
       await git(["update-ref", `refs/heads/${branch}`, commit], inside);
       const file = join(temporary, "commit.bundle");
-      const made = await run(["bundle", "create", "--quiet", file, `refs/heads/${branch}`], inside);
+      const what = [`refs/heads/${branch}`, ...(without === undefined ? [] : [`^${without}`])];
+      const made = await run(["bundle", "create", "--quiet", file, ...what], inside);
       if (made.exitCode !== 0) {
         const reason = (await isPartial())
           ? "this is a partial clone, which lacks a part of its history; `git fetch --refetch --no-filter` brings the rest"

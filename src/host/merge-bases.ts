@@ -1,6 +1,6 @@
 import { cleanText } from "../domain/clean-text.ts";
 import { SwarmError } from "../domain/errors.ts";
-import type { MergedBase } from "../ports/work-repository.ts";
+import type { CommitsToMerge, MergedBase } from "../ports/work-repository.ts";
 import { type CleanRoom, isAncestor } from "./clean-room.ts";
 
 /** Merges are ours and nobody's work; by whom and when must not depend on who makes them again. */
@@ -18,7 +18,8 @@ export async function mergeBases(room: CleanRoom, commits: readonly string[]): P
       continue;
     }
     if (await isAncestor(room, commit, merged)) continue;
-    const outcome = await mergeTwo(room, merged, commit);
+    const message = `Merge ${commit.slice(0, 10)} into ${merged.slice(0, 10)}\n\nThe base of work that depends on both.\n`;
+    const outcome = await mergeTwo(room, { ours: merged, theirs: commit, message });
     if (outcome.kind === "conflict") return outcome;
     merged = outcome.commit;
   }
@@ -26,7 +27,38 @@ export async function mergeBases(room: CleanRoom, commits: readonly string[]): P
   return { kind: "commit", commit: merged };
 }
 
-async function mergeTwo(room: CleanRoom, ours: string, theirs: string): Promise<MergedBase> {
+/** The files in which two commits conflict, as git says it. */
+export async function conflictsOf(room: CleanRoom, ours: string, theirs: string): Promise<readonly string[]> {
+  const merged = await mergeTrees(room, ours, theirs);
+  return merged.kind === "conflict" ? merged.files : [];
+}
+
+/** A merge of two commits with a message; by whom and when is the same whenever it is made. */
+export async function mergeTwo(
+  room: CleanRoom,
+  { ours, theirs, message }: CommitsToMerge,
+): Promise<MergedBase> {
+  const merged = await mergeTrees(room, ours, theirs);
+  if (merged.kind === "conflict") return merged;
+  const times = await room.text(["show", "--no-patch", "--format=%ct", "--end-of-options", ours, theirs]);
+  const date = `${Math.max(...times.trim().split("\n").map(Number))} +0000`;
+  const commit = await room.text(
+    ["commit-tree", "--no-gpg-sign", "-p", ours, "-p", theirs, "-m", message, merged.tree],
+    {
+      env: {
+        ...{ GIT_AUTHOR_NAME: merger.name, GIT_AUTHOR_EMAIL: merger.email, GIT_AUTHOR_DATE: date },
+        ...{ GIT_COMMITTER_NAME: merger.name, GIT_COMMITTER_EMAIL: merger.email, GIT_COMMITTER_DATE: date },
+      },
+    },
+  );
+  return { kind: "commit", commit: commit.trim() };
+}
+
+type MergedTree =
+  | { readonly kind: "tree"; readonly tree: string }
+  | { readonly kind: "conflict"; readonly files: readonly string[] };
+
+async function mergeTrees(room: CleanRoom, ours: string, theirs: string): Promise<MergedTree> {
   const { exitCode, output } = await room.git(
     ["merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", "--end-of-options", ours, theirs],
     { answers: [0, 1] },
@@ -36,18 +68,5 @@ async function mergeTwo(room: CleanRoom, ours: string, theirs: string): Promise<
     return { kind: "conflict", files: files.slice(0, 1_000).map((path) => cleanText(path)) };
   if (!/^[0-9a-f]{40}$/.test(tree))
     throw new SwarmError("GIT_FAILED", { command: "merge-tree", reason: "it named no tree" });
-
-  const times = await room.text(["show", "--no-patch", "--format=%ct", "--end-of-options", ours, theirs]);
-  const date = `${Math.max(...times.trim().split("\n").map(Number))} +0000`;
-  const message = `Merge ${theirs.slice(0, 10)} into ${ours.slice(0, 10)}\n\nThe base of work that depends on both.\n`;
-  const commit = await room.text(
-    ["commit-tree", "--no-gpg-sign", "-p", ours, "-p", theirs, "-m", message, tree],
-    {
-      env: {
-        ...{ GIT_AUTHOR_NAME: merger.name, GIT_AUTHOR_EMAIL: merger.email, GIT_AUTHOR_DATE: date },
-        ...{ GIT_COMMITTER_NAME: merger.name, GIT_COMMITTER_EMAIL: merger.email, GIT_COMMITTER_DATE: date },
-      },
-    },
-  );
-  return { kind: "commit", commit: commit.trim() };
+  return { kind: "tree", tree };
 }

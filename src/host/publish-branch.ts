@@ -52,6 +52,19 @@ export async function publishBranch(
   return { kind: "refused", obstacles };
 }
 
+/** Where a branch is, and what would keep it from being moved on. */
+export async function lookAtBranch(
+  { commonFolder, room }: PublishDeps,
+  name: string,
+): Promise<{ readonly commit: string | null; readonly obstacle: BranchObstacle | null }> {
+  const refs = refsIn(commonFolder);
+  const used = await branchesInUse(refs, commonFolder);
+  const there = await refsAround(refs, [name].filter(isBranchName));
+  const commit = there.find((ref) => ref.name === heads + name)?.commit ?? null;
+  const place = await judge({ room, there, used }, name, commit);
+  return { commit, obstacle: "why" in place ? place : null };
+}
+
 /** The branch that has the work already, or more upon it. */
 async function holderOf(
   { room, there }: { readonly room: CleanRoom; readonly there: readonly FoundRef[] },
@@ -77,7 +90,8 @@ async function judge(
     readonly used: ReadonlyMap<string, string>;
   },
   name: string,
-  commit: string,
+  /** Null where nothing is to be moved yet. */
+  commit: string | null,
 ): Promise<{ readonly at: string | null } | BranchObstacle> {
   const branch = cleanText(name);
   if (!isBranchName(name)) return { branch, why: "invalid-name", reason: "git does not take it as a name" };
@@ -94,7 +108,7 @@ async function judge(
   if (!own) return { at: null };
   if (own.standsFor !== null)
     return { branch, why: "alias", reason: `it stands for ${cleanText(own.standsFor)}` };
-  if (await hasCommit(room, commit, own.commit)) return { at: own.commit };
+  if (commit === null || (await hasCommit(room, commit, own.commit))) return { at: own.commit };
   return { branch, why: "elsewhere", reason: `it has commits that the work has not: ${own.commit}` };
 }
 

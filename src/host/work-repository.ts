@@ -1,9 +1,9 @@
 import { isCommitId } from "../domain/commit-id.ts";
 import type { WorkRepository } from "../ports/work-repository.ts";
-import { areCommits, type CleanRoom } from "./clean-room.ts";
-import { mergeBases } from "./merge-bases.ts";
+import { areCommits, type CleanRoom, isAncestor } from "./clean-room.ts";
+import { conflictsOf, mergeBases, mergeTwo } from "./merge-bases.ts";
 import { refsIn } from "./move-ref.ts";
-import { publishBranch } from "./publish-branch.ts";
+import { lookAtBranch, publishBranch } from "./publish-branch.ts";
 import { openQuarantine } from "./quarantine.ts";
 import { readChanges, readSensitivePaths } from "./read-changes.ts";
 import { type TakeInDeps, takeIn } from "./take-in.ts";
@@ -36,6 +36,23 @@ export function workRepository(deps: TakeInDeps): WorkRepository {
     has,
 
     isKept: async (commit) => (await has(commit)) && refsIn(commonFolder).haveAny(commit),
+
+    merge: (commits, signal) =>
+      inRoom([commits.ours, commits.theirs], (room) => mergeTwo(room, commits), signal),
+
+    async conflicts(pairs, signal) {
+      await using quarantine = await openQuarantine(commonFolder, signal);
+      // What is only tried leaves nothing in the repository.
+      const room = await quarantine.room("own");
+      const found: (readonly string[])[] = [];
+      for (const [one, other] of pairs) found.push(await conflictsOf(room, one, other));
+      return found;
+    },
+
+    isAncestor: (ancestor, commit, signal) =>
+      inRoom([ancestor, commit], (room) => isAncestor(room, ancestor, commit), signal),
+
+    branch: (name) => inRoom([], (room) => lookAtBranch({ commonFolder, room }, name)),
 
     mergeBases: (commits, signal) => inRoom(commits, (room) => mergeBases(room, commits), signal),
 

@@ -15,10 +15,14 @@ export interface CommitReader {
   contents(ids: readonly string[]): Promise<Uint8Array[]>;
   /** Whether the history ends before its beginning. */
   isShallow(): Promise<boolean>;
-  /** A bundle with the commit as `refs/heads/<branch>` and its whole history; the file goes with the disposal. */
+  /**
+   * A bundle with the commit as `refs/heads/<branch>` and its whole history, or with what is not in another commit's; the file
+   * goes with the disposal.
+   */
   bundle(
     commit: string,
     branch: string,
     signal?: AbortSignal,
+    without?: string,
   ): Promise<AsyncDisposable & { readonly file: string }>;
 }

@@ -84,6 +84,12 @@ export type MergedBase =
   | { readonly kind: "commit"; readonly commit: string }
   | { readonly kind: "conflict"; readonly files: readonly string[] };
 
+export interface CommitsToMerge {
+  readonly ours: string;
+  readonly theirs: string;
+  readonly message: string;
+}
+
 export interface SensitiveChanges {
   readonly paths: readonly SensitivePath[];
   /** There were too many changes to look at all of them. */
@@ -119,6 +125,17 @@ export interface WorkRepository {
   isKept(commit: string): Promise<boolean>;
   /** One commit that has all of them; the same again for the same ones. No ref keeps it. */
   mergeBases(commits: readonly string[], signal?: AbortSignal): Promise<MergedBase>;
+  /** A commit that has both; the same again for the same ones. Nothing keeps it but who writes its name down. */
+  merge(commits: CommitsToMerge, signal?: AbortSignal): Promise<MergedBase>;
+  /** The files in which the two of each pair conflict. */
+  conflicts(
+    pairs: readonly (readonly [string, string])[],
+    signal?: AbortSignal,
+  ): Promise<(readonly string[])[]>;
+  /** Whether one is the other or in its history. */
+  isAncestor(ancestor: string, commit: string, signal?: AbortSignal): Promise<boolean>;
+  /** Where a branch is, and what would keep it from being moved on. */
+  branch(name: string): Promise<{ readonly commit: string | null; readonly obstacle: BranchObstacle | null }>;
   /** Changed paths that deserve a look before anybody works with them. */
   sensitivePaths(base: string, tip: string, signal?: AbortSignal): Promise<SensitiveChanges>;
   changes(base: string, tip: string, signal?: AbortSignal): Promise<WorkChanges>;

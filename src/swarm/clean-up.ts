@@ -100,6 +100,7 @@ function toThing(
     taskFile: found[labels.taskFile] ?? null,
     attempt: Number.isSafeInteger(attempt) && attempt > 0 ? attempt : null,
     isGateways: found[labels.role] === "gateway",
+    isCheck: found[labels.role] === "check",
   };
 }
 

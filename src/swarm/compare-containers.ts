@@ -25,8 +25,10 @@ export function compareContainers(
   const missing = volumes
     .filter((name) => state.containers.some(({ containerName }) => containerName === name))
     .map((name): [string, Observed] => [name, { kind: "missing", volume: true }]);
-  // Whoever keeps a gateway looks after it; it is nobody's work.
-  const workers = containers.filter(({ labels: found }) => found[labels.role] !== "gateway");
+  // Whoever keeps a gateway or a check looks after it; it is nobody's work.
+  const workers = containers.filter(
+    ({ labels: found }) => !["gateway", "check"].includes(found[labels.role] ?? ""),
+  );
   const recordByName = new Map(state.containers.map((record) => [record.containerName, record]));
   const found = workers.map((container): [string, Observed] => [
     container.name,

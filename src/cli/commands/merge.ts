@@ -1,0 +1,87 @@
+import { cleanText } from "../../domain/clean-text.ts";
+import { countOf } from "../../domain/count-of.ts";
+import { SwarmError } from "../../domain/errors.ts";
+import { exitCodes } from "../../domain/exit-codes.ts";
+import type { MergedWorker, MergeReport } from "../../domain/generated/merge.ts";
+import { type CommandHandler, listAt } from "../command.ts";
+import type { MergeWords } from "../composition.ts";
+import { table } from "../table.ts";
+
+export const merge: CommandHandler = async ({ swarm, output, signal }, args, { into, check }) => {
+  const words: MergeWords = {
+    workers: listAt(args, 0),
+    into: into === undefined ? null : String(into),
+    // `--no-check` is false, and without either of them it is true.
+    check: typeof check === "string" ? asked(check) : check === false ? asked(null) : { kind: "recognised" },
+  };
+  const report = await output.during("Bringing the results together", (onStep) =>
+    swarm.merging().merge(words, onStep, signal),
+  );
+  output.result(report, () => linesOf(report));
+  const aside = report.workers.filter(({ outcome }) => outcome === "set aside");
+  for (const { worker, check: ran } of aside)
+    if (ran !== null && ran.output !== "")
+      output.note(cleanText(`the end of what the check of ${worker} printed: ${ran.output}`, 2_000));
+  for (const line of nextOf(report, aside)) output.next(line);
+  return aside.length > 0 ? exitCodes.conflict : exitCodes.done;
+};
+
+function asked(command: string | null): MergeWords["check"] {
+  if (command !== null && command.trim() === "")
+    throw new SwarmError("INVALID_VALUE", { name: "--check", value: command, expected: "a command" });
+  return { kind: "asked", command };
+}
+
+function linesOf({ workers, branch, tip, moved, check, forecast }: MergeReport): string[] {
+  if (workers.length === 0) return ["There is no worker whose result could be merged."];
+  const rows = workers.map((each) => [
+    each.worker,
+    each.outcome,
+    (each.mergedAs ?? each.commit ?? "").slice(0, 10),
+    whyOf(each, check),
+  ]);
+  const conflicts = forecast.map(
+    ({ one, other, files }) => `${one} and ${other} conflict in ${shownFiles(files)}`,
+  );
+  const how = moved ? "is at" : "stays at";
+  const isThere = moved || workers.some(({ outcome }) => outcome === "merged before");
+  return [
+    ...table(rows),
+    "",
+    ...conflicts.map((line) => cleanText(line, 1_000)),
+    cleanText(isThere ? `${branch} ${how} ${tip.slice(0, 10)}` : `Nothing was merged into ${branch}.`),
+    cleanText(
+      check.command === null ? "Nothing was checked." : `Each was checked with: ${check.command}`,
+      1_000,
+    ),
+    ...(isRed(check) ? ["It fails without them, too: it says nothing of any of them."] : []),
+  ];
+}
+
+function isRed({ before }: MergeReport["check"]): boolean {
+  return before !== null && before.exitCode !== 0;
+}
+
+function whyOf({ outcome, reason, files, check: ran }: MergedWorker, check: MergeReport["check"]): string {
+  if (reason) return [reason.message, ...(files.length > 0 ? [`in ${shownFiles(files)}`] : [])].join(" ");
+  if (outcome === "unchanged") return "it changed nothing";
+  if (ran === null) return "";
+  if (ran.exitCode === 0) return isRed(check) ? "the check passes with it" : "checked";
+  return "the check fails as it did before";
+}
+
+const mostFiles = 5;
+
+function shownFiles(files: readonly string[]): string {
+  const more = files.length > mostFiles ? ` and ${countOf(files.length - mostFiles, "more")}` : "";
+  return `${files.slice(0, mostFiles).join(", ")}${more}`;
+}
+
+function nextOf({ branch, moved, workers }: MergeReport, aside: readonly MergedWorker[]): string[] {
+  const isThere = moved || workers.some(({ outcome }) => outcome === "merged before");
+  const [first] = aside;
+  return [
+    ...(isThere ? [`\`git merge ${branch}\` takes it into the branch you are on`] : []),
+    ...(first ? [`\`swarm diff ${first.worker}\` shows what was set aside`] : []),
+  ];
+}

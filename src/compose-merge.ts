@@ -1,0 +1,109 @@
+import type { MergeOperations } from "./cli/composition.ts";
+import type { ComposeOwnerDeps } from "./compose-owner.ts";
+import { projectImage, runtimeFor } from "./compose-sandbox-parts.ts";
+import { chooseWorkers } from "./domain/choose-workers.ts";
+import type { RanCheck } from "./domain/generated/merge.ts";
+import { once } from "./domain/once.ts";
+import type { Settings } from "./domain/settings.ts";
+import type { SwarmState } from "./domain/swarm-state.ts";
+import { checkContainerName } from "./domain/worker-names.ts";
+import type { CommitReader } from "./ports/commit-reader.ts";
+import { labels } from "./ports/engine.ts";
+import type { WorkRepository } from "./ports/work-repository.ts";
+
+export interface ComposeMergeDeps
+  extends Pick<
+    ComposeOwnerDeps,
+    "clock" | "engine" | "folders" | "images" | "limits" | "ownerLock" | "passes" | "repository"
+  > {
+  readonly resolveSettings: () => Promise<Settings>;
+  /** The state of this very project; STATE_MISSING where there is none. */
+  readonly state: () => Promise<SwarmState>;
+}
+
+/** Longer than any run of tests that a person would wait for. */
+const checkLimitMs = 60 * 60_000;
+
+/** Builds what brings the results of a swarm together. */
+export function composeMerge(deps: ComposeMergeDeps): MergeOperations {
+  return {
+    async merge({ workers, into, check }, onStep, signal) {
+      const [{ holdOwnership }, { mergeSwarm }, { workRepository }, { commitReader }] = await Promise.all([
+        import("./state/ownership.ts"),
+        import("./swarm/merge-swarm.ts"),
+        import("./host/work-repository.ts"),
+        import("./host/commit-reader.ts"),
+      ]);
+      await using _ownership = await holdOwnership(await deps.ownerLock());
+      const state = await deps.state();
+      const { root, commonFolder } = await deps.repository();
+      const work = workRepository({ commonFolder });
+      const commits = commitReader(root);
+      const checker = once(() => openChecker(deps, { state, work, commits, onStep }, signal));
+      return mergeSwarm(
+        {
+          ...{ work, commits, onStep, signal, passes: deps.passes },
+          testCommand: async () =>
+            check.kind === "recognised" ? recognisedCheck(deps, commits) : check.command,
+          runCheck: async (commit, command) => (await checker())(commit, command),
+        },
+        {
+          ...{ swarmId: state.swarmId, into },
+          records: workers.length === 0 ? state.containers : chooseWorkers(state, workers),
+        },
+      );
+    },
+  };
+}
+
+/** What the settings have every story checked with, else how the repository tests itself. */
+async function recognisedCheck(
+  { resolveSettings }: ComposeMergeDeps,
+  commits: CommitReader,
+): Promise<string | null> {
+  const { verify } = await resolveSettings();
+  if (verify.length > 0) return verify.map((command) => `(${command})`).join(" && ");
+  const { findTests } = await import("./swarm/find-tests.ts");
+  const tests = await findTests(commits);
+  return tests.kind === "found" ? tests.command : null;
+}
+
+/** Gets ready to check commits, each in a sandbox of its own. */
+async function openChecker(
+  deps: ComposeMergeDeps,
+  {
+    state,
+    work,
+    commits,
+    onStep,
+  }: {
+    readonly state: SwarmState;
+    readonly work: WorkRepository;
+    readonly commits: CommitReader;
+    readonly onStep: (step: string) => void;
+  },
+  signal: AbortSignal,
+): Promise<(commit: string, command: string) => Promise<RanCheck>> {
+  const [{ checkCommit }, engine, imageCommit] = await Promise.all([
+    import("./sandbox/check-commit.ts"),
+    deps.engine(state.engine?.endpoint ?? null),
+    commits.head(),
+  ]);
+  const { runtime } = await runtimeFor(deps, engine, await deps.resolveSettings(), signal);
+  const image = await projectImage(deps, [], onStep, signal);
+  const { containers } = await engine.open();
+  const { swarmId, project } = state;
+  const { worktree } = await deps.repository();
+  const run = {
+    ...{ containers, commits, image, runtime, limits: await deps.limits() },
+    isInImage: async (commit: string) => imageCommit !== null && work.isAncestor(commit, imageCommit),
+    imageCommit,
+    name: checkContainerName({ projectId: project.id, swarmId }),
+    labels: {
+      ...{ [labels.sandbox]: "true", [labels.project]: project.id, [labels.worktree]: worktree },
+      ...{ [labels.swarm]: swarmId, [labels.role]: "check" },
+    },
+    onRunning: () => deps.passes("mid-merge-check"),
+  };
+  return (commit, command) => checkCommit(run, { commit, command, limitMs: checkLimitMs }, signal);
+}

@@ -1,0 +1,42 @@
+import { join } from "node:path";
+import { adapterId } from "./compose-engine.ts";
+import type { ComposeOwnerDeps } from "./compose-owner.ts";
+import { SwarmError } from "./domain/errors.ts";
+import type { Settings } from "./domain/settings.ts";
+import type { ContainerEngine } from "./ports/engine.ts";
+import type { FoundRuntime } from "./sandbox/find-runtime.ts";
+
+/** The tag of this repository's image at HEAD; it is built if it is not there. */
+export async function projectImage(
+  deps: Pick<ComposeOwnerDeps, "images" | "repository">,
+  withAgents: readonly string[],
+  onStep: (step: string) => void,
+  signal: AbortSignal,
+): Promise<string> {
+  const built = await (await deps.images()).build(
+    {
+      ...{ agents: null, withAgents, fresh: false, baseOnly: false },
+      ...{ ignoreScripts: false, buildNetwork: true },
+    },
+    { onStep, onEvent: () => {} },
+    signal,
+  );
+  if (!built.project) throw new SwarmError("NOT_A_REPOSITORY", { folder: (await deps.repository()).root });
+  return built.project.tag;
+}
+
+/** The runtime that sandboxes get by these settings. */
+export async function runtimeFor(
+  deps: Pick<ComposeOwnerDeps, "clock" | "folders">,
+  engine: ContainerEngine,
+  { isolation }: Pick<Settings, "isolation">,
+  signal: AbortSignal,
+): Promise<FoundRuntime> {
+  const [{ findRuntime }, { probeCache }, { parseProbe }] = await Promise.all([
+    import("./sandbox/find-runtime.ts"),
+    import("./host/probe-cache.ts"),
+    import("./schema/read-document.ts"),
+  ]);
+  const probes = probeCache(join(deps.folders.state, "probes.json"), { parseProbe, clock: deps.clock });
+  return findRuntime({ engine, probes, adapterId }, isolation, signal);
+}

@@ -1,0 +1,34 @@
+import { cleanText } from "./clean-text.ts";
+import type { MergedWorker } from "./generated/merge.ts";
+import { workerSlug } from "./slug.ts";
+import type { ContainerRecord } from "./swarm-state.ts";
+
+/** Where the results of a swarm are brought together where nobody names a branch. */
+export function integrationBranchOf(swarmId: string): string {
+  return `swarm/${swarmId.slice(0, 6)}/integration`;
+}
+
+/** What a worker's work can be merged as; null where it has none that counts. */
+export function resultOf(record: ContainerRecord): {
+  readonly worker: string;
+  readonly commit: string;
+  readonly base: string;
+  readonly message: string;
+} | null {
+  const { status, collected, baseCommit } = record;
+  if (status !== "completed" || collected === null || baseCommit === null) return null;
+  if (collected.commit === baseCommit) return null;
+  const worker = workerSlug(record);
+  const message = `Merge ${cleanText(record.branchName)}\n\nThe work of ${worker}.\n`;
+  return { worker, commit: collected.commit, base: baseCommit, message };
+}
+
+/** One that brings nothing to be merged, and why. */
+export function withoutResult(record: ContainerRecord): MergedWorker {
+  const { status, collected } = record;
+  const nothing = { mergedAs: null, files: [], with: [], check: null } as const;
+  const worker = { worker: workerSlug(record), commit: collected?.commit ?? null };
+  if (status === "completed") return { ...worker, ...nothing, outcome: "unchanged", reason: null };
+  const message = `it is ${status}${record.reason ? cleanText(`, ${record.reason.code}: ${record.reason.message}`, 300) : ""}`;
+  return { ...worker, ...nothing, outcome: "not completed", reason: { code: "NOT_COMPLETED", message } };
+}

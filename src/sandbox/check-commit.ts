@@ -1,0 +1,114 @@
+import { type PackedFile, packFiles } from "../archive/pack-files.ts";
+import { cleanLines } from "../domain/clean-text.ts";
+import { isError, SwarmError } from "../domain/errors.ts";
+import { endOf } from "../domain/fit-message.ts";
+import type { RanCheck } from "../domain/generated/merge.ts";
+import type { CommitReader } from "../ports/commit-reader.ts";
+import type { ContainerLimits, Containers } from "../ports/containers.ts";
+import { runCommand } from "./run-command.ts";
+import { mainUser, pidsFor } from "./sandbox-defaults.ts";
+
+export interface CheckCommitDeps {
+  readonly containers: Containers;
+  readonly commits: Pick<CommitReader, "bundle">;
+  /** The project's image, and the commit that its workspace is at. */
+  readonly image: string;
+  readonly imageCommit: string | null;
+  /** Whether the workspace has a commit, in its history. */
+  readonly isInImage: (commit: string) => Promise<boolean>;
+  readonly runtime: string;
+  readonly limits: ContainerLimits;
+  /** `aimi-<project>-<swarm>-check`; one at a time. */
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  /** Told when a command is about to run. */
+  readonly onRunning: () => void;
+}
+
+export interface CheckToRun {
+  readonly commit: string;
+  readonly command: string;
+  readonly limitMs: number;
+}
+
+const tmpBytes = 1024 ** 3;
+const [undoMs, checkoutMs] = [30_000, 10 * 60_000];
+const kept = 1_000_000;
+const shown = 2_000;
+const bundleFile = "aimi-check/commit.bundle";
+/** Whoever made the sandbox may be killed: then it ends by itself. */
+const graceMs = 5 * 60_000;
+
+/** As the agent's user, and with nothing that a tree could make git start. */
+const checkOut = `
+set -eu
+cd /workspace
+if [ -f "$2" ]; then git -c core.hooksPath=/dev/null fetch --quiet "$2" '+refs/heads/check:refs/aimi/check'; fi
+git -c core.hooksPath=/dev/null -c advice.detachedHead=false checkout --quiet --force --detach "$1"
+git clean -fdq`;
+
+/** Runs a command on a commit, in a new sandbox without agent and network. It is gone in the end. */
+export async function checkCommit(
+  deps: CheckCommitDeps,
+  { commit, command, limitMs }: CheckToRun,
+  signal: AbortSignal,
+): Promise<RanCheck> {
+  const { containers, commits, name, image, runtime, limits, labels } = deps;
+  // What is left of one that was killed in here is nobody's work.
+  await containers.remove(name, signal);
+  await using undo = new AsyncDisposableStack();
+  undo.defer(() => containers.remove(name, AbortSignal.timeout(undoMs)).catch(() => {}));
+  const seconds = Math.ceil((limitMs + checkoutMs + graceMs) / 1_000);
+  const { id } = await containers.create(
+    {
+      ...{ name, labels, image, runtime, tmpBytes, command: ["sleep", String(seconds)] },
+      env: { IS_SANDBOX: "1" },
+      ...{ user: mainUser, workdir: "/", network: { kind: "none" }, volumes: [] },
+      limits: { ...limits, pids: pidsFor(runtime, limits.pids) },
+      ...{ capabilities: [], readOnlyRoot: false, privileged: false },
+    },
+    signal,
+  );
+  if (!(await deps.isInImage(commit))) {
+    await using bundle = await commits.bundle(commit, "check", signal, deps.imageCommit ?? undefined);
+    await containers.copyIn(id, "/", packFiles(withBundle(bundle.file)), signal);
+  }
+  await containers.start(id, signal);
+  const run = (words: readonly string[], timeoutMs: number) =>
+    runCommand(
+      containers,
+      {
+        ...{ containerId: id, command: words, timeoutMs, outputLimit: kept, workdir: "/workspace" },
+        env: { HOME: "/home/agent" },
+      },
+      signal,
+    );
+  const checkedOut = await run(["sh", "-c", checkOut, "sh", commit, `/${bundleFile}`], checkoutMs);
+  if (checkedOut.exitCode !== 0)
+    throw new SwarmError("GIT_FAILED", {
+      command: "checkout",
+      reason: `in the sandbox of a check: ${textOf(checkedOut)}`,
+    });
+  deps.onRunning();
+  const startedAt = performance.now();
+  const durationMs = (): number => Math.round(performance.now() - startedAt);
+  try {
+    const ran = await run(["sh", "-c", command], limitMs);
+    return { exitCode: ran.exitCode, output: textOf(ran), durationMs: durationMs() };
+  } catch (error) {
+    if (!isError(error, "COMMAND_TIMEOUT")) throw error;
+    return { exitCode: null, output: "", durationMs: durationMs() };
+  }
+}
+
+function withBundle(from: string): PackedFile[] {
+  const own = { uid: 0, gid: 0 };
+  return [
+    { kind: "folder", path: "aimi-check", mode: 0o755, ...own },
+    { kind: "file", path: bundleFile, mode: 0o644, ...own, from },
+  ];
+}
+
+function textOf({ stdout, stderr }: { readonly stdout: string; readonly stderr: string }): string {
+  return endOf(cleanLines([stdout, stderr].filter(Boolean).join("\n")).trim(), shown);
+}

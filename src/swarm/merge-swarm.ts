@@ -1,0 +1,98 @@
+import type { PassPoint } from "../domain/crash-points.ts";
+import { SwarmError } from "../domain/errors.ts";
+import type { MergeReport, RanCheck } from "../domain/generated/merge.ts";
+import { integrationBranchOf, resultOf, withoutResult } from "../domain/merge-report.ts";
+import type { ContainerRecord } from "../domain/swarm-state.ts";
+import type { CommitReader } from "../ports/commit-reader.ts";
+import type { WorkRepository } from "../ports/work-repository.ts";
+import { mergeResults, type Result } from "./merge-results.ts";
+
+export interface MergeSwarmDeps {
+  readonly work: WorkRepository;
+  readonly commits: Pick<CommitReader, "head">;
+  /** What every merge must pass; null for nothing. */
+  readonly testCommand: () => Promise<string | null>;
+  /** Runs it on a commit, where no agent ever was. */
+  readonly runCheck: (commit: string, command: string) => Promise<RanCheck>;
+  readonly passes: PassPoint;
+  readonly onStep: (step: string) => void;
+  readonly signal: AbortSignal;
+}
+
+export interface MergeRequest {
+  readonly swarmId: string;
+  readonly records: readonly ContainerRecord[];
+  /** The branch; null for the swarm's own. */
+  readonly into: string | null;
+}
+
+/**
+ * Brings the results of workers together on one branch. Until its last step nothing but objects is written, so whoever is
+ * killed has done nothing, and the same merge again comes to the same commits.
+ */
+export async function mergeSwarm(
+  deps: MergeSwarmDeps,
+  { swarmId, records, into }: MergeRequest,
+): Promise<MergeReport> {
+  const { work, commits, passes, onStep, signal } = deps;
+  const branch = into ?? integrationBranchOf(swarmId);
+  const target = await work.branch(branch);
+  if (target.obstacle) throw new SwarmError("BRANCH_REFUSED", { branch, reason: target.obstacle.reason });
+  const results = records.map(resultOf).filter((result) => result !== null);
+  const begin = target.commit ?? (await beginOf(deps, results)) ?? (await commits.head());
+  if (begin === null)
+    throw new SwarmError("GIT_FAILED", { command: "rev-parse HEAD", reason: "there is no commit yet" });
+  passes("merge-begun");
+
+  const command = results.length === 0 ? null : await deps.testCommand();
+  const merged = await mergeResults(
+    {
+      ...{ work, onStep, signal },
+      async check(commit, what) {
+        if (command === null) return null;
+        onStep(`Checking ${what} (${command})`);
+        const ran = await deps.runCheck(commit, command);
+        passes("after-merge-check");
+        return ran;
+      },
+    },
+    begin,
+    results,
+  );
+
+  const isMoved = merged.tip !== (target.commit ?? begin);
+  if (isMoved) await publish(deps, { branch, begin, tip: merged.tip });
+  return {
+    ...{ swarmId, branch, begin, tip: merged.tip, moved: isMoved },
+    check: { command, before: merged.before },
+    workers: [...merged.workers, ...records.filter((record) => resultOf(record) === null).map(withoutResult)],
+    forecast: merged.forecast,
+  };
+}
+
+/** Where the user is now, if the work goes on from there; else where the work began. */
+async function beginOf(
+  { work, commits }: MergeSwarmDeps,
+  results: readonly Result[],
+): Promise<string | null> {
+  // One that builds on another began later than it.
+  let first: string | null = null;
+  for (const { base } of results) if (first === null || (await work.isAncestor(base, first))) first = base;
+  const head = await commits.head();
+  if (first === null || head === null) return first ?? head;
+  return (await work.isAncestor(first, head)) ? head : first;
+}
+
+async function publish(
+  { work, passes, signal }: MergeSwarmDeps,
+  { branch, begin, tip }: { readonly branch: string; readonly begin: string; readonly tip: string },
+): Promise<void> {
+  passes("before-merge-publish");
+  const published = await work.publish({ commit: tip, base: begin, branch, fallback: branch }, signal);
+  if (published.kind === "refused")
+    throw new SwarmError("BRANCH_REFUSED", {
+      branch,
+      reason: published.obstacles[0]?.reason ?? "somebody moved it at the same moment",
+    });
+  passes("after-merge-publish");
+}

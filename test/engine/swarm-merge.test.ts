@@ -1,0 +1,163 @@
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, inject } from "vitest";
+import { mergePoints } from "../../src/domain/crash-points.ts";
+import type { MergedWorker, MergeReport } from "../../src/domain/generated/merge.ts";
+import { checkContainerName } from "../../src/domain/worker-names.ts";
+import { openEngine } from "../fakes/engine-at.ts";
+import { writeTask } from "../fakes/folders.ts";
+import { git, write } from "../fakes/repository.ts";
+import type { Finished } from "../fakes/swarm-command.ts";
+import { killedAt, recordOf, type SwarmPlace, swarmIn, test, writeScript } from "../fakes/swarms.ts";
+import { taskFileWith } from "../fakes/task-files.ts";
+
+/** Green where no item is bad, and where there are no more items than the limit allows. */
+const check = '! grep -q bad items/* && [ "$(ls items | wc -l)" -le "$(cat limit.txt)" ]';
+
+interface SampleWorker {
+  readonly files?: Readonly<Record<string, string>>;
+  readonly dependsOn?: string;
+  readonly steps?: readonly unknown[];
+}
+
+const sample: Readonly<Record<string, SampleWorker>> = {
+  good: { files: { "good.txt": "good\n" } },
+  left: { files: { "notes.txt": "left\n" } },
+  right: { files: { "notes.txt": "right\nand more\n" } },
+  limit: { files: { "limit.txt": "1\n" } },
+  second: { files: { "items/two": "2\n", "why.txt": "a\nb\nc\n" } },
+  broken: { files: { "items/bad": "bad\n" } },
+  upon: { files: { "upon.txt": "upon\n" }, dependsOn: "broken" },
+  idle: { steps: [{ say: "There is nothing to do." }] },
+  failing: { steps: [{ exit: 3 }] },
+};
+
+function writeSample(place: SwarmPlace): void {
+  const { repository } = place;
+  for (const [path, content] of [
+    ["items/one", "1\n"],
+    ["limit.txt", "5\n"],
+    ["notes.txt", "notes\n"],
+  ] as const)
+    write(repository, path, content);
+  git(repository, "add", "--all", "items", "limit.txt", "notes.txt");
+  git(repository, "-c", "user.name=A", "-c", "user.email=a@b.invalid", "commit", "--quiet", "-m", "Begin");
+  for (const [name, { files = {}, dependsOn, steps }] of Object.entries(sample)) {
+    const written = Object.entries(files).map(([path, content]) => ({ write: { path, content } }));
+    writeScript(place, `${name}.json`, { "US-001": steps ?? written });
+    writeTask(
+      repository,
+      `2026-01-02-${name}-tasks.json`,
+      taskFileWith({
+        metadata: {
+          branchName: `feat/${name}`,
+          agent: { kind: "script", script: `${name}.json` },
+          // Who changes nothing is done where a check says so.
+          ...(name === "idle" && { verify: ["true"] }),
+          ...(dependsOn && { dependsOn: [`2026-01-02-${dependsOn}-tasks.json`] }),
+        },
+      }),
+    );
+  }
+}
+
+function reportOf({ stdout, stderr }: Finished): MergeReport {
+  expect(stdout, stderr).not.toBe("");
+  return JSON.parse(stdout) as MergeReport;
+}
+
+function outcomes({ workers }: MergeReport): Record<string, string> {
+  const words = ({ outcome, reason }: MergedWorker): string =>
+    reason === null ? outcome : `${outcome}: ${reason.code}`;
+  return Object.fromEntries(workers.map((worker) => [worker.worker, words(worker)]));
+}
+
+/** What a merge must leave as it was. */
+function untouched({ repository }: SwarmPlace): unknown {
+  const index = createHash("sha256").update(readFileSync(join(repository, ".git/index")));
+  return [
+    git(repository, "status", "--porcelain"),
+    git(repository, "rev-parse", "HEAD", "main", "feat/good"),
+    git(repository, "stash", "list"),
+    index.digest("hex"),
+    readFileSync(join(repository, ".git/config"), "utf8"),
+  ];
+}
+
+describe("results that are brought together", () => {
+  test("are kept or set aside with their reasons, however often it was killed; and again changes nothing", async ({
+    place,
+  }) => {
+    const { repository } = place;
+    writeSample(place);
+    const started = await swarmIn(place, "start", "--all", "--parallel", "4");
+    expect(started.exit, started.stderr).toBe(5);
+    const before = untouched(place);
+    const { containerName } = await recordOf(place, "feat/good");
+    const [, projectId = "", swarmId = ""] = /^aimi-(\w+)-(\w+)-/.exec(containerName) ?? [];
+    const branch = `swarm/${swarmId}/integration`;
+    const merge = ["merge", "--check", check];
+
+    for (const point of mergePoints) {
+      const { signal, stderr } = await killedAt(place, point, ...merge);
+      expect(signal, `${point}\n${stderr}`).toBe("SIGKILL");
+      const isThere = git(repository, "branch", "--list", branch) !== "";
+      expect(isThere, point).toBe(point === "after-merge-publish");
+    }
+    // As it would have been without the last kill.
+    git(repository, "branch", "--quiet", "-D", branch);
+    const first = await swarmIn(place, ...merge, "--json");
+
+    expect(first.exit, first.stderr).toBe(9);
+    const report = reportOf(first);
+    expect(outcomes(report)).toEqual({
+      ...{ good: "merged", limit: "merged", left: "merged" },
+      second: "set aside: CHECK_FAILED_TOGETHER",
+      right: "set aside: MERGE_CONFLICT",
+      broken: "set aside: CHECK_FAILED",
+      upon: "set aside: BUILDS_ON_SET_ASIDE",
+      ...{ idle: "unchanged", failing: "not completed: NOT_COMPLETED" },
+    });
+    const one = (name: string): MergedWorker | undefined =>
+      report.workers.find(({ worker }) => worker === name);
+    expect(one("second")).toMatchObject({ with: ["limit"], check: { exitCode: 1 } });
+    expect(one("right")).toMatchObject({ with: ["left"], files: ["notes.txt"] });
+    expect(one("upon")).toMatchObject({ with: ["broken"], check: null });
+    expect(report.forecast).toEqual([{ one: "left", other: "right", files: ["notes.txt"] }]);
+    expect(git(repository, "rev-parse", branch).trim()).toBe(report.tip);
+    expect(git(repository, "show", `${branch}:notes.txt`)).toBe("left\n");
+    expect(git(repository, "show", `${branch}:limit.txt`)).toBe("1\n");
+    expect(git(repository, "ls-tree", "--name-only", branch, "items/").trim()).toBe("items/one");
+
+    const again = await swarmIn(place, ...merge, "--json");
+    expect(again.exit).toBe(9);
+    expect(reportOf(again)).toMatchObject({ tip: report.tip, moved: false });
+    expect(outcomes(reportOf(again))).toMatchObject({ good: "merged before", right: expect.any(String) });
+    expect(untouched(place)).toEqual(before);
+    const { containers } = await openEngine(inject("endpoint")).open();
+    expect(await containers.look(checkContainerName({ projectId, swarmId }))).toBeNull();
+  });
+
+  test("go to a branch that is named, unless somebody is on it; what is not checked is not called so", async ({
+    place,
+  }) => {
+    const { repository } = place;
+    writeSample(place);
+    await swarmIn(place, "start", "2026-01-02-good-tasks.json", "2026-01-02-broken-tasks.json");
+
+    const refused = await swarmIn(place, "merge", "--into", "main");
+    expect(refused).toMatchObject({ exit: 9, stderr: expect.stringContaining("BRANCH_REFUSED") });
+    expect(refused.stderr).toContain("it is checked out in");
+
+    const merged = await swarmIn(place, "merge", "--into", "tonight", "--no-check");
+    expect(merged).toMatchObject({ exit: 0, stdout: expect.stringContaining("Nothing was checked.") });
+    expect(git(repository, "ls-tree", "-r", "--name-only", "tonight").split("\n")).toEqual(
+      expect.arrayContaining(["good.txt", "items/bad"]),
+    );
+    // The same by name, where the check is red with all that is there: that says nothing of one more.
+    const only = await swarmIn(place, "merge", "good", "--into", "morning", "--check", "false", "--json");
+    expect(outcomes(reportOf(only))).toEqual({ good: "merged" });
+    expect(reportOf(only).check).toMatchObject({ command: "false", before: { exitCode: 1 } });
+  });
+});

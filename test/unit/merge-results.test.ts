@@ -1,0 +1,165 @@
+import { describe, expect, test } from "vitest";
+import type { RanCheck } from "../../src/domain/generated/merge.ts";
+import { mergeOrder } from "../../src/domain/merge-order.ts";
+import { type MergedResults, mergeResults, type Result } from "../../src/swarm/merge-results.ts";
+
+/** Commits are the names of what is in them, so a merge is both together. */
+interface World {
+  readonly conflicts?: readonly (readonly [string, string])[];
+  /** Whether the check passes with all of these. */
+  readonly passes?: (names: readonly string[]) => boolean;
+  readonly begin?: string;
+  readonly sizes?: Readonly<Record<string, number>>;
+}
+
+const namesIn = (commit: string): string[] => commit.split("+").filter(Boolean);
+
+async function merged(
+  commits: Readonly<Record<string, string>>,
+  { conflicts = [], passes = () => true, begin = "main", sizes = {} }: World = {},
+): Promise<MergedResults & { readonly checks: string[]; readonly said: Record<string, string> }> {
+  const meet = (one: string, other: string): boolean =>
+    conflicts.some(
+      ([a, b]) =>
+        (namesIn(one).includes(a) && namesIn(other).includes(b)) ||
+        (namesIn(one).includes(b) && namesIn(other).includes(a)),
+    );
+  const checks: string[] = [];
+  const ran = (exitCode: number): RanCheck => ({ exitCode, output: "", durationMs: 1 });
+  const results = Object.entries(commits).map(
+    ([worker, commit]): Result => ({ worker, commit, base: "main", message: worker }),
+  );
+  const found = await mergeResults(
+    {
+      work: {
+        async merge({ ours, theirs }) {
+          if (meet(ours, theirs)) return { kind: "conflict", files: ["file"] };
+          return { kind: "commit", commit: [...new Set([...namesIn(ours), ...namesIn(theirs)])].join("+") };
+        },
+        conflicts: async (pairs) => pairs.map(([one, other]) => (meet(one, other) ? ["file"] : [])),
+        isAncestor: async (ancestor, commit) =>
+          namesIn(ancestor).every((name) => namesIn(commit).includes(name)),
+        changes: async (_base, tip) => ({
+          ...{ commits: [], files: [], isCut: false },
+          totals: { files: 1, added: sizes[tip] ?? 1, deleted: 0 },
+        }),
+      },
+      async check(commit) {
+        checks.push(commit);
+        return ran(passes(namesIn(commit)) ? 0 : 1);
+      },
+      onStep: () => {},
+      signal: new AbortController().signal,
+    },
+    begin,
+    results,
+  );
+  const said = Object.fromEntries(
+    found.workers.map(({ worker, outcome, reason, with: others }) => [
+      worker,
+      [reason?.code ?? outcome, ...others].join(" "),
+    ]),
+  );
+  return { ...found, checks, said };
+}
+
+describe("the order of merges", () => {
+  const one = (worker: string, facts: Partial<Parameters<typeof mergeOrder>[0][number]> = {}) => ({
+    ...{ worker, buildsOn: [], conflicts: 0, size: 1 },
+    ...facts,
+  });
+
+  test("is by what builds on what, then by conflicts, then by size, then as they came", () => {
+    const ordered = mergeOrder([
+      one("large", { size: 100 }),
+      one("upon", { buildsOn: ["rival"] }),
+      one("rival", { conflicts: 1 }),
+      one("small"),
+      one("as-small"),
+    ]);
+
+    expect(ordered.map(({ worker }) => worker)).toEqual(["small", "as-small", "large", "rival", "upon"]);
+  });
+
+  test("takes each once, even where they say that they are built on each other", () => {
+    const ordered = mergeOrder([one("a", { buildsOn: ["b"] }), one("b", { buildsOn: ["a"] })]);
+
+    expect(ordered.map(({ worker }) => worker)).toEqual(["a", "b"]);
+  });
+});
+
+describe("results on a train", () => {
+  test("are all kept where nothing is against it, and each is checked with those before it", async () => {
+    const { tip, said, checks } = await merged({ a: "main+a", b: "main+b" });
+
+    expect(tip).toBe("main+a+b");
+    expect(said).toEqual({ a: "merged", b: "merged" });
+    expect(checks).toEqual(["main", "main+a", "main+a+b"]);
+  });
+
+  test("that are there already are neither merged nor checked", async () => {
+    const { tip, said, checks } = await merged({ a: "main+a" }, { begin: "main+a+x" });
+
+    expect([tip, said, checks]).toEqual(["main+a+x", { a: "merged before" }, []]);
+  });
+
+  test("that conflict lose to the one that conflicts with fewer, with its name", async () => {
+    const conflicts = [
+      ["a", "b"],
+      ["a", "c"],
+    ] as const;
+    const { said } = await merged({ a: "main+a", b: "main+b", c: "main+c" }, { conflicts });
+
+    expect(said).toEqual({ b: "merged", c: "merged", a: "MERGE_CONFLICT b c" });
+  });
+
+  test("that conflict with what they are merged upon are nobody's rival", async () => {
+    const { said } = await merged({ a: "a" }, { conflicts: [["main", "a"]] });
+
+    expect(said).toEqual({ a: "MERGE_CONFLICT" });
+  });
+
+  test("that break the check by themselves are told apart from those that break it together", async () => {
+    const passes = (names: readonly string[]): boolean =>
+      !names.includes("bad") && !(names.includes("a") && names.includes("d"));
+    const { said, tip } = await merged(
+      { a: "main+a", b: "main+b", d: "main+d", bad: "main+bad" },
+      { passes, sizes: { "main+d": 5, "main+bad": 6 } },
+    );
+
+    expect(said).toEqual({
+      ...{ a: "merged", b: "merged" },
+      ...{ d: "CHECK_FAILED_TOGETHER a", bad: "CHECK_FAILED" },
+    });
+    expect(tip).toBe("main+a+b");
+  });
+
+  test("that only several together break are blamed on all of them", async () => {
+    const passes = (names: readonly string[]): boolean => names.length < 4;
+    const { said } = await merged(
+      { a: "main+a", b: "main+b", c: "main+c" },
+      { passes, sizes: { "main+c": 5 } },
+    );
+
+    expect(said["c"]).toBe("CHECK_FAILED_TOGETHER a b");
+  });
+
+  test("that are built on one that was set aside go with it", async () => {
+    const { said, tip } = await merged(
+      { bad: "main+bad", upon: "main+bad+upon", more: "main+bad+upon+more", good: "main+good" },
+      { passes: (names) => !names.includes("bad") },
+    );
+
+    expect(said).toEqual({
+      ...{ good: "merged", bad: "CHECK_FAILED" },
+      ...{ upon: "BUILDS_ON_SET_ASIDE bad", more: "BUILDS_ON_SET_ASIDE bad upon" },
+    });
+    expect(tip).toBe("main+good");
+  });
+
+  test("are kept where the check was red before", async () => {
+    const { said, before } = await merged({ a: "main+a" }, { passes: () => false });
+
+    expect([said, before?.exitCode]).toEqual([{ a: "merged" }, 1]);
+  });
+});
