@@ -1,5 +1,7 @@
 import { execFileSync } from "node:child_process";
-import { rm } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type BuildOptions, build, type Plugin } from "esbuild";
 import { generateValidators } from "./generate.ts";
@@ -20,6 +22,44 @@ const quickAnswers = {
   "quick-status": "src/quick-status.ts",
   "quick-answers": "src/hooks/quick-answers.ts",
 };
+
+/** What the product is made from. */
+const madeFrom = [
+  "src",
+  "adapter",
+  "gateway",
+  "schemas",
+  "scripts/build.ts",
+  "scripts/generate.ts",
+  "package-lock.json",
+];
+const stampFile: string = `${root}/dist/.made-from`;
+
+/** Makes `dist/` unless it was made from exactly what is there. */
+export async function buildIfChanged(): Promise<void> {
+  const made = await readFile(stampFile, "utf8").catch(() => "");
+  if (made !== (await sourcesHash())) await buildProduct({ types: false });
+}
+
+async function sourcesHash(): Promise<string> {
+  const hash = createHash("sha256");
+  for (const name of madeFrom) {
+    const isFolder = (await stat(join(root, name))).isDirectory();
+    const entries = isFolder ? await readdir(join(root, name), { recursive: true, withFileTypes: true }) : [];
+    const files = entries
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath, entry.name));
+    for (const file of isFolder ? files.sort() : [join(root, name)]) {
+      // The validators are made by each build.
+      if (file.includes("schema/generated/")) continue;
+      hash
+        .update(`${file}\0`)
+        .update(await readFile(file))
+        .update("\0");
+    }
+  }
+  return hash.digest("hex");
+}
 
 /** Makes `dist/`: the program, the library with its types, and the in-container programs, each in one file. */
 export async function buildProduct({ types }: { types: boolean }): Promise<void> {
@@ -64,6 +104,7 @@ export async function buildProduct({ types }: { types: boolean }): Promise<void>
       outExtension: { ".js": ".mjs" },
     }),
   ]);
+  await writeFile(stampFile, await sourcesHash());
   if (types) {
     const tsc = `${root}/node_modules/typescript/bin/tsc`;
     const flags = ["--project", "scripts/tsconfig.types.json"];

@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { cp, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { buildProduct } from "./build.ts";
+import { buildIfChanged } from "./build.ts";
 import { root } from "./processes.ts";
 
 const program = join(root, "bin", "swarm");
@@ -15,7 +15,7 @@ async function demo(): Promise<number> {
   console.log(
     "This builds swarm, finds or starts a container engine (on Debian and Ubuntu as root it installs Docker Engine's packages if they are missing), builds the image of sandboxes, runs two small tasks in a sandbox of its own, and carries out the task files of a sample repository with a scripted agent.\n",
   );
-  await buildProduct({ types: false });
+  await buildIfChanged();
 
   say("An engine, and what its runtimes really isolate");
   const doctor = swarm(root, "doctor", "--fix", "--yes");

@@ -49,16 +49,20 @@ export async function mergeResults(
 
   onStep(`Looking which of ${countOf(open.length, "result")} conflict with each other`);
   const forecast = await forecastOf(deps, open);
-  const before = open.length === 0 ? null : await deps.check(begin, "what they are merged upon");
-  const train: Train = { begin, before, forecast, tip: begin, kept: [], aside: new Map() };
+  // Asked only where something fails: what passes needs no comparison.
+  let before: Promise<RanCheck | null> | undefined;
+  const train: Train = {
+    ...{ begin, forecast, tip: begin, kept: [], aside: new Map() },
+    before: () => (before ??= deps.check(begin, "what they are merged upon")),
+  };
   for (const candidate of mergeOrder(await candidatesOf(deps, open, forecast)))
     done.push(await takeOn(deps, train, candidate));
-  return { tip: train.tip, before, workers: done, forecast };
+  return { tip: train.tip, before: (await before) ?? null, workers: done, forecast };
 }
 
 interface Train {
   readonly begin: string;
-  readonly before: RanCheck | null;
+  readonly before: () => Promise<RanCheck | null>;
   readonly forecast: readonly ForecastConflict[];
   tip: string;
   readonly kept: Candidate[];
@@ -92,8 +96,7 @@ async function takeOn(deps: MergeResultsDeps, train: Train, candidate: Candidate
 
   const check = await deps.check(merged.commit, worker);
   // Where the check was red before, being red says nothing of this one.
-  const isKept = isGreen(check) || (train.before !== null && !isGreen(train.before));
-  if (isKept) {
+  if (isGreen(check) || !isGreen(await train.before())) {
     train.tip = merged.commit;
     train.kept.push(candidate);
     return { ...plain(candidate), outcome: "merged", mergedAs: merged.commit, check };

@@ -94,7 +94,7 @@ describe("results on a train", () => {
 
     expect(tip).toBe("main+a+b");
     expect(said).toEqual({ a: "merged", b: "merged" });
-    expect(checks).toEqual(["main", "main+a", "main+a+b"]);
+    expect(checks).toEqual(["main+a", "main+a+b"]);
   });
 
   test("that are there already are neither merged nor checked", async () => {
