@@ -3,17 +3,24 @@ import type { ExitCode } from "../domain/exit-codes.ts";
 import type { SwarmState } from "../domain/swarm-state.ts";
 import type { CommandContext } from "./command.ts";
 import type { SwarmReport } from "./composition.ts";
+import { atMoment, type Night } from "./night.ts";
 import { planNotes } from "./plan-notes.ts";
 import { resultLines } from "./result-lines.ts";
 import { outcomeOf } from "./swarm-outcome.ts";
 
 /** How long agents may take to end their turn after the first Ctrl-C. */
 const graceMs = 60_000;
+/** The same where nobody waits. */
+const nightGraceMs = 10 * 60_000;
 
-/** Shows a swarm while `work` carries it out, and takes Ctrl-C: once, agents may end their turn; twice, containers are stopped. */
+/**
+ * Shows a swarm while `work` carries it out, and takes Ctrl-C: once, agents may end their turn; twice, containers are stopped.
+ * When the night is over, they may end their turn as well.
+ */
 export async function watchOver<Result>(
   { output, signal, onSecondSignal, onBegun }: CommandContext,
   work: (report: SwarmReport) => Promise<Result>,
+  until: Night["until"] = null,
 ): Promise<Result> {
   // An owner lives for hours beside what it owns: it is to be small rather than quick.
   setFlagsFromString("--optimize-for-size");
@@ -32,6 +39,14 @@ export async function watchOver<Result>(
   if (signal.aborted) ask();
   else signal.addEventListener("abort", ask, { once: true });
   const board = await output.board();
+  using _night =
+    until &&
+    atMoment(until.at, () => {
+      output.note(
+        `The night is over (--until ${until.text}): nothing more is begun, agents may end their turn, and work is kept.`,
+      );
+      halt.abort({ reason: `the night ended, as --until ${until.text} says`, graceMs: nightGraceMs });
+    });
   try {
     return await work({
       onStep: board.step,

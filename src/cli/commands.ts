@@ -9,6 +9,11 @@ const detachFlag: Flag = ["-d, --detach", "go on in the background, after this t
 /** For whoever may become the owner of a swarm. */
 const ownerFlags: readonly Flag[] = [...policyFlags, ...settingFlags, engineFlag];
 
+const nightFlags: readonly Flag[] = [
+  ["--until <time>", "begin nothing after 07:00, or 6h, and let agents end their turn then"],
+  ["--then <what>", "when everything has ended: merge"],
+];
+
 const againFlag: Flag = ["--again", "also what was completed or failed before with the same content"];
 const strictFlag: Flag = ["--strict", "refuse text that reads as if it wanted to steer the agent"];
 
@@ -53,7 +58,7 @@ export const commands: readonly Command[] = [
     name: "start [files...]",
     group: "START",
     description: "carry out task files, each in a sealed sandbox, up to verified branches",
-    options: [...startFlags, detachFlag, ...ownerFlags, ...oldStartFlags],
+    options: [...startFlags, ...nightFlags, detachFlag, ...ownerFlags, ...oldStartFlags],
     takesProgram: true,
     settings: flagSettings,
     load: async () => (await import("./commands/start.ts")).start,
@@ -83,7 +88,7 @@ export const commands: readonly Command[] = [
     name: "resume",
     group: "START",
     description: "go on with the workers of this swarm that have not come to their end",
-    options: [detachFlag, ...ownerFlags],
+    options: [...nightFlags, detachFlag, ...ownerFlags],
     takesProgram: true,
     settings: flagSettings,
     load: async () => (await import("./commands/start.ts")).resume,
@@ -329,7 +334,7 @@ export const commands: readonly Command[] = [
     name: "own <verb> [files...]",
     description: "what `-d` leaves in the background",
     hidden: true,
-    options: [...startFlags, ["--swarm-id <id>", ""], ...ownerFlags, ...oldStartFlags],
+    options: [...startFlags, ...nightFlags, ["--swarm-id <id>", ""], ...ownerFlags, ...oldStartFlags],
     takesProgram: true,
     settings: flagSettings,
     load: async () => (await import("./commands/start.ts")).own,

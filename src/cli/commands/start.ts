@@ -6,9 +6,11 @@ import { chooseTasks, namedFiles } from "../choose-tasks.ts";
 import { type CommandContext, type CommandHandler, type CommandOptions, listAt } from "../command.ts";
 import type { OwnWords, Started, StartWords } from "../composition.ts";
 import { owning, startDetached } from "../detached-owner.ts";
+import { type Night, nightIn } from "../night.ts";
 
 export const start: CommandHandler = async (context, args, options) => {
   const { again, strict, all, append, force } = options;
+  const night = nightIn(options, context.output);
   const named = namedFiles(listAt(args, 0), options);
   if (all && named.length > 0)
     throw new SwarmError("USAGE", { message: "--all and the names of task files exclude each other" });
@@ -29,13 +31,26 @@ export const start: CommandHandler = async (context, args, options) => {
   const typed = isNamed ? context.words : ["start", ...files, ...context.words.slice(1)];
   const isLeftToAnother = words.append && (await context.swarm.upkeep().glance())?.owner != null;
   if (options["detach"] && !isLeftToAnother) return startDetached({ ...context, words: typed }, words);
-  return startSwarm(context, words);
+  return startSwarm(context, words, night);
 };
 
 /** Starts what the words say, and stays until it has ended. */
-export async function startSwarm(context: CommandContext, words: StartWords): Promise<number> {
-  const started = await watchOver(context, (report) => context.swarm.swarm().start(words, report));
-  return reportStarted(context, started);
+async function startSwarm(context: CommandContext, words: StartWords, night: Night): Promise<number> {
+  const started = await watchOver(
+    context,
+    (report) => context.swarm.swarm().start(words, report),
+    night.until,
+  );
+  const exit = reportStarted(context, started);
+  return started.kind === "carried out" ? endNight(context, night, exit) : exit;
+}
+
+/** What is done when everything has ended. What failed before says more than what could not be merged. */
+async function endNight(context: CommandContext, { thenMerge }: Night, exit: number): Promise<number> {
+  if (!thenMerge || context.signal.aborted) return exit;
+  const { merge } = await import("./merge.ts");
+  const merged = await merge(context, [], {});
+  return exit === exitCodes.done ? merged : exit;
 }
 
 function reportStarted(context: CommandContext, started: Started): number {
@@ -61,11 +76,14 @@ function reportStarted(context: CommandContext, started: Started): number {
 
 export const resume: CommandHandler = async (context, _args, options) => {
   const words = ownWords(options);
+  const night = nightIn(options, context.output);
   if (options["detach"]) return startDetached(context, null);
-  return reportEnd(
+  const state = await watchOver(
     context,
-    await watchOver(context, (report) => context.swarm.swarm().resume(words, report)),
+    (report) => context.swarm.swarm().resume(words, report),
+    night.until,
   );
+  return endNight(context, night, reportEnd(context, state));
 };
 
 export const retry: CommandHandler = async (context, args, options) => {

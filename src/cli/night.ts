@@ -1,0 +1,46 @@
+import { SwarmError } from "../domain/errors.ts";
+import { nightEnd } from "../domain/night-end.ts";
+import type { CommandContext, CommandOptions } from "./command.ts";
+
+/** How a swarm that is left alone comes to its end. */
+export interface Night {
+  /** Null: when everything has ended. */
+  readonly until: { readonly at: Date; readonly text: string } | null;
+  readonly thenMerge: boolean;
+}
+
+/** What `--until` and `--then` say. */
+export function nightIn(
+  { until, then }: CommandOptions,
+  output: Pick<CommandContext["output"], "json">,
+): Night {
+  if (then !== undefined && then !== "merge")
+    throw new SwarmError("INVALID_VALUE", { name: "--then", value: String(then), expected: "merge" });
+  if (then !== undefined && output.json)
+    throw new SwarmError("USAGE", {
+      message:
+        "--then and --json exclude each other: there would be two documents. `swarm merge --json` is one",
+    });
+  return { until: until === undefined ? null : untilIn(String(until)), thenMerge: then === "merge" };
+}
+
+function untilIn(text: string): NonNullable<Night["until"]> {
+  const at = nightEnd(text, new Date());
+  if (at !== null) return { at, text };
+  const expected = "a time of day such as 07:00, or a time such as 6h, at most 24h";
+  throw new SwarmError("INVALID_VALUE", { name: "--until", value: text, expected });
+}
+
+const lookEveryMs = 30_000;
+
+/** Calls back when the moment has come by the machine's clock, however long the machine slept in between. */
+export function atMoment(moment: Date, onCome: () => void): Disposable {
+  let timer: NodeJS.Timeout | undefined;
+  const look = (): void => {
+    const leftMs = moment.getTime() - Date.now();
+    if (leftMs <= 0) onCome();
+    else timer = setTimeout(look, Math.min(leftMs, lookEveryMs));
+  };
+  look();
+  return { [Symbol.dispose]: () => clearTimeout(timer) };
+}

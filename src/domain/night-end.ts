@@ -1,0 +1,17 @@
+import { parseDurationMs } from "./duration.ts";
+
+const longestMs = 24 * 3_600_000;
+
+/**
+ * The moment that `07:00`, the next one by this machine's clock, or `6h` means; null for neither. A night is at most a day.
+ */
+export function nightEnd(text: string, now: Date): Date | null {
+  const ms = parseDurationMs(text);
+  if (ms !== undefined) return ms > 0 && ms <= longestMs ? new Date(now.getTime() + ms) : null;
+  const [, hours, minutes] = /^([01]?\d|2[0-3]):([0-5]\d)$/.exec(text) ?? [];
+  if (hours === undefined || minutes === undefined) return null;
+  const end = new Date(now);
+  end.setHours(Number(hours), Number(minutes), 0, 0);
+  if (end <= now) end.setDate(end.getDate() + 1);
+  return end;
+}

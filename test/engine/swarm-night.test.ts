@@ -1,0 +1,64 @@
+import { describe, expect } from "vitest";
+import { writeTask } from "../fakes/folders.ts";
+import { git } from "../fakes/repository.ts";
+import { leftOnEngine, recordOf, swarmIn, test, writeScript } from "../fakes/swarms.ts";
+import { taskFileWith } from "../fakes/task-files.ts";
+
+describe("a night", () => {
+  test("ends at its time with everything kept; the next one goes on and merges; after that there is nothing to do", async ({
+    place,
+  }) => {
+    const { repository } = place;
+    // Whoever begins before this moment has to be asked to stop.
+    const goOnAt = Math.floor(Date.now() / 1_000) + 45;
+    const wait = `while [ "$(date +%s)" -lt ${goOnAt} ]; do sleep 0.2; done`;
+    for (const [name, before] of [
+      ["one", wait],
+      ["two", "true"],
+    ] as const) {
+      writeScript(place, `${name}.json`, {
+        "US-001": [{ run: ["sh", "-c", `${before}; echo ${name} > ${name}.txt`] }],
+      });
+      const agent = { kind: "script" as const, script: `${name}.json` };
+      writeTask(
+        repository,
+        `2026-01-02-${name}-tasks.json`,
+        taskFileWith({ metadata: { branchName: `feat/${name}`, agent } }),
+      );
+    }
+    const night = ["start", "--all", "--parallel", "1", "--then", "merge"];
+
+    const first = await swarmIn(place, ...night, "--until", "15s");
+
+    expect(first.exit, first.stderr).toBe(8);
+    expect(first.stderr).toContain("The night is over (--until 15s)");
+    const { containerName } = await recordOf(place, "feat/one");
+    const statuses = [await recordOf(place, "feat/one"), await recordOf(place, "feat/two")];
+    expect(statuses.map(({ status }) => status)).not.toContain("running");
+    expect(statuses[1]?.status).toBe("pending");
+    const branch = `swarm/${/^aimi-\w+-(\w+)-/.exec(containerName)?.[1]}/integration`;
+    expect(git(repository, "branch", "--list", branch)).toBe("");
+
+    const second = await swarmIn(place, ...night, "--until", "6h");
+
+    expect(second.exit, second.stderr).toBe(0);
+    const names = git(repository, "ls-tree", "--name-only", branch).split("\n");
+    expect(names).toEqual(expect.arrayContaining(["one.txt", "two.txt"]));
+    expect(await leftOnEngine(place)).toEqual([]);
+
+    const third = await swarmIn(place, ...night);
+    expect(third).toMatchObject({ exit: 0, stdout: expect.stringContaining("Nothing to carry out") });
+  });
+
+  test("is refused where its words cannot be meant", async ({ place }) => {
+    for (const [words, code] of [
+      [["--until", "7am"], "INVALID_VALUE"],
+      [["--until", "25h"], "INVALID_VALUE"],
+      [["--then", "sleep"], "INVALID_VALUE"],
+      [["--then", "merge", "--json"], "USAGE"],
+    ] as const) {
+      const { exit, stdout, stderr } = await swarmIn(place, "start", "--all", ...words);
+      expect([exit, stdout + stderr], words.join(" ")).toEqual([2, expect.stringContaining(code)]);
+    }
+  });
+});
