@@ -1,5 +1,6 @@
 import { setFlagsFromString } from "node:v8";
 import type { ExitCode } from "../domain/exit-codes.ts";
+import { reportName } from "../domain/report-name.ts";
 import type { SwarmState } from "../domain/swarm-state.ts";
 import type { CommandContext } from "./command.ts";
 import type { SwarmReport } from "./composition.ts";
@@ -68,7 +69,10 @@ export async function watchOver<Result>(
 
 /** Says how a swarm ended, and what the command exits with. */
 export function reportEnd({ output }: Pick<CommandContext, "output">, state: SwarmState): ExitCode {
-  output.result({ swarm: state }, () => [...resultLines(state), `report  .aimi/reports/${state.swarmId}.md`]);
+  output.result({ swarm: state }, () => [
+    ...resultLines(state),
+    `report  .aimi/reports/${reportName(state)}.md, and .html`,
+  ]);
   const { exit, next } = outcomeOf(state);
   output.next(next);
   return exit;

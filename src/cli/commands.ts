@@ -184,7 +184,10 @@ export const commands: readonly Command[] = [
     name: "summary",
     group: "REVIEW",
     description: "what every worker did, what it took, what failed and why, and what to do next",
-    options: [["--markdown", "as a page"]],
+    options: [
+      ["--markdown", "as a page"],
+      ["--html", "as a page for a browser, with a picture of who worked when"],
+    ],
     load: async () => (await import("./commands/summary.ts")).summary,
   },
   {

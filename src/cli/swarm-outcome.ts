@@ -15,7 +15,13 @@ export function outcomeOf(swarm: Pick<SwarmState, "containers">): {
     return { exit, next: "`swarm resume` goes on where this ended" };
   const failed = containers.filter(({ status }) => status === "failed").length;
   if (failed === 0)
-    return { exit, next: "`swarm summary` says what was done, `swarm diff <worker>` shows it" };
+    return {
+      exit,
+      next:
+        containers.length > 1
+          ? "`swarm summary` says what was done, `swarm merge` brings the branches together"
+          : "`swarm summary` says what was done, `swarm diff <worker>` shows it",
+    };
   return {
     exit,
     next: `${countOf(failed, "worker")} failed: \`swarm logs <worker>\` says why, \`swarm retry @failed\` tries again`,

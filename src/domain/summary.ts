@@ -76,6 +76,7 @@ function summarizeWorker(
     attempt: record.attempt,
     // Where the journals are gone, the record still knows when it began.
     workMs: facts.workMs ?? timeOf(record, now),
+    ...{ startedAt: record.startedAt, finishedAt: record.finishedAt },
     usage: meteredOf(record.usage) ?? facts.usage ?? record.usage,
     denied: (record.denied ?? []).map(deniedWords),
     base: record.baseCommit,

@@ -3,19 +3,30 @@ import { join } from "node:path";
 import writeFileAtomic from "write-file-atomic";
 import { SwarmError } from "../domain/errors.ts";
 import type { SwarmSummary } from "../domain/generated/summary.ts";
+import { reportName } from "../domain/report-name.ts";
+import { summaryHtml } from "../domain/summary-html.ts";
 import { summaryMarkdown } from "../domain/summary-markdown.ts";
 import { liesInside } from "./inside.ts";
 
-/** Writes `.aimi/reports/<swarmId>.md`, in the place of an earlier one, and says where it is. */
+/**
+ * Writes `.aimi/reports/<date>-<swarm>.md` and the same as an HTML page, in the place of earlier ones, and both once more as
+ * `latest`; says where the first is.
+ */
 export async function writeReport(root: string, summary: SwarmSummary): Promise<string> {
-  const file = join(root, ".aimi", "reports", `${summary.swarmId}.md`);
-  if (!(await liesInside(root, file)))
-    throw new SwarmError("FILE_UNWRITABLE", { file, reason: "a link there leads out of the repository" });
-  try {
-    await mkdir(join(root, ".aimi", "reports"), { recursive: true });
-    await writeFileAtomic(file, summaryMarkdown(summary));
-  } catch (error) {
-    throw new SwarmError("FILE_UNWRITABLE", { file, reason: (error as Error).message }, error);
-  }
-  return join(".aimi", "reports", `${summary.swarmId}.md`);
+  const folder = join(".aimi", "reports");
+  const pages = { md: summaryMarkdown(summary), html: summaryHtml(summary) };
+  const name = reportName(summary);
+  for (const stem of [name, "latest"])
+    for (const [ending, page] of Object.entries(pages)) {
+      const file = join(root, folder, `${stem}.${ending}`);
+      if (!(await liesInside(root, file)))
+        throw new SwarmError("FILE_UNWRITABLE", { file, reason: "a link there leads out of the repository" });
+      try {
+        await mkdir(join(root, folder), { recursive: true });
+        await writeFileAtomic(file, page);
+      } catch (error) {
+        throw new SwarmError("FILE_UNWRITABLE", { file, reason: (error as Error).message }, error);
+      }
+    }
+  return join(folder, `${name}.md`);
 }

@@ -133,6 +133,9 @@ describe("swarm summary", () => {
         sensitive: { paths: [{ path: ".gitattributes" }] },
       },
     ]);
+    const html = await place.swarm("summary", "--html");
+    expect(html.stdout).toMatch(/^<!doctype html>[\s\S]*<details id="login"[\s\S]*<\/html>\n$/);
+    expect((await place.swarm("summary", "--html", "--json")).exit).toBe(2);
     expect(markdown.stdout).toMatch(/^# Swarm [\s\S]*\n## login: feat: log in\n[\s\S]*\n```sh\ngit log/);
     // The command that is named does what it says.
     expect(git(place.repository, ...look.split(" ").slice(1))).toMatch(/^[0-9a-f]+ Add a form\n$/);

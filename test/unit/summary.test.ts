@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, symlinkSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test as plain } from "vitest";
 import { summaryLines } from "../../src/cli/summary-lines.ts";
@@ -7,6 +7,7 @@ import type { SwarmSummary } from "../../src/domain/generated/summary.ts";
 import { codeSpan, fenced, inlineText } from "../../src/domain/markdown-text.ts";
 import { shellWord } from "../../src/domain/shell-word.ts";
 import type { StoryFacts, WorkerFacts } from "../../src/domain/story-facts.ts";
+import { summaryHtml } from "../../src/domain/summary-html.ts";
 import { summaryMarkdown } from "../../src/domain/summary-markdown.ts";
 import type { ContainerRecord, SwarmState } from "../../src/domain/swarm-state.ts";
 import { writeReport } from "../../src/host/write-report.ts";
@@ -292,6 +293,25 @@ describe("hostile words in a summary", () => {
     expect(rows.map((row) => row.split(/(?<!\\)\|/).length)).toEqual(Array(rows.length).fill(8));
   });
 
+  plain.for([
+    ...hostile,
+    '"><img src=x onerror=alert(1)>',
+    "</pre></style><script>1</script>",
+    "' onclick='x",
+  ])("in HTML are words: %j", async (text) => {
+    const page = summaryHtml(await hostileSummary(text));
+
+    const tags = [...page.matchAll(/<(\/?[a-z!][a-z0-9]*)/gi)].map(([, name = ""]) => name.replace("/", ""));
+    const ours =
+      "!doctype html head meta title style body header h1 p code time main section h2 h3 ul li a pre div svg line rect span details summary b dl dt dd article".split(
+        " ",
+      );
+    expect(tags.filter((name) => !ours.includes(name))).toEqual([]);
+    // An attribute of ours has only what we put there.
+    expect(page).not.toMatch(/<[^>]*\son\w+=/);
+    expect(page.replace(/[\n\t]/g, "")).not.toMatch(/[\p{Cc}\u202a-\u202e\u2066-\u2069]/u);
+  });
+
   /** The lines that Markdown reads as Markdown; it must end outside of every fence. */
   function outsideOfFences(page: string): string[] {
     let fence: string | null = null;
@@ -319,8 +339,11 @@ describe("the report", () => {
     await writeReport(repository, await summaryOf([]));
     const path = await writeReport(repository, await summaryOf([login()]));
 
-    expect(path).toBe(`.aimi/reports/${swarmId}.md`);
+    expect(path).toMatch(new RegExp(`^\\.aimi/reports/\\d{4}-\\d\\d-\\d\\d-${swarmId.slice(0, 6)}\\.md$`));
     const page = readFileSync(join(repository, path), "utf8");
+    expect(readFileSync(join(repository, ".aimi/reports/latest.md"), "utf8")).toBe(page);
+    for (const html of [path.replace(/md$/, "html"), ".aimi/reports/latest.html"])
+      expect(readFileSync(join(repository, html), "utf8")).toContain("41 passing\n42 passing</pre>");
     expect(page).toContain("## login: feat: log in\n");
     expect(page).toContain("Check `npm test`: exit 0, 1.5 s\n\n```text\n41 passing\n42 passing\n```\n");
     expect(page).toContain("```sh\ngit log --oneline bbbbbbbbbbbb..feat/login\nswarm diff login\n```\n");
@@ -334,6 +357,6 @@ describe("the report", () => {
     await expect(writeReport(repository, await summaryOf([]))).rejects.toMatchObject({
       code: "FILE_UNWRITABLE",
     });
-    expect(existsSync(join(folder, "outside", `${swarmId}.md`))).toBe(false);
+    expect(readdirSync(join(folder, "outside"))).toEqual([]);
   });
 });

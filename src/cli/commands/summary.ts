@@ -1,14 +1,18 @@
 import { SwarmError } from "../../domain/errors.ts";
 import { exitCodes } from "../../domain/exit-codes.ts";
-import { summaryMarkdown } from "../../domain/summary-markdown.ts";
 import type { CommandHandler } from "../command.ts";
 import { summaryLines } from "../summary-lines.ts";
 
-export const summary: CommandHandler = async ({ swarm, output }, _args, { markdown }) => {
-  if (markdown && output.json)
-    throw new SwarmError("USAGE", { message: "--markdown and --json exclude each other" });
+export const summary: CommandHandler = async ({ swarm, output }, _args, { markdown, html }) => {
+  if ([markdown, html, output.json].filter(Boolean).length > 1)
+    throw new SwarmError("USAGE", { message: "--markdown, --html and --json exclude each other" });
   const found = await swarm.watch().summary();
-  output.result(found, () => (markdown ? summaryMarkdown(found).trimEnd().split("\n") : summaryLines(found)));
+  const page = markdown
+    ? (await import("../../domain/summary-markdown.ts")).summaryMarkdown(found)
+    : html
+      ? (await import("../../domain/summary-html.ts")).summaryHtml(found)
+      : null;
+  output.result(found, () => (page === null ? summaryLines(found) : page.trimEnd().split("\n")));
   for (const command of found.next) output.next(`\`${command}\``);
   return exitCodes.done;
 };

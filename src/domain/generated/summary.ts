@@ -75,6 +75,14 @@ export interface WorkerSummary {
    * Over all attempts; null when it never began.
    */
   readonly workMs: null | Count;
+  /**
+   * null when it never began.
+   */
+  readonly startedAt: string | null;
+  /**
+   * null while it has not come to its end.
+   */
+  readonly finishedAt: string | null;
   readonly usage: UsageOrNull;
   /**
    * What it asked for at the gateway and did not get, and what would allow it.

@@ -1,0 +1,144 @@
+import { showDuration } from "./duration.ts";
+import type { StorySummary, SummaryCheck, SwarmSummary, WorkerSummary } from "./generated/summary.ts";
+import { htmlText } from "./html-text.ts";
+import { summaryStyle } from "./summary-style.ts";
+import { changeWords, checkWords, effortWords, storyWords, totalWords, workWords } from "./summary-words.ts";
+import { type Bar, timelineOf } from "./timeline.ts";
+
+/** No word stands for a state by its colour alone. */
+const marks: Readonly<Record<WorkerSummary["status"] | StorySummary["status"], string>> = {
+  ...{ completed: "✔", failed: "✘", stopped: "■", running: "▶", pending: "…" },
+  ...{ in_progress: "▶", skipped: "–" },
+};
+
+/** A summary as a page of its own: no script, nothing from elsewhere, and every word of a worker as a word. */
+export function summaryHtml(summary: SwarmSummary): string {
+  const { swarmId, project, createdAt, madeAt, workers, next } = summary;
+  const waiting = workers.filter(({ status }) => status === "failed" || status === "stopped");
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<title>${htmlText(`${project}: ${totalWords(summary)}`)}</title>
+<style>${summaryStyle}</style>
+</head>
+<body>
+<header>
+<h1>${htmlText(project)}</h1>
+<p>${htmlText(totalWords(summary))}.</p>
+<p class="small">Swarm <code>${htmlText(swarmId)}</code>, begun ${timeTag(createdAt)}, summed up ${timeTag(madeAt)}</p>
+</header>
+<main>
+${section("Waits for you", waiting.map(waitingItem), "ul")}
+${section("Next", next.map(commandLine))}
+${picture(summary)}
+${section("Workers", workers.map(workerPart))}
+</main>
+</body>
+</html>
+`;
+}
+
+function section(title: string, parts: readonly string[], list?: "ul"): string {
+  if (parts.length === 0) return "";
+  const inside = list ? `<${list}>\n${parts.join("\n")}\n</${list}>` : parts.join("\n");
+  return `<section>\n<h2>${title}</h2>\n${inside}\n</section>`;
+}
+
+/** A failure in one sentence. */
+function waitingItem({ worker, status, reason }: WorkerSummary): string {
+  const why = reason === null ? "" : ` <code>${htmlText(reason.code)}</code> ${htmlText(reason.message)}`;
+  return `<li><a href="#${htmlText(worker)}">${htmlText(worker)}</a> ${marks[status]} ${status}:${why}</li>`;
+}
+
+function commandLine(command: string): string {
+  return `<pre>${htmlText(command)}</pre>`;
+}
+
+function picture(summary: SwarmSummary): string {
+  const timeline = timelineOf(summary);
+  if (timeline === null) return "";
+  const { bars, from, to } = timeline;
+  return section("Who worked when", [
+    `<p class="small">from ${timeTag(from.toISOString())} to ${timeTag(to.toISOString())}, ${htmlText(showDuration(to.getTime() - from.getTime()))}</p>`,
+    bars.map(barRow).join("\n"),
+  ]);
+}
+
+function barRow({ worker, from, width }: Bar): string {
+  const { status, workMs } = worker;
+  const name = htmlText(worker.worker);
+  const took = workMs === null ? "" : htmlText(showDuration(workMs));
+  const at = (value: number): string => value.toFixed(1);
+  return `<div class="bar"><a href="#${name}">${name}</a>
+<svg viewBox="0 0 1000 10" preserveAspectRatio="none" role="img" aria-label="${name}, ${status}, ${took}"><line x1="0" y1="5" x2="1000" y2="5"/><rect class="${status}" x="${at(from)}" y="0" width="${at(width)}" height="10"/></svg>
+<span>${marks[status]} ${status} ${took}</span></div>`;
+}
+
+function workerPart(worker: WorkerSummary): string {
+  const { status, title, reason, attempt, taskFile, base, stories, changes, sensitive, next, denied } =
+    worker;
+  const name = htmlText(worker.worker);
+  const facts: readonly (readonly [string, string])[] = [
+    ["why", reason === null ? "" : `${reason.code}: ${reason.message}`],
+    ["attempt", attempt > 1 ? String(attempt) : ""],
+    ["work", workWords(worker)],
+    ["changes", changeWords(worker)],
+    ["took", effortWords(worker).join(", ")],
+    ["task file", taskFile],
+    ["begun from", base?.slice(0, 12) ?? ""],
+  ];
+  const commits = (changes?.commits ?? []).map(
+    ({ id, subject, author }) =>
+      `<li><code>${htmlText(id.slice(0, 10))}</code> ${htmlText(subject)} <span class="small">${htmlText(author)}</span></li>`,
+  );
+  const paths = sensitive.paths.map(
+    ({ path, why }) => `<li><code>${htmlText(path)}</code> ${htmlText(why.replaceAll("-", " "))}</li>`,
+  );
+  // What needs nobody's eye is folded away.
+  const isOpen = status !== "completed" || paths.length > 0;
+  return `<details id="${name}"${isOpen ? " open" : ""}>
+<summary><b>${name}</b> <span class="${status}">${marks[status]} ${status}</span>${title === null ? "" : ` ${htmlText(title)}`}</summary>
+<dl>
+${facts
+  .filter(([, words]) => words !== "")
+  .map(([term, words]) => `<dt>${term}</dt><dd>${htmlText(words)}</dd>`)
+  .join("\n")}
+</dl>
+${denied.map((words) => `<p>It ${htmlText(words)}</p>`).join("\n")}
+${stories.map(storyPart).join("\n")}
+${list("Commits", commits, changes?.isCut ?? false)}
+${list("Changed paths that deserve a look", paths, sensitive.isCut)}
+${next.map(commandLine).join("\n")}
+</details>`;
+}
+
+function storyPart(story: StorySummary): string {
+  const { id, title, status, commit, checks, unfinished } = story;
+  const words = storyWords(story);
+  const facts = [...(commit === null ? [] : [commit.slice(0, 10)]), ...effortWords(story)];
+  return `<article>
+<h3>${marks[status]} ${htmlText([id, ...(title === null ? [] : [title])].join(" "))} <span class="small">${htmlText([status.replace("_", " "), ...facts].join(", "))}</span></h3>
+${words === "" ? "" : `<p class="words">${htmlText(words)}</p>`}
+${unfinished === null ? "" : `<p>What there was when it failed: <code>${htmlText(unfinished)}</code></p>`}
+${checks.map(checkPart).join("\n")}
+</article>`;
+}
+
+function checkPart(check: SummaryCheck): string {
+  const output = check.output.trim();
+  return `<p>Check <code>${htmlText(check.command)}</code> ${htmlText(checkWords(check))}</p>
+${output === "" ? "" : `<pre>${htmlText(output)}</pre>`}`;
+}
+
+function list(title: string, items: readonly string[], isCut: boolean): string {
+  if (items.length === 0) return "";
+  return `<h3>${title}</h3>\n<ul>\n${items.join("\n")}${isCut ? "\n<li>… and more</li>" : ""}\n</ul>`;
+}
+
+function timeTag(time: string): string {
+  const shown = time.replace(/^(\d{4}-\d\d-\d\d)T(\d\d:\d\d).*$/, "$1 $2 UTC");
+  return `<time datetime="${htmlText(time)}">${htmlText(shown)}</time>`;
+}

@@ -1,0 +1,37 @@
+import type { SwarmSummary, WorkerSummary } from "./generated/summary.ts";
+
+/** When a worker was at work, in thousandths of the time that the picture shows. */
+export interface Bar {
+  readonly worker: WorkerSummary;
+  readonly from: number;
+  readonly width: number;
+}
+
+export interface Timeline {
+  readonly bars: readonly Bar[];
+  readonly from: Date;
+  readonly to: Date;
+}
+
+/** Thinner ones would not be seen. */
+const thinnest = 4;
+
+/** Who worked when, the earliest first; null where nobody has begun. Who has not ended works until the summary was made. */
+export function timelineOf({ workers, madeAt }: Pick<SwarmSummary, "workers" | "madeAt">): Timeline | null {
+  const spans = workers.flatMap((worker) => {
+    if (worker.startedAt === null) return [];
+    const from = Date.parse(worker.startedAt);
+    return [{ worker, from, to: Math.max(from, Date.parse(worker.finishedAt ?? madeAt)) }];
+  });
+  if (spans.length === 0) return null;
+  const from = Math.min(...spans.map((span) => span.from));
+  const to = Math.max(...spans.map((span) => span.to));
+  const scale = 1_000 / Math.max(1, to - from);
+  const bars = spans
+    .toSorted((one, other) => one.from - other.from)
+    .map((span): Bar => {
+      const width = Math.max(thinnest, (span.to - span.from) * scale);
+      return { worker: span.worker, from: Math.min((span.from - from) * scale, 1_000 - width), width };
+    });
+  return { bars, from: new Date(from), to: new Date(to) };
+}
