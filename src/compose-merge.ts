@@ -2,7 +2,8 @@ import type { MergeOperations } from "./cli/composition.ts";
 import type { ComposeOwnerDeps } from "./compose-owner.ts";
 import { projectImage, runtimeFor } from "./compose-sandbox-parts.ts";
 import { chooseWorkers } from "./domain/choose-workers.ts";
-import type { RanCheck } from "./domain/generated/merge.ts";
+import type { MergeReport, RanCheck } from "./domain/generated/merge.ts";
+import type { SwarmSummary } from "./domain/generated/summary.ts";
 import { once } from "./domain/once.ts";
 import type { Settings } from "./domain/settings.ts";
 import type { SwarmState } from "./domain/swarm-state.ts";
@@ -19,6 +20,7 @@ export interface ComposeMergeDeps
   readonly resolveSettings: () => Promise<Settings>;
   /** The state of this very project; STATE_MISSING where there is none. */
   readonly state: () => Promise<SwarmState>;
+  readonly summary: () => Promise<SwarmSummary>;
 }
 
 /** Longer than any run of tests that a person would wait for. */
@@ -40,7 +42,7 @@ export function composeMerge(deps: ComposeMergeDeps): MergeOperations {
       const work = workRepository({ commonFolder });
       const commits = commitReader(root);
       const checker = once(() => openChecker(deps, { state, work, commits, onStep }, signal));
-      return mergeSwarm(
+      const report = await mergeSwarm(
         {
           ...{ work, commits, onStep, signal, passes: deps.passes },
           testCommand: async () =>
@@ -52,8 +54,25 @@ export function composeMerge(deps: ComposeMergeDeps): MergeOperations {
           records: workers.length === 0 ? state.containers : chooseWorkers(state, workers),
         },
       );
+      await writeDown(report, onStep);
+      return report;
     },
   };
+
+  /** For summaries, and into the report. Whatever is wrong with these, the branch is there. */
+  async function writeDown(report: MergeReport, onStep: (step: string) => void): Promise<void> {
+    const [{ mergeFile }, { writeReport }] = await Promise.all([
+      import("./host/merge-file.ts"),
+      import("./host/write-report.ts"),
+    ]);
+    try {
+      const { root } = await deps.repository();
+      await mergeFile(root, async () => true).write(report);
+      await writeReport(root, await deps.summary());
+    } catch (error) {
+      onStep(`The report cannot be written: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
 }
 
 /** What the settings have every story checked with, else how the repository tests itself. */

@@ -62,9 +62,16 @@ export function composeReview(deps: ComposeReviewDeps): ReviewOperations {
         deps.repository(),
       ]);
       const folder = join(root, ".aimi", "swarms");
+      const [{ mergeFile }, { findViolations }] = await Promise.all([
+        import("./host/merge-file.ts"),
+        import("./schema/find-violations.ts"),
+      ]);
+      const isMergeReport = async (value: unknown): Promise<boolean> =>
+        (await findViolations("merge", value)).length === 0;
       return summarizeSwarm(
         {
           ...{ readTask, isOwned, clock: deps.clock, work: await workRepositoryHere() },
+          readMerge: (swarmId) => mergeFile(root, isMergeReport).read(swarmId),
           readFacts: (swarmId, slug) => readStoryFacts(join(folder, swarmId, slug), findMessageProblem),
         },
         await deps.state(),

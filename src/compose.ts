@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { basename, join } from "node:path";
-import type { Composition, SwarmOperations } from "./cli/composition.ts";
+import type { Composition, SwarmOperations, WatchOperations } from "./cli/composition.ts";
 import { composeEngine, composeSearch } from "./compose-engine.ts";
 import { composeMerge } from "./compose-merge.ts";
 import { composePlugin } from "./compose-plugin.ts";
@@ -207,6 +207,11 @@ export function compose({
       plan: (words) => plan(words),
     });
 
+  const watch = (): WatchOperations =>
+    composeWatch({
+      ...{ env, repository, findState, clock, taskDeps, ownerLock, stateFile, stateStore, findEngine },
+    });
+
   const plan: Composition["plan"] = async ({ files, again, strict }) => {
     const [{ makePlan }, { gitIn }, { machineFacts }] = await Promise.all([
       import("./swarm/make-plan.ts"),
@@ -237,11 +242,9 @@ export function compose({
         ...{ clock, folders, images, ownerLock, passes, repository, resolveSettings },
         ...{ engine: engineOrOwn, limits: sandboxLimits },
         state: async () => (await findState()) ?? (await stateStore()).read(),
+        summary: () => watch().summary(),
       }),
-    watch: () =>
-      composeWatch({
-        ...{ env, repository, findState, clock, taskDeps, ownerLock, stateFile, stateStore, findEngine },
-      }),
+    watch,
 
     async explainSettings() {
       return (await explainAllSettings()).settings;

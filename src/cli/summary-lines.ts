@@ -4,6 +4,7 @@ import {
   changeWords,
   checkWords,
   effortWords,
+  mergedWords,
   storyWords,
   totalWords,
   workWords,
@@ -19,7 +20,16 @@ export function summaryLines(summary: SwarmSummary): string[] {
   return [
     cleanText(`swarm ${swarmId}, begun ${createdAt}`),
     cleanText(totalWords(summary)),
+    ...(summary.merge === null ? [] : mergeLines(summary.merge)),
     ...workers.flatMap((worker) => ["", ...workerLines(worker)]),
+  ];
+}
+
+function mergeLines(merge: NonNullable<SwarmSummary["merge"]>): string[] {
+  const aside = merge.workers.filter(({ outcome }) => outcome === "set aside");
+  return [
+    cleanText(`merged: ${mergedWords(merge)}`, 1_000),
+    ...indented(aside.map(({ worker, why }) => `set aside  ${worker}: ${why}`)),
   ];
 }
 

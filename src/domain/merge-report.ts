@@ -1,7 +1,22 @@
 import { cleanText } from "./clean-text.ts";
-import type { MergedWorker } from "./generated/merge.ts";
+import type { MergedWorker, MergeReport } from "./generated/merge.ts";
+import type { SummaryMerge } from "./generated/summary.ts";
+import { whyMerged } from "./merge-words.ts";
 import { workerSlug } from "./slug.ts";
 import type { ContainerRecord } from "./swarm-state.ts";
+
+/** What a summary tells of a merge, clean to be shown. */
+export function mergeSummary({ branch, tip, check, workers }: MergeReport): SummaryMerge {
+  return {
+    ...{ branch: cleanText(branch), tip: cleanText(tip, 40) },
+    command: check.command === null ? null : cleanText(check.command, 1_000),
+    workers: workers.map((each) => ({
+      worker: cleanText(each.worker),
+      outcome: each.outcome,
+      why: cleanText(whyMerged(each, check), 1_000),
+    })),
+  };
+}
 
 /** Where the results of a swarm are brought together where nobody names a branch. */
 export function integrationBranchOf(swarmId: string): string {

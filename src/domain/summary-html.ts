@@ -1,8 +1,22 @@
 import { showDuration } from "./duration.ts";
-import type { StorySummary, SummaryCheck, SwarmSummary, WorkerSummary } from "./generated/summary.ts";
+import type {
+  StorySummary,
+  SummaryCheck,
+  SummaryMerged,
+  SwarmSummary,
+  WorkerSummary,
+} from "./generated/summary.ts";
 import { htmlText } from "./html-text.ts";
 import { summaryStyle } from "./summary-style.ts";
-import { changeWords, checkWords, effortWords, storyWords, totalWords, workWords } from "./summary-words.ts";
+import {
+  changeWords,
+  checkWords,
+  effortWords,
+  mergedWords,
+  storyWords,
+  totalWords,
+  workWords,
+} from "./summary-words.ts";
 import { type Bar, timelineOf } from "./timeline.ts";
 
 /** No word stands for a state by its colour alone. */
@@ -13,8 +27,9 @@ const marks: Readonly<Record<WorkerSummary["status"] | StorySummary["status"], s
 
 /** A summary as a page of its own: no script, nothing from elsewhere, and every word of a worker as a word. */
 export function summaryHtml(summary: SwarmSummary): string {
-  const { swarmId, project, createdAt, madeAt, workers, next } = summary;
+  const { swarmId, project, createdAt, madeAt, merge, workers, next } = summary;
   const waiting = workers.filter(({ status }) => status === "failed" || status === "stopped");
+  const aside = merge?.workers.filter(({ outcome }) => outcome === "set aside") ?? [];
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -31,9 +46,10 @@ export function summaryHtml(summary: SwarmSummary): string {
 <p class="small">Swarm <code>${htmlText(swarmId)}</code>, begun ${timeTag(createdAt)}, summed up ${timeTag(madeAt)}</p>
 </header>
 <main>
-${section("Waits for you", waiting.map(waitingItem), "ul")}
+${section("Waits for you", [...waiting.map(waitingItem), ...aside.map(asideItem)], "ul")}
 ${section("Next", next.map(commandLine))}
 ${picture(summary)}
+${mergePart(summary)}
 ${section("Workers", workers.map(workerPart))}
 </main>
 </body>
@@ -51,6 +67,20 @@ function section(title: string, parts: readonly string[], list?: "ul"): string {
 function waitingItem({ worker, status, reason }: WorkerSummary): string {
   const why = reason === null ? "" : ` <code>${htmlText(reason.code)}</code> ${htmlText(reason.message)}`;
   return `<li><a href="#${htmlText(worker)}">${htmlText(worker)}</a> ${marks[status]} ${status}:${why}</li>`;
+}
+
+function asideItem({ worker, why }: SummaryMerged): string {
+  const name = htmlText(worker);
+  return `<li><a href="#${name}">${name}</a> ■ set aside: ${htmlText(why)}</li>`;
+}
+
+function mergePart({ merge }: SwarmSummary): string {
+  if (merge === null) return "";
+  const items = merge.workers.map(
+    ({ worker, outcome, why }) =>
+      `<li><a href="#${htmlText(worker)}">${htmlText(worker)}</a> ${outcome}${why === "" ? "" : `: ${htmlText(why)}`}</li>`,
+  );
+  return section("Merged", [`<p>${htmlText(mergedWords(merge))}.</p>`, `<ul>\n${items.join("\n")}\n</ul>`]);
 }
 
 function commandLine(command: string): string {

@@ -1,6 +1,14 @@
 import type { StorySummary, SwarmSummary, WorkerSummary } from "./generated/summary.ts";
 import { codeSpan, fenced, inlineText } from "./markdown-text.ts";
-import { changeWords, checkWords, effortWords, storyWords, totalWords, workWords } from "./summary-words.ts";
+import {
+  changeWords,
+  checkWords,
+  effortWords,
+  mergedWords,
+  storyWords,
+  totalWords,
+  workWords,
+} from "./summary-words.ts";
 
 /** A summary as a page. Words of workers and task files stand in it as words, whatever they are. */
 export function summaryMarkdown(summary: SwarmSummary): string {
@@ -13,6 +21,7 @@ export function summaryMarkdown(summary: SwarmSummary): string {
     `${inlineText(totalWords(summary))}.`,
     "",
     ...(workers.length === 0 ? ["It has no workers.", ""] : tableOf(workers)),
+    ...mergeLines(summary),
     ...workers.flatMap(workerLines),
     ...(next.length === 0 ? [] : ["## Next", "", ...fenced(next.join("\n"), "sh"), ""]),
   ];
@@ -33,6 +42,20 @@ function tableOf(workers: readonly WorkerSummary[]): string[] {
     return `| ${[...cells, worker.reason?.code ?? ""].map((cell) => inlineText(cell)).join(" | ")} |`;
   });
   return ["| worker | status | stories | work | effort | reason |", "|---|---|---|---|---|---|", ...rows, ""];
+}
+
+function mergeLines({ merge }: SwarmSummary): string[] {
+  if (merge === null) return [];
+  const rows = merge.workers.map(
+    ({ worker, outcome, why }) => `| ${[worker, outcome, why].map((cell) => inlineText(cell)).join(" | ")} |`,
+  );
+  return [
+    "## Merged",
+    "",
+    `${inlineText(mergedWords(merge))}.`,
+    "",
+    ...["| worker | outcome | why |", "|---|---|---|", ...rows, ""],
+  ];
 }
 
 function workerLines(worker: WorkerSummary): string[] {

@@ -15,6 +15,17 @@ export function totalWords({ totals: { workers, stories, workMs, usage } }: Swar
   ].join("; ");
 }
 
+/** Where the results are together, and how they were checked. */
+export function mergedWords({ branch, tip, command, workers }: NonNullable<SwarmSummary["merge"]>): string {
+  const merged = workers.filter(({ outcome }) => outcome === "merged" || outcome === "merged before").length;
+  const aside = workers.filter(({ outcome }) => outcome === "set aside").length;
+  return [
+    `${countOf(merged, "result")} on ${branch} at ${tip.slice(0, 10)}`,
+    ...(aside > 0 ? [`${aside} set aside`] : []),
+    command === null ? "nothing was checked" : `checked with ${command}`,
+  ].join(", ");
+}
+
 /** Tokens, and what they cost where that is known. */
 function spentWords(usage: WorkerSummary["usage"]): string[] {
   if (usage === null) return [];

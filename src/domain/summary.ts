@@ -31,7 +31,11 @@ export interface WorkerFindings {
 export function summarize(
   { swarmId, project, createdAt, containers }: SwarmState,
   findings: readonly WorkerFindings[],
-  { now, isOwned }: { readonly now: Date; readonly isOwned: boolean },
+  {
+    now,
+    isOwned,
+    merge,
+  }: { readonly now: Date; readonly isOwned: boolean; readonly merge: SwarmSummary["merge"] },
 ): SwarmSummary {
   const workers = containers.flatMap((record, index): WorkerSummary[] => {
     const found = findings[index];
@@ -56,7 +60,7 @@ export function summarize(
       workMs: workers.reduce((sum, { workMs }) => sum + (workMs ?? 0), 0),
       usage: workers.reduce<WorkerSummary["usage"]>((sum, { usage }) => addUsage(sum, usage), null),
     },
-    workers,
+    ...{ merge, workers },
     next: swarmNext(workers, { isOwned }),
   };
 }

@@ -14,6 +14,7 @@ export type SchemaName =
   | "doctor"
   | "error"
   | "event"
+  | "merge"
   | "plan"
   | "probe"
   | "sandbox"
@@ -33,6 +34,7 @@ const validators: Readonly<Record<SchemaName, () => Promise<{ default: ValidateF
   doctor: () => import("./generated/doctor.js"),
   error: () => import("./generated/error.js"),
   event: () => import("./generated/event.js"),
+  merge: () => import("./generated/merge.js"),
   plan: () => import("./generated/plan.js"),
   probe: () => import("./generated/probe.js"),
   sandbox: () => import("./generated/sandbox.js"),

@@ -1,7 +1,9 @@
 import { SwarmError } from "../domain/errors.ts";
+import type { MergeReport } from "../domain/generated/merge.ts";
 import type { SummaryChanges, SummarySensitive } from "../domain/generated/summary.ts";
 import type { ContainerRecord, SwarmState } from "../domain/generated/swarm-state.ts";
 import type { TaskFile } from "../domain/generated/tasks.ts";
+import { mergeSummary } from "../domain/merge-report.ts";
 import { workerSlug } from "../domain/slug.ts";
 import type { WorkerFacts } from "../domain/story-facts.ts";
 import { type SwarmSummary, summarize, type WorkerFindings } from "../domain/summary.ts";
@@ -14,6 +16,8 @@ export interface SummarizeDeps {
   /** Null where it is gone or broken by now. */
   readonly readTask: (path: string) => Promise<TaskFile | null>;
   readonly work: Pick<WorkRepository, "changes" | "sensitivePaths" | "has">;
+  /** What the last merge did; null where there was none. */
+  readonly readMerge: (swarmId: string) => Promise<MergeReport | null>;
   /** Whether another process acts on the swarm. */
   readonly isOwned: () => Promise<boolean>;
   readonly clock: () => Date;
@@ -31,7 +35,11 @@ export async function summarizeSwarm(deps: SummarizeDeps, state: SwarmState): Pr
     const some = state.containers.slice(at, at + atOnce);
     findings.push(...(await Promise.all(some.map((record) => findOut(deps, state, record)))));
   }
-  return summarize(state, findings, { now: deps.clock(), isOwned: await deps.isOwned() });
+  const merged = await deps.readMerge(state.swarmId);
+  return summarize(state, findings, {
+    ...{ now: deps.clock(), isOwned: await deps.isOwned() },
+    merge: merged && mergeSummary(merged),
+  });
 }
 
 async function findOut(

@@ -130,6 +130,13 @@ describe("results that are brought together", () => {
     expect(git(repository, "show", `${branch}:limit.txt`)).toBe("1\n");
     expect(git(repository, "ls-tree", "--name-only", branch, "items/").trim()).toBe("items/one");
 
+    const summary = await swarmIn(place, "summary");
+    expect(summary.stdout).toContain(
+      `merged: 3 results on ${branch} at ${report.tip.slice(0, 10)}, 4 set aside`,
+    );
+    const page = readFileSync(join(repository, ".aimi/reports/latest.html"), "utf8");
+    expect(page).toContain("set aside: it conflicts with left in notes.txt");
+
     const again = await swarmIn(place, ...merge, "--json");
     expect(again.exit).toBe(9);
     expect(reportOf(again)).toMatchObject({ tip: report.tip, moved: false });

@@ -64,6 +64,7 @@ function depsWith(change: Partial<SummarizeDeps> = {}, story: Partial<StoryFacts
       }),
     },
     isOwned: async () => false,
+    readMerge: async () => null,
     clock: () => now,
     ...change,
   };
@@ -254,6 +255,16 @@ describe("hostile words in a summary", () => {
     const base = depsWith({}, { status: "failed", output: `${text} said`, reason, checks });
     return summaryOf([login({ ...failed, reason, stories, branchName: text })], {
       ...base,
+      readMerge: async () => ({
+        ...{ swarmId, branch: text, begin: tip, tip, moved: true, forecast: [] },
+        check: { command: text, before: null },
+        workers: [
+          {
+            ...{ worker: "login", outcome: "set aside" as const, commit: tip, mergedAs: null, check: null },
+            ...{ reason: { code: "MERGE_CONFLICT" as const, message: text }, files: [text], with: [] },
+          },
+        ],
+      }),
       readTask: async () =>
         taskFileWith({ metadata: { title: text }, stories: [storyWith({ title: text })] }),
       work: {
@@ -279,8 +290,8 @@ describe("hostile words in a summary", () => {
 
     const outside = outsideOfFences(page);
     expect(outside.filter((line) => /^#{1,6} /.test(line)).map((line) => line.split(" ")[0])).toEqual(
-      // The swarm, the worker, its story, commits, paths and what is next.
-      ["#", "##", "###", "###", "###", "##"],
+      // The swarm, what was merged, the worker, its story, commits, paths and what is next.
+      ["#", "##", "##", "###", "###", "###", "##"],
     );
     for (const line of outside) {
       expect(line).not.toMatch(/^\s*(?:~~~|---|===|\d+[.)] )/);
@@ -290,7 +301,10 @@ describe("hostile words in a summary", () => {
     expect(page.replace(/[\n\t]/g, "")).not.toMatch(/[\p{Cc}\u202a-\u202e\u2066-\u2069]/u);
     // A row of the table has its six cells, whatever is in them.
     const rows = outside.filter((line) => line.startsWith("| "));
-    expect(rows.map((row) => row.split(/(?<!\\)\|/).length)).toEqual(Array(rows.length).fill(8));
+    expect(rows.map((row) => row.split(/(?<!\\)\|/).length)).toEqual(
+      // The merge's table has three cells.
+      rows.map((_, at) => (at < 2 ? 8 : 5)),
+    );
   });
 
   plain.for([

@@ -1,8 +1,8 @@
 import { cleanText } from "../../domain/clean-text.ts";
-import { countOf } from "../../domain/count-of.ts";
 import { SwarmError } from "../../domain/errors.ts";
 import { exitCodes } from "../../domain/exit-codes.ts";
 import type { MergedWorker, MergeReport } from "../../domain/generated/merge.ts";
+import { isRed, shownFiles, whyMerged } from "../../domain/merge-words.ts";
 import { type CommandHandler, listAt } from "../command.ts";
 import type { MergeWords } from "../composition.ts";
 import { table } from "../table.ts";
@@ -38,7 +38,7 @@ function linesOf({ workers, branch, tip, moved, check, forecast }: MergeReport):
     each.worker,
     each.outcome,
     (each.mergedAs ?? each.commit ?? "").slice(0, 10),
-    whyOf(each, check),
+    whyMerged(each, check),
   ]);
   const conflicts = forecast.map(
     ({ one, other, files }) => `${one} and ${other} conflict in ${shownFiles(files)}`,
@@ -56,25 +56,6 @@ function linesOf({ workers, branch, tip, moved, check, forecast }: MergeReport):
     ),
     ...(isRed(check) ? ["It fails without them, too: it says nothing of any of them."] : []),
   ];
-}
-
-function isRed({ before }: MergeReport["check"]): boolean {
-  return before !== null && before.exitCode !== 0;
-}
-
-function whyOf({ outcome, reason, files, check: ran }: MergedWorker, check: MergeReport["check"]): string {
-  if (reason) return [reason.message, ...(files.length > 0 ? [`in ${shownFiles(files)}`] : [])].join(" ");
-  if (outcome === "unchanged") return "it changed nothing";
-  if (ran === null) return "";
-  if (ran.exitCode === 0) return isRed(check) ? "the check passes with it" : "checked";
-  return "the check fails as it did before";
-}
-
-const mostFiles = 5;
-
-function shownFiles(files: readonly string[]): string {
-  const more = files.length > mostFiles ? ` and ${countOf(files.length - mostFiles, "more")}` : "";
-  return `${files.slice(0, mostFiles).join(", ")}${more}`;
 }
 
 function nextOf({ branch, moved, workers }: MergeReport, aside: readonly MergedWorker[]): string[] {

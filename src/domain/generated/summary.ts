@@ -20,6 +20,10 @@ export interface SwarmSummary {
    */
   readonly isOwned: boolean;
   readonly totals: SummaryTotals;
+  /**
+   * What `swarm merge` did last; null before it did anything.
+   */
+  readonly merge: null | SummaryMerge;
   readonly workers: readonly WorkerSummary[];
   /**
    * Commands to type.
@@ -57,6 +61,20 @@ export interface SummaryUsage {
    * null where nobody told it.
    */
   readonly costUsd: number | null;
+}
+export interface SummaryMerge {
+  readonly branch: string;
+  readonly tip: string;
+  /**
+   * What each was checked with; null where nothing was.
+   */
+  readonly command: string | null;
+  readonly workers: readonly SummaryMerged[];
+}
+export interface SummaryMerged {
+  readonly worker: string;
+  readonly outcome: "merged" | "merged before" | "set aside" | "unchanged" | "not completed";
+  readonly why: string;
 }
 export interface WorkerSummary {
   /**

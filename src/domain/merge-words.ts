@@ -1,0 +1,26 @@
+import { countOf } from "./count-of.ts";
+import type { MergedWorker, MergeReport } from "./generated/merge.ts";
+
+/** Whether the check fails with nothing of what is merged, too. */
+export function isRed({ before }: MergeReport["check"]): boolean {
+  return before !== null && before.exitCode !== 0;
+}
+
+/** Why a result was merged or was not, in words. */
+export function whyMerged(
+  { outcome, reason, files, check: ran }: MergedWorker,
+  check: MergeReport["check"],
+): string {
+  if (reason) return [reason.message, ...(files.length > 0 ? [`in ${shownFiles(files)}`] : [])].join(" ");
+  if (outcome === "unchanged") return "it changed nothing";
+  if (ran === null) return "";
+  if (ran.exitCode === 0) return isRed(check) ? "the check passes with it" : "checked";
+  return "the check fails as it did before";
+}
+
+const mostFiles = 5;
+
+export function shownFiles(files: readonly string[]): string {
+  const more = files.length > mostFiles ? ` and ${countOf(files.length - mostFiles, "more")}` : "";
+  return `${files.slice(0, mostFiles).join(", ")}${more}`;
+}

@@ -1,0 +1,31 @@
+import { mkdir, readFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import writeFileAtomic from "write-file-atomic";
+import type { MergeReport } from "../domain/generated/merge.ts";
+
+/** What the last merge of a swarm did, below its folder. It can be made again, by merging again. */
+export interface MergeFile {
+  read(swarmId: string): Promise<MergeReport | null>;
+  write(report: MergeReport): Promise<void>;
+}
+
+export function mergeFile(root: string, isMergeReport: (value: unknown) => Promise<boolean>): MergeFile {
+  const fileOf = (swarmId: string): string => join(root, ".aimi", "swarms", swarmId, "merge.json");
+  return {
+    /** One that is broken says nothing. */
+    async read(swarmId) {
+      try {
+        const value: unknown = JSON.parse(await readFile(fileOf(swarmId), "utf8"));
+        return (await isMergeReport(value)) ? (value as MergeReport) : null;
+      } catch {
+        return null;
+      }
+    },
+
+    async write(report) {
+      const file = fileOf(report.swarmId);
+      await mkdir(dirname(file), { recursive: true });
+      await writeFileAtomic(file, `${JSON.stringify(report, null, 2)}\n`);
+    },
+  };
+}
