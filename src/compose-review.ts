@@ -3,6 +3,7 @@ import type { ReviewOperations } from "./cli/composition.ts";
 import { chooseWorker } from "./domain/choose-workers.ts";
 import { eventFilter } from "./domain/event-filter.ts";
 import type { KeptEvent } from "./domain/generated/event.ts";
+import type { SwarmSummary } from "./domain/generated/summary.ts";
 import type { TaskFile } from "./domain/generated/tasks.ts";
 import { workerSlug } from "./domain/slug.ts";
 import type { SwarmState } from "./domain/swarm-state.ts";
@@ -54,28 +55,19 @@ export function composeReview(deps: ComposeReviewDeps): ReviewOperations {
       return chosen(follow ? reader.follow(signal) : reader.read(), eventFilter(state, choice, deps.clock()));
     },
 
-    async summary() {
-      const [{ summarizeSwarm }, { readStoryFacts }, { findMessageProblem }, { root }] = await Promise.all([
-        import("./swarm/summarize-swarm.ts"),
-        import("./acp/read-story-facts.ts"),
-        import("./schema/find-message-problem.ts"),
-        deps.repository(),
-      ]);
-      const folder = join(root, ".aimi", "swarms");
-      const [{ mergeFile }, { findViolations }] = await Promise.all([
-        import("./host/merge-file.ts"),
-        import("./schema/find-violations.ts"),
-      ]);
-      const isMergeReport = async (value: unknown): Promise<boolean> =>
-        (await findViolations("merge", value)).length === 0;
-      return summarizeSwarm(
-        {
-          ...{ readTask, isOwned, clock: deps.clock, work: await workRepositoryHere() },
-          readMerge: (swarmId) => mergeFile(root, isMergeReport).read(swarmId),
-          readFacts: (swarmId, slug) => readStoryFacts(join(folder, swarmId, slug), findMessageProblem),
-        },
-        await deps.state(),
-      );
+    summary,
+
+    async notify(command, exit) {
+      try {
+        const [{ noticeOf }, { runNotifier }, { root }] = await Promise.all([
+          import("./domain/notice.ts"),
+          import("./host/run-notifier.ts"),
+          deps.repository(),
+        ]);
+        return await runNotifier(root, command, noticeOf(await summary(), exit));
+      } catch (error) {
+        return error instanceof Error ? error.message : String(error);
+      }
     },
 
     async diff(word) {
@@ -100,6 +92,30 @@ export function composeReview(deps: ComposeReviewDeps): ReviewOperations {
       };
     },
   };
+
+  async function summary(): Promise<SwarmSummary> {
+    const [{ summarizeSwarm }, { readStoryFacts }, { findMessageProblem }, { root }] = await Promise.all([
+      import("./swarm/summarize-swarm.ts"),
+      import("./acp/read-story-facts.ts"),
+      import("./schema/find-message-problem.ts"),
+      deps.repository(),
+    ]);
+    const folder = join(root, ".aimi", "swarms");
+    const [{ mergeFile }, { findViolations }] = await Promise.all([
+      import("./host/merge-file.ts"),
+      import("./schema/find-violations.ts"),
+    ]);
+    const isMergeReport = async (value: unknown): Promise<boolean> =>
+      (await findViolations("merge", value)).length === 0;
+    return summarizeSwarm(
+      {
+        ...{ readTask, isOwned, clock: deps.clock, work: await workRepositoryHere() },
+        readMerge: (swarmId) => mergeFile(root, isMergeReport).read(swarmId),
+        readFacts: (swarmId, slug) => readStoryFacts(join(folder, swarmId, slug), findMessageProblem),
+      },
+      await deps.state(),
+    );
+  }
 }
 
 async function* chosen(

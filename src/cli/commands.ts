@@ -12,6 +12,7 @@ const ownerFlags: readonly Flag[] = [...policyFlags, ...settingFlags, engineFlag
 const nightFlags: readonly Flag[] = [
   ["--until <time>", "begin nothing after 07:00, or 6h, and let agents end their turn then"],
   ["--then <what>", "when everything has ended: merge"],
+  ["--notify <command>", "run this when everything has ended, with what happened as JSON on its input"],
 ];
 
 const againFlag: Flag = ["--again", "also what was completed or failed before with the same content"];

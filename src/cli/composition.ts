@@ -233,6 +233,8 @@ export interface ReviewOperations {
   ): Promise<AsyncIterable<KeptEvent>>;
   /** What the swarm of this worktree did, and what to do next; STATE_MISSING where there is none. */
   summary(): Promise<SwarmSummary>;
+  /** Tells a command of the user's that the swarm has come to its end; why that failed, or null. It harms nothing. */
+  notify(command: string, exit: number): Promise<string | null>;
   /** What one worker changed. */
   diff(worker: string): Promise<WorkerDiff>;
 }

@@ -7,11 +7,13 @@ export interface Night {
   /** Null: when everything has ended. */
   readonly until: { readonly at: Date; readonly text: string } | null;
   readonly thenMerge: boolean;
+  /** A command of the user's that is told of the end; null for none. */
+  readonly notify: string | null;
 }
 
-/** What `--until` and `--then` say. */
+/** What `--until`, `--then` and `--notify` say. */
 export function nightIn(
-  { until, then }: CommandOptions,
+  { until, then, notify }: CommandOptions,
   output: Pick<CommandContext["output"], "json">,
 ): Night {
   if (then !== undefined && then !== "merge")
@@ -21,7 +23,12 @@ export function nightIn(
       message:
         "--then and --json exclude each other: there would be two documents. `swarm merge --json` is one",
     });
-  return { until: until === undefined ? null : untilIn(String(until)), thenMerge: then === "merge" };
+  if (notify !== undefined && String(notify).trim() === "")
+    throw new SwarmError("INVALID_VALUE", { name: "--notify", value: "", expected: "a command" });
+  return {
+    until: until === undefined ? null : untilIn(String(until)),
+    ...{ thenMerge: then === "merge", notify: notify === undefined ? null : String(notify) },
+  };
 }
 
 function untilIn(text: string): NonNullable<Night["until"]> {

@@ -15,6 +15,7 @@ export type SchemaName =
   | "error"
   | "event"
   | "merge"
+  | "notice"
   | "plan"
   | "probe"
   | "sandbox"
@@ -35,6 +36,7 @@ const validators: Readonly<Record<SchemaName, () => Promise<{ default: ValidateF
   error: () => import("./generated/error.js"),
   event: () => import("./generated/event.js"),
   merge: () => import("./generated/merge.js"),
+  notice: () => import("./generated/notice.js"),
   plan: () => import("./generated/plan.js"),
   probe: () => import("./generated/probe.js"),
   sandbox: () => import("./generated/sandbox.js"),

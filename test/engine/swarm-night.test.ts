@@ -1,4 +1,8 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect } from "vitest";
+import type { Notice } from "../../src/domain/generated/notice.ts";
+import { findViolations } from "../../src/schema/find-violations.ts";
 import { writeTask } from "../fakes/folders.ts";
 import { git } from "../fakes/repository.ts";
 import { leftOnEngine, recordOf, swarmIn, test, writeScript } from "../fakes/swarms.ts";
@@ -39,9 +43,18 @@ describe("a night", () => {
     const branch = `swarm/${/^aimi-\w+-(\w+)-/.exec(containerName)?.[1]}/integration`;
     expect(git(repository, "branch", "--list", branch)).toBe("");
 
-    const second = await swarmIn(place, ...night, "--until", "6h");
+    const notify = ["--notify", "cat > .aimi/notice.json; echo Nobody answers. >&2; exit 4"];
+    const second = await swarmIn(place, ...night, "--until", "6h", ...notify);
 
+    // Whoever is told may fail: that harms nothing.
     expect(second.exit, second.stderr).toBe(0);
+    expect(second.stderr).toContain("--notify failed: Nobody answers.");
+    const notice: Notice = JSON.parse(readFileSync(join(repository, ".aimi/notice.json"), "utf8"));
+    expect(await findViolations("notice", notice)).toEqual([]);
+    expect(notice).toMatchObject({ event: "ended", exit: 0, needsYou: [] });
+    expect(notice.text).toContain("2 of 2 workers completed");
+    expect(notice.text).toContain(`2 results on ${branch}`);
+    expect(readFileSync(join(repository, notice.report), "utf8")).toContain("2 results on");
     const names = git(repository, "ls-tree", "--name-only", branch).split("\n");
     expect(names).toEqual(expect.arrayContaining(["one.txt", "two.txt"]));
     expect(await leftOnEngine(place)).toEqual([]);
@@ -56,6 +69,7 @@ describe("a night", () => {
       [["--until", "25h"], "INVALID_VALUE"],
       [["--then", "sleep"], "INVALID_VALUE"],
       [["--then", "merge", "--json"], "USAGE"],
+      [["--notify", " "], "INVALID_VALUE"],
     ] as const) {
       const { exit, stdout, stderr } = await swarmIn(place, "start", "--all", ...words);
       expect([exit, stdout + stderr], words.join(" ")).toEqual([2, expect.stringContaining(code)]);

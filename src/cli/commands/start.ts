@@ -1,3 +1,4 @@
+import { cleanText } from "../../domain/clean-text.ts";
 import { SwarmError } from "../../domain/errors.ts";
 import { exitCodes } from "../../domain/exit-codes.ts";
 import { workerSlug } from "../../domain/slug.ts";
@@ -46,11 +47,23 @@ async function startSwarm(context: CommandContext, words: StartWords, night: Nig
 }
 
 /** What is done when everything has ended. What failed before says more than what could not be merged. */
-async function endNight(context: CommandContext, { thenMerge }: Night, exit: number): Promise<number> {
-  if (!thenMerge || context.signal.aborted) return exit;
-  const { merge } = await import("./merge.ts");
-  const merged = await merge(context, [], {});
-  return exit === exitCodes.done ? merged : exit;
+async function endNight(
+  context: CommandContext,
+  { thenMerge, notify }: Night,
+  exit: number,
+): Promise<number> {
+  const { signal, swarm, output } = context;
+  let last = exit;
+  if (thenMerge && !signal.aborted) {
+    const { merge } = await import("./merge.ts");
+    const merged = await merge(context, [], {});
+    if (exit === exitCodes.done) last = merged;
+  }
+  if (notify !== null) {
+    const failure = await swarm.watch().notify(notify, last);
+    if (failure !== null) output.note(cleanText(`--notify failed: ${failure}`, 500));
+  }
+  return last;
 }
 
 function reportStarted(context: CommandContext, started: Started): number {
