@@ -5,6 +5,7 @@ import { chooseWorkers } from "./domain/choose-workers.ts";
 import type { MergeReport, RanCheck } from "./domain/generated/merge.ts";
 import type { SwarmSummary } from "./domain/generated/summary.ts";
 import { once } from "./domain/once.ts";
+import { withRecorded } from "./domain/recorded-settings.ts";
 import type { Settings } from "./domain/settings.ts";
 import type { SwarmState } from "./domain/swarm-state.ts";
 import { checkContainerName } from "./domain/worker-names.ts";
@@ -15,7 +16,15 @@ import type { WorkRepository } from "./ports/work-repository.ts";
 export interface ComposeMergeDeps
   extends Pick<
     ComposeOwnerDeps,
-    "clock" | "engine" | "folders" | "images" | "limits" | "ownerLock" | "passes" | "repository"
+    | "clock"
+    | "engine"
+    | "explainAllSettings"
+    | "folders"
+    | "images"
+    | "limits"
+    | "ownerLock"
+    | "passes"
+    | "repository"
   > {
   readonly resolveSettings: () => Promise<Settings>;
   /** The state of this very project; STATE_MISSING where there is none. */
@@ -108,11 +117,15 @@ async function openChecker(
     deps.engine(state.engine?.endpoint ?? null),
     commits.head(),
   ]);
-  const { runtime } = await runtimeFor(deps, engine, await deps.resolveSettings(), signal);
+  const { swarmId, project } = state;
+  const { worktree, gitFolder } = await deps.repository();
+  const { requestFiles } = await import("./acp/request-files.ts");
+  // What the swarm was begun with holds for what it made, unless a flag says otherwise now.
+  const { settings } = await deps.explainAllSettings();
+  const held = withRecorded(settings, await requestFiles(gitFolder, swarmId).findSettings());
+  const { runtime } = await runtimeFor(deps, engine, held, signal);
   const image = await projectImage(deps, [], onStep, signal);
   const { containers } = await engine.open();
-  const { swarmId, project } = state;
-  const { worktree } = await deps.repository();
   const run = {
     ...{ containers, commits, image, runtime, limits: await deps.limits() },
     isInImage: async (commit: string) => imageCommit !== null && work.isAncestor(commit, imageCommit),

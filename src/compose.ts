@@ -239,7 +239,7 @@ export function compose({
       }),
     merging: () =>
       composeMerge({
-        ...{ clock, folders, images, ownerLock, passes, repository, resolveSettings },
+        ...{ clock, explainAllSettings, folders, images, ownerLock, passes, repository, resolveSettings },
         ...{ engine: engineOrOwn, limits: sandboxLimits },
         state: async () => (await findState()) ?? (await stateStore()).read(),
         summary: () => watch().summary(),

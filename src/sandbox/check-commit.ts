@@ -1,5 +1,5 @@
 import { type PackedFile, packFiles } from "../archive/pack-files.ts";
-import { cleanLines } from "../domain/clean-text.ts";
+import { cleanLines, cleanText } from "../domain/clean-text.ts";
 import { isError, SwarmError } from "../domain/errors.ts";
 import { endOf } from "../domain/fit-message.ts";
 import type { RanCheck } from "../domain/generated/merge.ts";
@@ -7,6 +7,7 @@ import type { CommitReader } from "../ports/commit-reader.ts";
 import type { ContainerLimits, Containers } from "../ports/containers.ts";
 import { runCommand } from "./run-command.ts";
 import { mainUser, pidsFor } from "./sandbox-defaults.ts";
+import { watchLimits } from "./watch-limits.ts";
 
 export interface CheckCommitDeps {
   readonly containers: Containers;
@@ -74,14 +75,14 @@ export async function checkCommit(
     await containers.copyIn(id, "/", packFiles(withBundle(bundle.file)), signal);
   }
   await containers.start(id, signal);
-  const run = (words: readonly string[], timeoutMs: number) =>
+  const run = (words: readonly string[], timeoutMs: number, ending?: AbortSignal) =>
     runCommand(
       containers,
       {
         ...{ containerId: id, command: words, timeoutMs, outputLimit: kept, workdir: "/workspace" },
         env: { HOME: "/home/agent" },
       },
-      signal,
+      ending ? AbortSignal.any([ending, signal]) : signal,
     );
   const checkedOut = await run(["sh", "-c", checkOut, "sh", commit, `/${bundleFile}`], checkoutMs);
   if (checkedOut.exitCode !== 0)
@@ -92,13 +93,32 @@ export async function checkCommit(
   deps.onRunning();
   const startedAt = performance.now();
   const durationMs = (): number => Math.round(performance.now() - startedAt);
+  // What an engine does not hold by itself: what runs here was written by agents, too.
+  const done = new AbortController();
+  const broken = new AbortController();
+  void watchLimits(
+    containers,
+    { id, name, limits, mounted: [] },
+    AbortSignal.any([done.signal, signal]),
+  ).then(
+    (reason) => broken.abort(reason),
+    () => {},
+  );
   try {
-    const ran = await run(["sh", "-c", command], limitMs);
+    const ran = await run(["sh", "-c", command], limitMs, broken.signal);
     return { exitCode: ran.exitCode, output: textOf(ran), durationMs: durationMs() };
   } catch (error) {
+    if (broken.signal.aborted)
+      return { exitCode: null, output: messageOf(broken.signal.reason), durationMs: durationMs() };
     if (!isError(error, "COMMAND_TIMEOUT")) throw error;
-    return { exitCode: null, output: "", durationMs: durationMs() };
+    return { exitCode: null, output: messageOf(error), durationMs: durationMs() };
+  } finally {
+    done.abort();
   }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? cleanText(error.message, shown) : String(error);
 }
 
 function withBundle(from: string): PackedFile[] {

@@ -63,7 +63,8 @@ export async function mergeSwarm(
   const isMoved = merged.tip !== (target.commit ?? begin);
   if (isMoved) await publish(deps, { branch, begin, tip: merged.tip });
   return {
-    ...{ swarmId, branch, begin, tip: merged.tip, moved: isMoved },
+    ...{ swarmId, branch, exists: isMoved || target.commit !== null, begin },
+    ...{ tip: merged.tip, moved: isMoved },
     check: { command, before: merged.before },
     workers: [...merged.workers, ...records.filter((record) => resultOf(record) === null).map(withoutResult)],
     forecast: merged.forecast,

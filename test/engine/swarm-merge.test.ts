@@ -8,8 +8,16 @@ import { checkContainerName } from "../../src/domain/worker-names.ts";
 import { openEngine } from "../fakes/engine-at.ts";
 import { writeTask } from "../fakes/folders.ts";
 import { git, write } from "../fakes/repository.ts";
-import type { Finished } from "../fakes/swarm-command.ts";
-import { killedAt, recordOf, type SwarmPlace, swarmIn, test, writeScript } from "../fakes/swarms.ts";
+import { type Finished, swarm } from "../fakes/swarm-command.ts";
+import {
+  killedAt,
+  recordOf,
+  type SwarmPlace,
+  swarmEnv,
+  swarmIn,
+  test,
+  writeScript,
+} from "../fakes/swarms.ts";
 import { taskFileWith } from "../fakes/task-files.ts";
 
 /** Green where no item is bad, and where there are no more items than the limit allows. */
@@ -162,6 +170,16 @@ describe("results that are brought together", () => {
     expect(git(repository, "ls-tree", "-r", "--name-only", "tonight").split("\n")).toEqual(
       expect.arrayContaining(["good.txt", "items/bad"]),
     );
+    // What agents wrote may fill a disk when it is checked, too.
+    const filled = await swarm(
+      { folder: repository, env: { ...swarmEnv(place), AIMI_SANDBOX_DISK: "64m" } },
+      ...["merge", "good", "--into", "filled", "--json"],
+      ...["--check", "test ! -e good.txt || dd if=/dev/zero of=/workspace/big bs=1M count=20000"],
+    );
+    expect(outcomes(reportOf(filled))).toEqual({ good: "set aside: CHECK_FAILED" });
+    expect(reportOf(filled).workers[0]?.check).toMatchObject({
+      ...{ exitCode: null, output: expect.stringContaining("64 MiB") },
+    });
     // The same by name, where the check is red with all that is there: that says nothing of one more.
     const only = await swarmIn(place, "merge", "good", "--into", "morning", "--check", "false", "--json");
     expect(outcomes(reportOf(only))).toEqual({ good: "merged" });

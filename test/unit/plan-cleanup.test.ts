@@ -99,6 +99,20 @@ describe("what workers left on the engine", () => {
     expect(plan({ state: swarmWith({ status: "completed" }), discard: true }).discarded).toEqual([]);
   });
 
+  test("removes the sandbox of a check that was cut off, which is nobody's work", () => {
+    const check = thing("container", "aimi-012345-3f2b8c.check", {
+      taskFile: null,
+      attempt: null,
+      isCheck: true,
+    });
+    const plan = planCleanup({
+      ...{ state: swarmWith(), things: [check], discard: false, only: null },
+      placeOf: () => elsewhere,
+    });
+
+    expect(plan).toMatchObject({ remove: [{ name: check.name, worker: null }], keep: [] });
+  });
+
   test("goes in an order that can be cut off: containers, their volumes, and conversations last", () => {
     expect(removedBy({ state: swarmWith({ status: "failed" }) })).toEqual(everything);
   });

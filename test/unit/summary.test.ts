@@ -256,7 +256,7 @@ describe("hostile words in a summary", () => {
     return summaryOf([login({ ...failed, reason, stories, branchName: text })], {
       ...base,
       readMerge: async () => ({
-        ...{ swarmId, branch: text, begin: tip, tip, moved: true, forecast: [] },
+        ...{ swarmId, branch: text, exists: true, begin: tip, tip, moved: true, forecast: [] },
         check: { command: text, before: null },
         workers: [
           {

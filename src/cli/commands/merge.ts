@@ -32,7 +32,7 @@ function asked(command: string | null): MergeWords["check"] {
   return { kind: "asked", command };
 }
 
-function linesOf({ workers, branch, tip, moved, check, forecast }: MergeReport): string[] {
+function linesOf({ workers, branch, exists, tip, moved, check, forecast }: MergeReport): string[] {
   if (workers.length === 0) return ["There is no worker whose result could be merged."];
   const rows = workers.map((each) => [
     each.worker,
@@ -44,12 +44,11 @@ function linesOf({ workers, branch, tip, moved, check, forecast }: MergeReport):
     ({ one, other, files }) => `${one} and ${other} conflict in ${shownFiles(files)}`,
   );
   const how = moved ? "is at" : "stays at";
-  const isThere = moved || workers.some(({ outcome }) => outcome === "merged before");
   return [
     ...table(rows),
     "",
     ...conflicts.map((line) => cleanText(line, 1_000)),
-    cleanText(isThere ? `${branch} ${how} ${tip.slice(0, 10)}` : `Nothing was merged into ${branch}.`),
+    cleanText(exists ? `${branch} ${how} ${tip.slice(0, 10)}` : `Nothing was merged into ${branch}.`),
     cleanText(
       check.command === null ? "Nothing was checked." : `Each was checked with: ${check.command}`,
       1_000,
@@ -58,11 +57,10 @@ function linesOf({ workers, branch, tip, moved, check, forecast }: MergeReport):
   ];
 }
 
-function nextOf({ branch, moved, workers }: MergeReport, aside: readonly MergedWorker[]): string[] {
-  const isThere = moved || workers.some(({ outcome }) => outcome === "merged before");
+function nextOf({ branch, exists }: MergeReport, aside: readonly MergedWorker[]): string[] {
   const [first] = aside;
   return [
-    ...(isThere ? [`\`git merge ${branch}\` takes it into the branch you are on`] : []),
+    ...(exists ? [`\`git merge ${branch}\` takes it into the branch you are on`] : []),
     ...(first ? [`\`swarm diff ${first.worker}\` shows what was set aside`] : []),
   ];
 }

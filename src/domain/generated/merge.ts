@@ -12,6 +12,10 @@ export interface MergeReport {
    */
   readonly branch: string;
   /**
+   * Whether that branch is there.
+   */
+  readonly exists: boolean;
+  /**
    * The commit that they are merged upon.
    */
   readonly begin: string;
