@@ -51,6 +51,8 @@ export async function openNetwork(network: EngineNetwork): Promise<void> {
   // Without one of its own it takes the lowest of its containers', and with each that comes or goes the others lose it from sight.
   const address = ["02", "42", "0a", octet.toString(16).padStart(2, "0"), "00", "01"].join(":");
   await must("ip", "link", "set", bridge, "address", address);
+  // A bridge that was left by somebody has his address, too, and the daemon would take the first of them.
+  await run("ip", "-4", "addr", "flush", "dev", bridge);
   await must("ip", "addr", "replace", `10.${octet}.0.1/24`, "dev", bridge);
   await must("ip", "link", "set", bridge, "up");
 
