@@ -3,7 +3,6 @@ import { mkdir, mkdtemp, readFile, rename, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
-import { execa } from "execa";
 import { SwarmError } from "../domain/errors.ts";
 import type { ImageSources } from "../ports/image-sources.ts";
 import { findProgram } from "./engine-packages.ts";
@@ -43,6 +42,7 @@ export function imageSources({
       // npm checks what it fetched against the registry's checksum; only a whole file gets its name.
       const folder = await mkdtemp(join(cacheFolder, "download-"));
       try {
+        const { execa } = await import("execa");
         const { failed, stderr, stdout, code } = await execa(
           "npm",
           ["pack", `${name}@${version}`, "--loglevel=error", "--pack-destination", folder],
@@ -131,6 +131,7 @@ async function debootstrap(
   signal?: AbortSignal,
 ): Promise<void> {
   onStep(`Making a root filesystem of Debian packages (debootstrap ${release})`);
+  const { execa } = await import("execa");
   const run = execa("debootstrap", ["--variant=minbase", release, folder], {
     reject: false,
     stdin: "ignore",
