@@ -1,4 +1,3 @@
-import { execa } from "execa";
 import { SwarmError } from "../domain/errors.ts";
 
 /** The network of one private engine: a bridge, a range of addresses, and chains that nobody else writes to. */
@@ -143,7 +142,9 @@ async function must(program: string, ...args: string[]): Promise<void> {
     });
 }
 
-function run(program: string, ...args: string[]) {
+async function run(program: string, ...args: string[]) {
+  // Whoever only looks for an engine runs none.
+  const { execa } = await import("execa");
   return execa(program, args, {
     reject: false,
     stdin: "ignore",

@@ -1,4 +1,3 @@
-import { execa } from "execa";
 import { findProgram } from "./engine-packages.ts";
 import type { Environment } from "./user-folders.ts";
 
@@ -21,6 +20,7 @@ export async function daemonRuntimes(env: Environment): Promise<Record<string, D
  * the container's own namespace, since theirs does not start on newer kernels.
  */
 async function gvisorArgs(program: string): Promise<string[]> {
+  const { execa } = await import("execa");
   const { stdout, stderr } = await execa(program, ["flags"], { reject: false });
   const flags = `${stdout}\n${stderr}`;
   const platform = flags.includes("systrap") ? [] : ["--platform=ptrace", "--network=host"];

@@ -1,5 +1,4 @@
 import { readFile } from "node:fs/promises";
-import { execa } from "execa";
 
 /** Takes away every mount at or below a folder, the deepest first. A daemon that was killed leaves them. */
 export async function unmountBelow(folder: string): Promise<void> {
@@ -12,6 +11,6 @@ export async function unmountBelow(folder: string): Promise<void> {
     )
     .filter((point) => point === folder || point.startsWith(`${folder}/`));
   for (const point of points.sort((a, b) => b.length - a.length)) {
-    await execa("umount", ["--lazy", point], { reject: false });
+    await (await import("execa")).execa("umount", ["--lazy", point], { reject: false });
   }
 }
