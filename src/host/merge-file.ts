@@ -1,7 +1,9 @@
 import { mkdir, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import writeFileAtomic from "write-file-atomic";
+import { SwarmError } from "../domain/errors.ts";
 import type { MergeReport } from "../domain/generated/merge.ts";
+import { liesInside } from "./inside.ts";
 
 /** What the last merge of a swarm did, below its folder. It can be made again, by merging again. */
 export interface MergeFile {
@@ -24,6 +26,8 @@ export function mergeFile(root: string, isMergeReport: (value: unknown) => Promi
 
     async write(report) {
       const file = fileOf(report.swarmId);
+      if (!(await liesInside(root, file)))
+        throw new SwarmError("FILE_UNWRITABLE", { file, reason: "a link there leads out of the repository" });
       await mkdir(dirname(file), { recursive: true });
       await writeFileAtomic(file, `${JSON.stringify(report, null, 2)}\n`);
     },

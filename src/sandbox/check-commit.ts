@@ -19,7 +19,7 @@ export interface CheckCommitDeps {
   readonly isInImage: (commit: string) => Promise<boolean>;
   readonly runtime: string;
   readonly limits: ContainerLimits;
-  /** `aimi-<project>-<swarm>-check`; one at a time. */
+  /** `aimi-<project>-<swarm>.check`; one at a time. */
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
   /** Told when a command is about to run. */
