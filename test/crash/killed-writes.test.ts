@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { watch } from "node:fs/promises";
+import { basename, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect } from "vitest";
 import { removeLeftovers, writeDurably } from "../../src/state/durable-write.ts";
@@ -10,7 +11,7 @@ import { startProgram } from "../fakes/processes.ts";
 
 const longestLifeMs = 25;
 
-/** Kills writers at random moments; how often the file was torn, and how often a temporary file was left. */
+/** Kills writers, in turn at a random moment and in the midst of a write; how often the file was torn, and how often a temporary file was left. */
 async function killWriters(
   file: string,
   folder: string,
@@ -19,18 +20,25 @@ async function killWriters(
 ): Promise<{ torn: number; leftBehind: number }> {
   let torn = 0;
   let leftBehind = 0;
-  const killOne = async (): Promise<void> => {
+  const killOne = async (atRandom: boolean): Promise<void> => {
     const child = startProgram("write-process", file, how);
     if (child.stdout) await once(child.stdout, "data");
-    await delay(Math.random() * longestLifeMs);
+    if (atRandom) await delay(Math.random() * longestLifeMs);
+    else await untilWriteBegins(file, folder);
     const gone = once(child, "exit");
     child.kill("SIGKILL");
     await gone;
     if (!isWhole(file)) torn += 1;
     if (readdirSync(folder).length > 1) leftBehind += 1;
   };
-  for (let round = 0; round < kills; round += 1) await killOne();
+  for (let round = 0; round < kills; round += 1)
+    await killOne(how === "plain" || round % 2 === 0);
   return { torn, leftBehind };
+}
+
+/** Ends when something stands beside the file: how long a write takes is the disk's matter, and chance would miss a quick one. */
+async function untilWriteBegins(file: string, folder: string): Promise<void> {
+  for await (const { filename } of watch(folder)) if (filename !== basename(file)) return;
 }
 
 function isWhole(file: string): boolean {

@@ -87,7 +87,8 @@ function ninth(durations: readonly number[]): number {
 }
 
 function expectAnswers({ neighbourMs, daemonMs }: Measured): void {
-  expect(neighbourMs, "a neighbour answers").toBeLessThan(250);
+  // Denied is who waits for seconds; some tenths are the machine's own, and no two are alike.
+  expect(neighbourMs, "a neighbour answers").toBeLessThan(1_000);
   expect(daemonMs, "the daemon answers").toBeLessThan(1_000);
 }
 
