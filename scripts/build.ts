@@ -75,15 +75,30 @@ export async function buildProduct({ types }: { types: boolean }): Promise<void>
       outExtension: { ".js": ".cjs" },
       supported: { "dynamic-import": false },
       plugins: [
-        leaveOut("./whole-program.ts", "./whole-program.js"),
+        leaveOut("./whole-program.ts", "./whole-program.cjs"),
         ...Object.entries(quickAnswers).map(([name, source]) =>
           leaveOut(source.replace(/^src/, "."), `./${name}.cjs`),
         ),
       ],
     }),
+    // One file with all packages: to look for some hundred modules takes longer than to read what most commands do not need,
+    // and what Node keeps of its compilation (`src/main.ts`) is one file too.
     build({
       ...common,
-      entryPoints: ["src/whole-program.ts", "src/index.ts"],
+      entryPoints: { "whole-program": "src/whole-program.ts" },
+      format: "cjs",
+      outExtension: { ".js": ".cjs" },
+      mainFields: ["module", "main"],
+      supported: { "dynamic-import": false },
+      define: { "import.meta.url": "thisFile" },
+      banner: { js: 'const thisFile = require("node:url").pathToFileURL(__filename).href;' },
+      // It has a part in machine code, which it looks for beside itself.
+      external: ["fs-native-extensions"],
+      plugins: [leaveOut("dockerode", "./dockerode.cjs")],
+    }),
+    build({
+      ...common,
+      entryPoints: ["src/index.ts"],
       splitting: true,
       packages: "external",
       chunkNames: "[name]-[hash]",

@@ -40,12 +40,10 @@ async function showSample(sample: string): Promise<number> {
 
   say("A sealed sandbox: two tasks, a Python and a Node program, and what they make of a few inputs");
   const inSandbox = runAll(sample, [
-    ["image", "build", "--base"],
     ["sandbox", "up", "--spec", "sandbox/sandbox.yaml"],
     ["sandbox", "run", "sandbox/words.py"],
     ["sandbox", "run", "sandbox/report.mjs"],
     ["sandbox", "exec", "--", "cat", "/outputs/report.txt"],
-    ["sandbox", "ls"],
     ["sandbox", "destroy"],
   ]);
   if (inSandbox !== 0) return inSandbox;

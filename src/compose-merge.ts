@@ -1,3 +1,4 @@
+import { availableParallelism, totalmem } from "node:os";
 import type { MergeOperations } from "./cli/composition.ts";
 import type { ComposeOwnerDeps } from "./compose-owner.ts";
 import { projectImage, runtimeFor } from "./compose-sandbox-parts.ts";
@@ -10,6 +11,7 @@ import type { Settings } from "./domain/settings.ts";
 import type { SwarmState } from "./domain/swarm-state.ts";
 import { checkContainerName } from "./domain/worker-names.ts";
 import type { CommitReader } from "./ports/commit-reader.ts";
+import type { ContainerLimits } from "./ports/containers.ts";
 import { labels } from "./ports/engine.ts";
 import type { WorkRepository } from "./ports/work-repository.ts";
 
@@ -56,7 +58,8 @@ export function composeMerge(deps: ComposeMergeDeps): MergeOperations {
           ...{ work, commits, onStep, signal, passes: deps.passes },
           testCommand: async () =>
             check.kind === "recognised" ? recognisedCheck(deps, commits) : check.command,
-          runCheck: async (commit, command) => (await checker())(commit, command),
+          runCheck: async (commit, command, ending) => (await checker())(commit, command, ending),
+          looksAhead: hasRoomForTwo(await deps.limits()),
         },
         {
           ...{ swarmId: state.swarmId, into },
@@ -111,7 +114,7 @@ async function openChecker(
     readonly onStep: (step: string) => void;
   },
   signal: AbortSignal,
-): Promise<(commit: string, command: string) => Promise<RanCheck>> {
+): Promise<(commit: string, command: string, signal: AbortSignal) => Promise<RanCheck>> {
   const [{ checkCommit }, engine, imageCommit] = await Promise.all([
     import("./sandbox/check-commit.ts"),
     deps.engine(state.engine?.endpoint ?? null),
@@ -130,12 +133,26 @@ async function openChecker(
     ...{ containers, commits, image, runtime, limits: await deps.limits() },
     isInImage: async (commit: string) => imageCommit !== null && work.isAncestor(commit, imageCommit),
     imageCommit,
-    name: checkContainerName({ projectId: project.id, swarmId }),
     labels: {
       ...{ [labels.sandbox]: "true", [labels.project]: project.id, [labels.worktree]: worktree },
       ...{ [labels.swarm]: swarmId, [labels.role]: "check" },
     },
     onRunning: () => deps.passes("mid-merge-check"),
   };
-  return (commit, command) => checkCommit(run, { commit, command, limitMs: checkLimitMs }, signal);
+  const taken = new Set<number>();
+  return async (commit, command, ending) => {
+    let place = 1;
+    while (taken.has(place)) place += 1;
+    taken.add(place);
+    const name = checkContainerName({ projectId: project.id, swarmId, place });
+    try {
+      return await checkCommit(run, { name, commit, command, limitMs: checkLimitMs }, ending);
+    } finally {
+      taken.delete(place);
+    }
+  };
+}
+
+function hasRoomForTwo({ memoryBytes }: ContainerLimits): boolean {
+  return availableParallelism() > 1 && 2 * memoryBytes <= totalmem();
 }

@@ -1,5 +1,6 @@
 import { realpathSync, writeSync } from "node:fs";
-import { dirname } from "node:path";
+import { enableCompileCache } from "node:module";
+import { dirname, join } from "node:path";
 import { version } from "./cli/version.ts";
 import type { QuickPlace } from "./hooks/quick-answers.ts";
 import { userFolders } from "./host/user-folders.ts";
@@ -25,6 +26,8 @@ async function run(): Promise<void> {
     const { quickStatus } = await import("./quick-status.ts");
     if (await quickStatus(words, process.env)) return;
   }
+  // Beside the program, so that nobody can write it who cannot write the program; where that is nobody here, there is none.
+  enableCompileCache(join(programFolder(), ".compiled"));
   const { runWholeProgram } = await import("./whole-program.ts");
   process.exitCode = await runWholeProgram(words);
 }
@@ -32,12 +35,16 @@ async function run(): Promise<void> {
 function quickPlace(): QuickPlace {
   return {
     folder: process.cwd(),
-    // Of the built program, which lies in `dist`.
-    root: dirname(dirname(realpathSync(process.argv[1] ?? "."))),
+    root: dirname(programFolder()),
     stateFolder: userFolders(process.env).state,
     projectFolder: process.env["CLAUDE_PROJECT_DIR"] || null,
     write,
   };
+}
+
+/** `dist`, wherever that is. */
+function programFolder(): string {
+  return dirname(realpathSync(process.argv[1] ?? "."));
 }
 
 /** Without the streams of the process, which take as long to make as the answer. */

@@ -30,7 +30,8 @@ export async function probeRuntime(
   const ending = signal ? AbortSignal.any([signal, limit]) : limit;
   try {
     const image =
-      (await findProbingBase(docker, adapterFile)) ?? (await ensureProbeImage(docker, adapterFile, ending));
+      (await findProbingBase(docker, adapterFile)) ??
+      (await oneAtATime(endpoint, () => ensureProbeImage(docker, adapterFile, ending)));
     return await parseProbe(await runOnce(docker, image, runtime, ending));
   } catch (error) {
     const operation = `run a container under ${runtime}`;
@@ -41,6 +42,15 @@ export async function probeRuntime(
       });
     throw translateFailure(endpoint, { operation, signal }, error);
   }
+}
+
+const making = new Map<string, Promise<string>>();
+
+/** Runtimes are measured together, and two of them would import the same image twice. */
+function oneAtATime(endpoint: string, make: () => Promise<string>): Promise<string> {
+  const made = making.get(endpoint) ?? make().finally(() => making.delete(endpoint));
+  making.set(endpoint, made);
+  return made;
 }
 
 /** The base image, when it holds this very adapter: there the tools of agents can be tried too. */

@@ -14,15 +14,17 @@ export function workerContainerName({
   return attempt === 1 ? name : `${name}.a${attempt}`;
 }
 
-/** The one sandbox in which the results of a swarm are checked; no slug begins with a dot. */
+/** A sandbox in which the results of a swarm are checked, the first or another one; no slug begins with a dot. */
 export function checkContainerName({
   projectId,
   swarmId,
+  place,
 }: {
   readonly projectId: string;
   readonly swarmId: string;
+  readonly place: number;
 }): string {
-  return `aimi-${projectId.slice(0, 6)}-${swarmId.slice(0, 6)}.check`;
+  return `aimi-${projectId.slice(0, 6)}-${swarmId.slice(0, 6)}.check${place}`;
 }
 
 /** The names of a worker's earlier attempts. */

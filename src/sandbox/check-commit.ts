@@ -19,14 +19,14 @@ export interface CheckCommitDeps {
   readonly isInImage: (commit: string) => Promise<boolean>;
   readonly runtime: string;
   readonly limits: ContainerLimits;
-  /** `aimi-<project>-<swarm>.check`; one at a time. */
-  readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
   /** Told when a command is about to run. */
   readonly onRunning: () => void;
 }
 
 export interface CheckToRun {
+  /** Of the sandbox, which nobody else uses meanwhile. */
+  readonly name: string;
   readonly commit: string;
   readonly command: string;
   readonly limitMs: number;
@@ -51,10 +51,10 @@ git clean -fdq`;
 /** Runs a command on a commit, in a new sandbox without agent and network. It is gone in the end. */
 export async function checkCommit(
   deps: CheckCommitDeps,
-  { commit, command, limitMs }: CheckToRun,
+  { name, commit, command, limitMs }: CheckToRun,
   signal: AbortSignal,
 ): Promise<RanCheck> {
-  const { containers, commits, name, image, runtime, limits, labels } = deps;
+  const { containers, commits, image, runtime, limits, labels } = deps;
   // What is left of one that was killed in here is nobody's work.
   await containers.remove(name, signal);
   await using undo = new AsyncDisposableStack();

@@ -83,13 +83,15 @@ async function diagnoseEngine(
           "Use an engine that has BuildKit.",
         ),
   ];
-  for (const runtime of inPreferredOrder(info.runtimes)) {
-    deps.onStep(`Measuring what ${runtime} isolates`);
-    findings.push(await judgeRuntime(engine, runtime, info, signal));
-  }
-  deps.onStep("Asking the engine for an image registry");
+  const runtimes = inPreferredOrder(info.runtimes);
+  deps.onStep(`Measuring what ${runtimes.join(" and ")} isolate, and asking for an image registry`);
+  const [reachesRegistry, ...judged] = await Promise.all([
+    engine.reachesRegistry(signal),
+    ...runtimes.map((runtime) => judgeRuntime(engine, runtime, info, signal)),
+  ]);
   findings.push(
-    (await engine.reachesRegistry(signal))
+    ...judged,
+    reachesRegistry
       ? finding("registry", "good", "the engine reaches an image registry")
       : finding("registry", "weak", "no image registry answers the engine", null),
   );

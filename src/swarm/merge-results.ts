@@ -2,6 +2,7 @@ import { countOf } from "../domain/count-of.ts";
 import type { ForecastConflict, MergedWorker, RanCheck } from "../domain/generated/merge.ts";
 import { mergeOrder } from "../domain/merge-order.ts";
 import type { WorkRepository } from "../ports/work-repository.ts";
+import { type CheckCommit, type ChecksAhead, checksAhead } from "./check-ahead.ts";
 
 /** A worker's result, as it was collected. */
 export interface Result {
@@ -14,10 +15,19 @@ export interface Result {
 
 export interface MergeResultsDeps {
   readonly work: Pick<WorkRepository, "merge" | "conflicts" | "isAncestor" | "changes">;
-  /** How the check ends on a commit, in a sandbox where no agent ever was; null where nothing is checked. */
-  readonly check: (commit: string, why: string) => Promise<RanCheck | null>;
+  /** How the check ends on a commit, in a sandbox where no agent ever was. */
+  readonly check: CheckCommit;
+  /** Whether two checks may run at once. */
+  readonly looksAhead: boolean;
   readonly onStep: (step: string) => void;
   readonly signal: AbortSignal;
+}
+
+export interface MergeOnto {
+  /** The commit that the results are merged upon. */
+  readonly begin: string;
+  /** Where none of them was merged yet; `begin`, unless an earlier merge brought some there. */
+  readonly origin: string;
 }
 
 export interface MergedResults {
@@ -36,32 +46,40 @@ interface Candidate extends Result {
 /** Takes results one after the other upon a commit: each is merged, checked, and kept or set aside. No ref is moved. */
 export async function mergeResults(
   deps: MergeResultsDeps,
-  begin: string,
+  { begin, origin }: MergeOnto,
   results: readonly Result[],
 ): Promise<MergedResults> {
   const { work, onStep, signal } = deps;
-  const done: MergedWorker[] = [];
-  const open: Result[] = [];
-  for (const result of results)
-    if (await work.isAncestor(result.commit, begin, signal))
-      done.push({ ...plain(result), outcome: "merged before" });
-    else open.push(result);
+  const mergedBefore = new Set<string>();
+  for (const { worker, commit } of results)
+    if (await work.isAncestor(commit, begin, signal)) mergedBefore.add(worker);
 
-  onStep(`Looking which of ${countOf(open.length, "result")} conflict with each other`);
-  const forecast = await forecastOf(deps, open);
+  const isOpen = ({ worker }: Result): boolean => !mergedBefore.has(worker);
+  onStep(`Looking which of ${countOf(results.length, "result")} conflict with each other`);
+  const forecast = await forecastOf(deps, results);
+  const candidates = await candidatesOf(deps, results, forecast);
+  const checks = checksAhead(deps.check, signal);
   // Asked only where something fails: what passes needs no comparison.
   let before: Promise<RanCheck | null> | undefined;
   const train: Train = {
-    ...{ begin, forecast, tip: begin, kept: [], aside: new Map() },
-    before: () => (before ??= deps.check(begin, "what they are merged upon")),
+    ...{ origin, forecast, checks, tip: begin, aside: new Map() },
+    kept: candidates.filter((candidate) => !isOpen(candidate)),
+    before: () => (before ??= checks.endOf(begin, "what they are merged upon")),
   };
-  for (const candidate of mergeOrder(await candidatesOf(deps, open, forecast)))
-    done.push(await takeOn(deps, train, candidate));
+  const done = train.kept.map((each): MergedWorker => ({ ...plain(each), outcome: "merged before" }));
+  const ordered = mergeOrder(candidates.filter(isOpen));
+  try {
+    for (const [at, candidate] of ordered.entries())
+      done.push(await takeOn(deps, train, candidate, ordered[at + 1]));
+  } finally {
+    await checks.drop();
+  }
   return { tip: train.tip, before: (await before) ?? null, workers: done, forecast };
 }
 
 interface Train {
-  readonly begin: string;
+  readonly origin: string;
+  readonly checks: ChecksAhead;
   readonly before: () => Promise<RanCheck | null>;
   readonly forecast: readonly ForecastConflict[];
   tip: string;
@@ -69,14 +87,19 @@ interface Train {
   readonly aside: Map<string, Candidate>;
 }
 
-async function takeOn(deps: MergeResultsDeps, train: Train, candidate: Candidate): Promise<MergedWorker> {
+async function takeOn(
+  deps: MergeResultsDeps,
+  train: Train,
+  candidate: Candidate,
+  next: Candidate | undefined,
+): Promise<MergedWorker> {
   const { work, signal } = deps;
   const { worker, commit, message } = candidate;
   const setAside = (why: Pick<MergedWorker, "reason"> & Partial<MergedWorker>): MergedWorker => {
     train.aside.set(worker, candidate);
     return { ...plain(candidate), outcome: "set aside", ...why };
   };
-  const missing = candidate.buildsOn.filter((other) => train.aside.has(other));
+  const missing = missingFor(train, candidate);
   if (missing.length > 0)
     return setAside({
       reason: { code: "BUILDS_ON_SET_ASIDE", message: `it is built on ${missing.join(", ")}, set aside` },
@@ -94,27 +117,52 @@ async function takeOn(deps: MergeResultsDeps, train: Train, candidate: Candidate
     return setAside({ reason, files: [...merged.files], with: rivals });
   }
 
-  const check = await deps.check(merged.commit, worker);
+  const ending = train.checks.endOf(merged.commit, worker);
+  // Whoever looks ahead may fail; then this one's check is not left running on its own.
+  const [checked, looked] = await Promise.allSettled([
+    ending,
+    next && deps.looksAhead ? lookAhead(deps, train, merged.commit, next) : null,
+  ]);
+  if (checked.status === "rejected") throw checked.reason;
+  if (looked.status === "rejected") throw looked.reason;
+  const check = checked.value;
   // Where the check was red before, being red says nothing of this one.
   if (isGreen(check) || !isGreen(await train.before())) {
     train.tip = merged.commit;
     train.kept.push(candidate);
     return { ...plain(candidate), outcome: "merged", mergedAs: merged.commit, check };
   }
+  await train.checks.drop();
   return setAside({ ...(await blame(deps, train, candidate)), check });
+}
+
+/** Begins the next one's check as if this one's would pass, as most do. */
+async function lookAhead(
+  { work, signal }: MergeResultsDeps,
+  train: Train,
+  tip: string,
+  { worker, commit, message, ...next }: Candidate,
+): Promise<void> {
+  if (missingFor(train, next).length > 0) return;
+  const merged = await work.merge({ ours: tip, theirs: commit, message }, signal);
+  if (merged.kind === "commit") train.checks.begin(merged.commit, worker);
+}
+
+function missingFor({ aside }: Train, { buildsOn }: Pick<Candidate, "buildsOn">): string[] {
+  return buildsOn.filter((other) => aside.has(other));
 }
 
 /** Whether it breaks the check by itself, or only together with others, and with whom. */
 async function blame(
-  { work, check, signal }: MergeResultsDeps,
-  { begin, kept }: Train,
+  { work, signal }: MergeResultsDeps,
+  { origin, kept, checks }: Train,
   { worker, commit, message, buildsOn }: Candidate,
 ): Promise<Pick<MergedWorker, "reason" | "with">> {
   const failed = { code: "CHECK_FAILED", message: "the check fails with it" } as const;
   const others = kept.filter((other) => !buildsOn.includes(other.worker));
   if (others.length === 0) return { reason: failed, with: [] };
-  const alone = await work.merge({ ours: begin, theirs: commit, message }, signal);
-  if (alone.kind === "conflict" || !isGreen(await check(alone.commit, `${worker} alone`)))
+  const alone = await work.merge({ ours: origin, theirs: commit, message }, signal);
+  if (alone.kind === "conflict" || !isGreen(await checks.endOf(alone.commit, `${worker} alone`)))
     return { reason: failed, with: [] };
   const together = (names: string): MergedWorker["reason"] => ({
     code: "CHECK_FAILED_TOGETHER",
@@ -126,7 +174,7 @@ async function blame(
       signal,
     );
     if (pair.kind === "conflict") continue;
-    if (!isGreen(await check(pair.commit, `${worker} with ${other.worker}`)))
+    if (!isGreen(await checks.endOf(pair.commit, `${worker} with ${other.worker}`)))
       return { reason: together(other.worker), with: [other.worker] };
   }
   const names = others.map((other) => other.worker);

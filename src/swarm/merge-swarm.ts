@@ -13,7 +13,9 @@ export interface MergeSwarmDeps {
   /** What every merge must pass; null for nothing. */
   readonly testCommand: () => Promise<string | null>;
   /** Runs it on a commit, where no agent ever was. */
-  readonly runCheck: (commit: string, command: string) => Promise<RanCheck>;
+  readonly runCheck: (commit: string, command: string, signal: AbortSignal) => Promise<RanCheck>;
+  /** Whether this machine has room for two checks at once. */
+  readonly looksAhead: boolean;
   readonly passes: PassPoint;
   readonly onStep: (step: string) => void;
   readonly signal: AbortSignal;
@@ -39,24 +41,26 @@ export async function mergeSwarm(
   const target = await work.branch(branch);
   if (target.obstacle) throw new SwarmError("BRANCH_REFUSED", { branch, reason: target.obstacle.reason });
   const results = records.map(resultOf).filter((result) => result !== null);
-  const begin = target.commit ?? (await beginOf(deps, results)) ?? (await commits.head());
-  if (begin === null)
+  const origin = (await beginOf(deps, results)) ?? (await commits.head());
+  const begin = target.commit ?? origin;
+  if (begin === null || origin === null)
     throw new SwarmError("GIT_FAILED", { command: "rev-parse HEAD", reason: "there is no commit yet" });
   passes("merge-begun");
 
   const command = results.length === 0 ? null : await deps.testCommand();
   const merged = await mergeResults(
     {
-      ...{ work, onStep, signal },
-      async check(commit, what) {
+      ...{ work, onStep, signal, looksAhead: deps.looksAhead },
+      async check(commit, what, ending) {
         if (command === null) return null;
         onStep(`Checking ${what} (${command})`);
-        const ran = await deps.runCheck(commit, command);
+        const ran = await deps.runCheck(commit, command, ending);
         passes("after-merge-check");
         return ran;
       },
     },
-    begin,
+    // Of a branch that began elsewhere nobody knows how it was without them.
+    { begin, origin: (await work.isAncestor(origin, begin)) ? origin : begin },
     results,
   );
 

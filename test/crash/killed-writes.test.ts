@@ -31,8 +31,7 @@ async function killWriters(
     if (!isWhole(file)) torn += 1;
     if (readdirSync(folder).length > 1) leftBehind += 1;
   };
-  for (let round = 0; round < kills; round += 1)
-    await killOne(how === "plain" || round % 2 === 0);
+  for (let round = 0; round < kills; round += 1) await killOne(how === "plain" || round % 2 === 0);
   return { torn, leftBehind };
 }
 

@@ -148,10 +148,15 @@ describe("results that are brought together", () => {
     const again = await swarmIn(place, ...merge, "--json");
     expect(again.exit).toBe(9);
     expect(reportOf(again)).toMatchObject({ tip: report.tip, moved: false });
-    expect(outcomes(reportOf(again))).toMatchObject({ good: "merged before", right: expect.any(String) });
+    const mergedBefore = { good: "merged before", limit: "merged before", left: "merged before" };
+    expect(outcomes(reportOf(again))).toEqual({ ...outcomes(report), ...mergedBefore });
+    expect(reportOf(again).workers.map(({ with: others }) => others)).toEqual(
+      expect.arrayContaining([["limit"], ["left"], ["broken"]]),
+    );
     expect(untouched(place)).toEqual(before);
     const { containers } = await openEngine(inject("endpoint")).open();
-    expect(await containers.look(checkContainerName({ projectId, swarmId }))).toBeNull();
+    for (const place of [1, 2])
+      expect(await containers.look(checkContainerName({ projectId, swarmId, place }))).toBeNull();
   });
 
   test("go to a branch that is named, unless somebody is on it; what is not checked is not called so", async ({

@@ -9,6 +9,7 @@ interface World {
   /** Whether the check passes with all of these. */
   readonly passes?: (names: readonly string[]) => boolean;
   readonly begin?: string;
+  readonly looksAhead?: boolean;
   readonly sizes?: Readonly<Record<string, number>>;
 }
 
@@ -16,8 +17,14 @@ const namesIn = (commit: string): string[] => commit.split("+").filter(Boolean);
 
 async function merged(
   commits: Readonly<Record<string, string>>,
-  { conflicts = [], passes = () => true, begin = "main", sizes = {} }: World = {},
-): Promise<MergedResults & { readonly checks: string[]; readonly said: Record<string, string> }> {
+  { conflicts = [], passes = () => true, begin = "main", sizes = {}, looksAhead = false }: World = {},
+): Promise<
+  MergedResults & {
+    readonly checks: string[];
+    readonly dropped: string[];
+    readonly said: Record<string, string>;
+  }
+> {
   const meet = (one: string, other: string): boolean =>
     conflicts.some(
       ([a, b]) =>
@@ -25,6 +32,7 @@ async function merged(
         (namesIn(one).includes(b) && namesIn(other).includes(a)),
     );
   const checks: string[] = [];
+  const dropped: string[] = [];
   const ran = (exitCode: number): RanCheck => ({ exitCode, output: "", durationMs: 1 });
   const results = Object.entries(commits).map(
     ([worker, commit]): Result => ({ worker, commit, base: "main", message: worker }),
@@ -44,14 +52,18 @@ async function merged(
           totals: { files: 1, added: sizes[tip] ?? 1, deleted: 0 },
         }),
       },
-      async check(commit) {
+      looksAhead,
+      async check(commit, _what, ending) {
         checks.push(commit);
+        ending.addEventListener("abort", () => dropped.push(commit));
+        // The next one is merged meanwhile.
+        await new Promise(setImmediate);
         return ran(passes(namesIn(commit)) ? 0 : 1);
       },
       onStep: () => {},
       signal: new AbortController().signal,
     },
-    begin,
+    { begin, origin: "main" },
     results,
   );
   const said = Object.fromEntries(
@@ -60,7 +72,7 @@ async function merged(
       [reason?.code ?? outcome, ...others].join(" "),
     ]),
   );
-  return { ...found, checks, said };
+  return { ...found, checks, dropped, said };
 }
 
 describe("the order of merges", () => {
@@ -101,6 +113,33 @@ describe("results on a train", () => {
     const { tip, said, checks } = await merged({ a: "main+a" }, { begin: "main+a+x" });
 
     expect([tip, said, checks]).toEqual(["main+a+x", { a: "merged before" }, []]);
+  });
+
+  test("that were merged by an earlier merge are still what the others are compared with", async () => {
+    const commits = { a: "main+a", b: "main+b", c: "main+c" };
+    const { said } = await merged(commits, {
+      begin: "main+a",
+      conflicts: [["a", "b"]],
+      passes: (names) => !(names.includes("a") && names.includes("c")),
+    });
+
+    expect(said).toEqual({ a: "merged before", b: "MERGE_CONFLICT a", c: "CHECK_FAILED_TOGETHER a" });
+  });
+
+  test("are checked two at a time where there is room, and what was begun in vain is ended", async () => {
+    const commits = { a: "main+a", bad: "main+bad", c: "main+c", d: "main+d" };
+    const world = {
+      passes: (names: readonly string[]) => !names.includes("bad"),
+      sizes: { "main+a": 1, "main+bad": 2, "main+c": 3, "main+d": 4 },
+    };
+
+    const ahead = await merged(commits, { ...world, looksAhead: true });
+    const plain = await merged(commits, world);
+
+    expect(ahead.checks.slice(0, 3)).toEqual(["main+a", "main+a+bad", "main+a+bad+c"]);
+    expect(ahead.dropped).toEqual(["main+a+bad+c"]);
+    expect([ahead.tip, ahead.said]).toEqual([plain.tip, plain.said]);
+    expect(plain.dropped).toEqual([]);
   });
 
   test("that conflict lose to the one that conflicts with fewer, with its name", async () => {
