@@ -6,7 +6,12 @@ import { buildIfChanged } from "./build.ts";
 import { root } from "./processes.ts";
 
 const program = join(root, "bin", "swarm");
-const sampleAuthor = ["-c", "user.name=Sample", "-c", "user.email=sample@example.invalid"] as const;
+/** With a date of its own, so that the commit, and with it the image, is the same each time. */
+const sampleAuthor = {
+  ...{ GIT_AUTHOR_NAME: "Sample", GIT_AUTHOR_EMAIL: "sample@example.invalid" },
+  ...{ GIT_COMMITTER_NAME: "Sample", GIT_COMMITTER_EMAIL: "sample@example.invalid" },
+  ...{ GIT_AUTHOR_DATE: "2026-01-02T00:00:00Z", GIT_COMMITTER_DATE: "2026-01-02T00:00:00Z" },
+};
 
 process.exitCode = await demo();
 
@@ -34,7 +39,7 @@ async function showSample(sample: string): Promise<number> {
   await cp(join(root, "scripts", "sample"), sample, { recursive: true });
   git(sample, "init", "--quiet", "--initial-branch=main");
   git(sample, "add", "--all");
-  git(sample, ...sampleAuthor, "commit", "--quiet", "--message", "Begin");
+  git(sample, "commit", "--quiet", "--message", "Begin");
   const planned = swarm(sample, "plan");
   if (planned !== 0) return planned;
 
@@ -103,6 +108,9 @@ function swarm(folder: string, ...words: string[]): number {
 }
 
 function git(folder: string, ...args: string[]): void {
-  const { status, stderr } = spawnSync("git", args, { cwd: folder, encoding: "utf8" });
+  const { status, stderr } = spawnSync("git", args, {
+    ...{ cwd: folder, encoding: "utf8" },
+    env: { ...process.env, ...sampleAuthor },
+  });
   if (status !== 0) throw new Error(`git ${args[0]} failed: ${stderr}`);
 }
