@@ -48,10 +48,13 @@ async function showSample(sample: string): Promise<number> {
     ["sandbox", "up", "--spec", "sandbox/sandbox.yaml"],
     ["sandbox", "run", "sandbox/words.py"],
     ["sandbox", "run", "sandbox/report.mjs"],
-    ["sandbox", "exec", "--", "cat", "/outputs/report.txt"],
-    ["sandbox", "destroy"],
   ]);
   if (inSandbox !== 0) return inSandbox;
+  // On the host by now.
+  const outputs = show(sample, "cat .aimi/sandboxes/*/outputs/report.txt");
+  if (outputs !== 0) return outputs;
+  const destroyed = runAll(sample, [["sandbox", "destroy"]]);
+  if (destroyed !== 0) return destroyed;
 
   say(
     "The task files are carried out: each in a sandbox of its own, one repaired, one upon another's result",
@@ -62,14 +65,10 @@ async function showSample(sample: string): Promise<number> {
   say("The branches are brought together, each result checked in a fresh sandbox by the sample's own tests");
   const together = runAll(sample, [["merge", "--into", "together", "--check", "node --test"]]);
   if (together !== 0) return together;
-  const looked = runGit(sample, [
-    ["switch", "--quiet", "together"],
-    ["--no-pager", "log", "--graph", "--oneline"],
-  ]);
-  if (looked !== 0) return looked;
-  console.log("$ node --test");
-  const tested = spawnSync(process.execPath, ["--test"], { cwd: sample, stdio: "inherit" }).status ?? 1;
-  if (tested !== 0) return tested;
+  for (const line of ["git switch --quiet together", "git log --graph --oneline", "node --test"]) {
+    const exit = show(sample, line);
+    if (exit !== 0) return exit;
+  }
 
   say("Done. The sample is gone again; the engine goes on running.");
   console.log(
@@ -88,15 +87,11 @@ function runAll(folder: string, commands: readonly (readonly string[])[]): numbe
   return 0;
 }
 
-/** The same for git, without what only says in whose name. */
-function runGit(folder: string, commands: readonly (readonly string[])[]): number {
-  for (const words of commands) {
-    const shown = words.filter((word) => word !== "-c" && !/^user\.|^--no-pager$/.test(word));
-    console.log(`$ git ${shown.join(" ")}`);
-    const { status } = spawnSync("git", words, { cwd: folder, stdio: "inherit" });
-    if (status !== 0) return status ?? 1;
-  }
-  return 0;
+/** The same for any other line, by a shell; git's own pager would wait for somebody. */
+function show(folder: string, line: string): number {
+  console.log(`$ ${line}`);
+  const env = { ...process.env, GIT_PAGER: "cat" };
+  return spawnSync("sh", ["-c", line], { cwd: folder, stdio: "inherit", env }).status ?? 1;
 }
 
 function say(title: string): void {
