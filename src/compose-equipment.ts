@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import type { SwarmReport } from "./cli/composition.ts";
+import { composeProver, type ProverOf } from "./compose-prover.ts";
 import type { PassPoint } from "./domain/crash-points.ts";
 import { SwarmError } from "./domain/errors.ts";
 import type { Settings } from "./domain/settings.ts";
@@ -63,6 +64,8 @@ export async function equip(
   if (imageCommit === null)
     throw new SwarmError("GIT_FAILED", { command: "rev-parse HEAD", reason: "there is no commit yet" });
   const ledger = await deps.ledger();
+  const work = workRepository({ commonFolder });
+  const prover: ProverOf = { state, work, commits, engine, runtime, image };
   const own = { uid: 0, gid: 0 };
   return {
     ...{
@@ -84,7 +87,8 @@ export async function equip(
     limits: await deps.limits(),
     settings,
     author: await gitIn(root).user(),
-    work: workRepository({ commonFolder }),
+    work,
+    prove: settings.prove ? composeProver(deps, prover, report.signal) : null,
     places: workerPlaces({
       ...{ containers, swarmId, timing: realTiming, findProblem: findMessageProblem, passes: deps.passes },
       readArchive: (archive, limits) => readArchive(archive, { limits }),

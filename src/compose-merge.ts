@@ -1,19 +1,17 @@
 import { availableParallelism, totalmem } from "node:os";
 import type { MergeOperations } from "./cli/composition.ts";
+import { openChecker } from "./compose-checker.ts";
 import type { ComposeOwnerDeps } from "./compose-owner.ts";
 import { projectImage, runtimeFor } from "./compose-sandbox-parts.ts";
 import { chooseWorkers } from "./domain/choose-workers.ts";
-import type { MergeReport, RanCheck } from "./domain/generated/merge.ts";
+import type { MergeReport } from "./domain/generated/merge.ts";
 import type { SwarmSummary } from "./domain/generated/summary.ts";
 import { once } from "./domain/once.ts";
 import { withRecorded } from "./domain/recorded-settings.ts";
 import type { Settings } from "./domain/settings.ts";
 import type { SwarmState } from "./domain/swarm-state.ts";
-import { checkContainerName } from "./domain/worker-names.ts";
 import type { CommitReader } from "./ports/commit-reader.ts";
 import type { ContainerLimits } from "./ports/containers.ts";
-import { labels } from "./ports/engine.ts";
-import type { WorkRepository } from "./ports/work-repository.ts";
 
 export interface ComposeMergeDeps
   extends Pick<
@@ -34,9 +32,6 @@ export interface ComposeMergeDeps
   readonly summary: () => Promise<SwarmSummary>;
 }
 
-/** Longer than any run of tests that a person would wait for. */
-const checkLimitMs = 60 * 60_000;
-
 /** Builds what brings the results of a swarm together. */
 export function composeMerge(deps: ComposeMergeDeps): MergeOperations {
   return {
@@ -52,17 +47,29 @@ export function composeMerge(deps: ComposeMergeDeps): MergeOperations {
       const { root, commonFolder } = await deps.repository();
       const work = workRepository({ commonFolder });
       const commits = commitReader(root);
-      const checker = once(() => openChecker(deps, { state, work, commits, onStep }, signal));
+      const checker = once(async () => {
+        const [engine, settings] = await Promise.all([
+          deps.engine(state.engine?.endpoint ?? null),
+          heldSettings(deps, state.swarmId),
+        ]);
+        const { runtime } = await runtimeFor(deps, engine, settings, signal);
+        const image = await projectImage(deps, [], onStep, signal);
+        return openChecker(deps, { state, work, commits, engine, runtime, image }, signal);
+      });
       const report = await mergeSwarm(
         {
           ...{ work, commits, onStep, signal, passes: deps.passes },
           testCommand: async () =>
             check.kind === "recognised" ? recognisedCheck(deps, commits) : check.command,
-          runCheck: async (commit, command, ending) => (await checker())(commit, command, ending),
+          async runCheck(commit, command, ending) {
+            const [ran] = await (await checker())(commit, [command], ending);
+            if (!ran) throw new Error("A check ended without saying how");
+            return ran;
+          },
           looksAhead: hasRoomForTwo(await deps.limits()),
         },
         {
-          ...{ swarmId: state.swarmId, into },
+          ...{ swarmId: state.swarmId, into, isAsked: workers.length > 0 },
           records: workers.length === 0 ? state.containers : chooseWorkers(state, workers),
         },
       );
@@ -99,58 +106,15 @@ async function recognisedCheck(
   return tests.kind === "found" ? tests.command : null;
 }
 
-/** Gets ready to check commits, each in a sandbox of its own. */
-async function openChecker(
-  deps: ComposeMergeDeps,
-  {
-    state,
-    work,
-    commits,
-    onStep,
-  }: {
-    readonly state: SwarmState;
-    readonly work: WorkRepository;
-    readonly commits: CommitReader;
-    readonly onStep: (step: string) => void;
-  },
-  signal: AbortSignal,
-): Promise<(commit: string, command: string, signal: AbortSignal) => Promise<RanCheck>> {
-  const [{ checkCommit }, engine, imageCommit] = await Promise.all([
-    import("./sandbox/check-commit.ts"),
-    deps.engine(state.engine?.endpoint ?? null),
-    commits.head(),
-  ]);
-  const { swarmId, project } = state;
-  const { worktree, gitFolder } = await deps.repository();
+/** What the swarm was begun with holds for what it made, unless a flag says otherwise now. */
+async function heldSettings(
+  { explainAllSettings, repository }: ComposeMergeDeps,
+  swarmId: string,
+): Promise<Settings> {
   const { requestFiles } = await import("./acp/request-files.ts");
-  // What the swarm was begun with holds for what it made, unless a flag says otherwise now.
-  const { settings } = await deps.explainAllSettings();
-  const held = withRecorded(settings, await requestFiles(gitFolder, swarmId).findSettings());
-  const { runtime } = await runtimeFor(deps, engine, held, signal);
-  const image = await projectImage(deps, [], onStep, signal);
-  const { containers } = await engine.open();
-  const run = {
-    ...{ containers, commits, image, runtime, limits: await deps.limits() },
-    isInImage: async (commit: string) => imageCommit !== null && work.isAncestor(commit, imageCommit),
-    imageCommit,
-    labels: {
-      ...{ [labels.sandbox]: "true", [labels.project]: project.id, [labels.worktree]: worktree },
-      ...{ [labels.swarm]: swarmId, [labels.role]: "check" },
-    },
-    onRunning: () => deps.passes("mid-merge-check"),
-  };
-  const taken = new Set<number>();
-  return async (commit, command, ending) => {
-    let place = 1;
-    while (taken.has(place)) place += 1;
-    taken.add(place);
-    const name = checkContainerName({ projectId: project.id, swarmId, place });
-    try {
-      return await checkCommit(run, { name, commit, command, limitMs: checkLimitMs }, ending);
-    } finally {
-      taken.delete(place);
-    }
-  };
+  const { gitFolder } = await repository();
+  const { settings } = await explainAllSettings();
+  return withRecorded(settings, await requestFiles(gitFolder, swarmId).findSettings());
 }
 
 function hasRoomForTwo({ memoryBytes }: ContainerLimits): boolean {

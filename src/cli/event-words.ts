@@ -41,6 +41,8 @@ const wordsByEvent: ReadonlyMap<string, (facts: Facts) => string> = new Map(
     published: (facts) => publishedWords(facts),
     sensitive: (facts) => `changed what deserves a look: ${listOf(facts["paths"], pathWords)}`,
     ended: (facts) => `${textOf(facts["status"])}${reasonIn(facts)}`,
+    proved: (facts) =>
+      `proof: ${textOf(facts["verdict"]).replace("-", " ")}${partOf(": ", textOf(facts["why"]))}${weakenedIn(facts)}`,
     skipped: (facts) => `skipped${reasonIn(facts)}`,
     restarted: (facts) => `starts again${waitIn(facts)}${because(facts)}`,
     retried: (facts) =>
@@ -64,6 +66,11 @@ const wordsByEvent: ReadonlyMap<string, (facts: Facts) => string> = new Map(
     lost: (facts) => `${countOf(numberOf(facts["events"]) ?? 0, "event")} could not be written down`,
   } satisfies Record<string, (facts: Facts) => string>),
 );
+
+function weakenedIn(facts: Facts): string {
+  const count = numberOf(facts["weakenedTests"]) ?? 0;
+  return count === 0 ? "" : `; it deletes or skips ${countOf(count, "test")}`;
+}
 
 function publishedWords(facts: Facts): string {
   if (facts["kind"] === "refused") return `got no branch: ${listOf(facts["obstacles"], obstacleWords)}`;

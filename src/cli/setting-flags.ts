@@ -22,6 +22,7 @@ export const settingFlags: readonly Flag[] = [
     `what agents may reach beside their models: host:port, or ${Object.keys(presets).join(", ")}; any number of them`,
     "many",
   ],
+  ["--prove", "check each result again in a fresh sandbox before it counts; `--then merge` does, too"],
   ["--budget-usd <amount>", "the most that the whole swarm may cost, in US dollars"],
   ["--budget-tokens <n>", "the most tokens that the whole swarm may spend"],
   ["--budget-time <duration>", "the longest that the whole swarm may take, for example 2h"],
@@ -90,6 +91,8 @@ export function flagSettings(options: CommandOptions, program: readonly string[]
     swarmBudgetUsd: toAmount(options["budgetUsd"]),
     swarmBudgetTokens: toAmount(options["budgetTokens"]),
     swarmBudgetTime: options["budgetTime"],
+    // What is merged while nobody looks is proved before.
+    prove: options["prove"] === true || options["then"] === "merge" ? true : undefined,
     modelEndpoints: options["modelEndpoint"],
     registries: options["registry"],
     credentials: toReferences(options["credential"]),

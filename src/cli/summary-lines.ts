@@ -1,12 +1,15 @@
 import { cleanLines, cleanText } from "../domain/clean-text.ts";
 import type { StorySummary, SummaryCheck, SwarmSummary, WorkerSummary } from "../domain/generated/summary.ts";
 import {
+  attemptWords,
   changeWords,
   checkWords,
   effortWords,
   mergedWords,
+  proofWords,
   storyWords,
   totalWords,
+  weakenedWords,
   workWords,
 } from "../domain/summary-words.ts";
 
@@ -42,7 +45,9 @@ function workerLines(worker: WorkerSummary): string[] {
       ...(title === null ? [] : [title]),
       ...(reason === null ? [] : [`${reason.code}: ${reason.message}`]),
       facts.filter((fact) => fact !== "").join(", "),
+      proofWords(worker),
     ]),
+    ...indented(worker.earlier.map(attemptWords)),
     ...indented(worker.denied.map((words) => `it ${words}`)),
     ...stories.flatMap(storyLines),
     ...indented(
@@ -52,6 +57,7 @@ function workerLines(worker: WorkerSummary): string[] {
     ),
     ...indented(sensitive.paths.map(({ path, why }) => `look at ${path} (${why.replaceAll("-", " ")})`)),
     ...indented(sensitive.isCut ? ["and more paths that deserve a look: `swarm diff` has them"] : []),
+    ...indented(weakenedWords(worker)),
     ...indented(next.map((command) => `next: ${command}`)),
   ];
 }

@@ -22,6 +22,7 @@ export type AcpErrorCode =
   | "CONTAINER_OOM"
   | "COLLECT_FAILED"
   | "BASE_CONFLICT"
+  | "PROOF_FAILED"
   | "CONTAINER_LOST"
   | "INTERRUPTED"
   | "BUDGET_EXCEEDED"
@@ -86,6 +87,10 @@ export const acpCodes: Readonly<Record<AcpErrorCode, AcpCode>> = {
     meaning: "the commits could not be brought in, or are not what was reported",
   },
   BASE_CONFLICT: { by: "host", meaning: "the results that it starts from contradict each other" },
+  PROOF_FAILED: {
+    by: "host",
+    meaning: "in a fresh sandbox a check fails that the task demands, or that passed before the work",
+  },
   CONTAINER_LOST: {
     by: "host",
     meaning: "the container and its volume were removed by somebody else",

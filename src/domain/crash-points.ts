@@ -24,13 +24,19 @@ export const crashPoints = [
 /** The same for whoever merges. */
 export const mergePoints = [
   "merge-begun",
-  "mid-merge-check",
+  "mid-check",
   "after-merge-check",
   "before-merge-publish",
   "after-merge-publish",
 ] as const;
 
-export type CrashPoint = (typeof crashPoints)[number] | (typeof mergePoints)[number];
+/** The same for an owner that proves results. */
+export const proofPoints = ["mid-check", "after-proof-checks", "after-proof-before-record"] as const;
+
+export type CrashPoint =
+  | (typeof crashPoints)[number]
+  | (typeof mergePoints)[number]
+  | (typeof proofPoints)[number];
 
 /** Told that a point is passed. */
 export type PassPoint = (point: CrashPoint) => void;

@@ -1,4 +1,5 @@
-import type { ContainerRecord, SwarmState } from "./generated/swarm-state.ts";
+import { cleanText } from "./clean-text.ts";
+import type { ContainerRecord, EarlierAttempt, SwarmState } from "./generated/swarm-state.ts";
 import { workerSlug } from "./slug.ts";
 import { movedTo } from "./swarm-state.ts";
 import { workerContainerName } from "./worker-names.ts";
@@ -45,9 +46,15 @@ function nextAttempt(
     ...movedTo(record, "pending", null, now),
     containerName: workerContainerName({ projectId: project.id, swarmId, slug: workerSlug(record), attempt }),
     ...{ attempt, stories, storyProgress: progressOf(stories), lastSeq: 0 },
-    ...{ containerId: null, creating: null, paused: null, collecting: null, acpPid: null },
+    ...{ containerId: null, creating: null, paused: null, collecting: null, acpPid: null, proof: null },
+    ...(record.reason && { earlier: [...(record.earlier ?? []), endOfAttempt(record, now)].slice(-100) }),
     ...granted(record),
   };
+}
+
+function endOfAttempt({ attempt, reason, finishedAt }: ContainerRecord, now: Date): EarlierAttempt {
+  const { code = "", message = "" } = reason ?? {};
+  return { attempt, code, message: cleanText(message, 500), at: finishedAt ?? now.toISOString() };
 }
 
 /** Whatever else is wished of it is still to be done. */

@@ -2,6 +2,7 @@ import { isTerminal } from "./container-status.ts";
 import type { ContainerRecord, SwarmState } from "./generated/swarm-state.ts";
 import { workerSlug } from "./slug.ts";
 import { movedTo } from "./swarm-state.ts";
+import { toldStatus } from "./told-status.ts";
 import { homeVolumeName } from "./worker-names.ts";
 
 /** A container or volume of this worktree, with what its labels say. Anybody may have written them. */
@@ -196,8 +197,8 @@ function attemptOf(worker: LeftWorker, thing: LeftThing): LeftAttempt | null {
   const slug = slugIn(worker, thing);
   if (swarmId === null || slug === null || thing.attempt === null) return null;
   const isLast = record?.attempt === thing.attempt;
-  const status =
-    isLast && (record.status === "completed" || record.status === "failed") ? record.status : null;
+  const told = isLast ? toldStatus(record) : null;
+  const status = told === "completed" || told === "failed" ? told : null;
   return { swarmId, slug, attempt: thing.attempt, status };
 }
 

@@ -12,6 +12,7 @@ const kept = [
   "parallel",
   "timeout",
   "verify",
+  "prove",
   "budgetUsd",
   "budgetTokens",
   "swarmBudgetUsd",

@@ -25,6 +25,8 @@ export interface Settings {
   readonly "images.bash": string;
   readonly timeout: string;
   readonly verify: readonly string[];
+  /** Whether results are checked again in fresh sandboxes. */
+  readonly prove: boolean;
   /** Of one worker; those of a whole swarm are named after it. */
   readonly budgetUsd: number | null;
   readonly budgetTokens: number | null;
@@ -60,6 +62,7 @@ const defaults: Settings = {
   "images.bash": "ubuntu:24.04",
   timeout: "6h",
   verify: [],
+  prove: false,
   budgetUsd: null,
   budgetTokens: null,
   swarmBudgetUsd: null,
@@ -139,6 +142,8 @@ function wideningOf(name: SettingName, value: unknown, below: unknown): string |
     case "parallel":
     case "verify":
       return null;
+    case "prove":
+      return below === true && value === false ? "leaves results unproved" : null;
     case "allow":
       return "opens hosts to the agent";
     case "modelEndpoints":

@@ -3,18 +3,23 @@ import type {
   StorySummary,
   SummaryCheck,
   SummaryMerged,
+  SummaryProofCheck,
   SwarmSummary,
   WorkerSummary,
 } from "./generated/summary.ts";
 import { htmlText } from "./html-text.ts";
 import { summaryStyle } from "./summary-style.ts";
 import {
+  attemptWords,
   changeWords,
   checkWords,
   effortWords,
   mergedWords,
+  proofWords,
+  ranWords,
   storyWords,
   totalWords,
+  weakenedWords,
   workWords,
 } from "./summary-words.ts";
 import { type Bar, timelineOf } from "./timeline.ts";
@@ -114,6 +119,8 @@ function workerPart(worker: WorkerSummary): string {
   const facts: readonly (readonly [string, string])[] = [
     ["why", reason === null ? "" : `${reason.code}: ${reason.message}`],
     ["attempt", attempt > 1 ? String(attempt) : ""],
+    ...worker.earlier.map((earlier) => ["before", attemptWords(earlier)] as const),
+    ["proof", proofWords(worker)],
     ["work", workWords(worker)],
     ["changes", changeWords(worker)],
     ["took", effortWords(worker).join(", ")],
@@ -128,7 +135,8 @@ function workerPart(worker: WorkerSummary): string {
     ({ path, why }) => `<li><code>${htmlText(path)}</code> ${htmlText(why.replaceAll("-", " "))}</li>`,
   );
   // What needs nobody's eye is folded away.
-  const isOpen = status !== "completed" || paths.length > 0;
+  const weakened = weakenedWords(worker).map((words) => `<li>${htmlText(words)}</li>`);
+  const isOpen = status !== "completed" || paths.length > 0 || weakened.length > 0;
   return `<details id="${name}"${isOpen ? " open" : ""}>
 <summary><b>${name}</b> <span class="${status}">${marks[status]} ${status}</span>${title === null ? "" : ` ${htmlText(title)}`}</summary>
 <dl>
@@ -139,10 +147,17 @@ ${facts
 </dl>
 ${denied.map((words) => `<p>It ${htmlText(words)}</p>`).join("\n")}
 ${stories.map(storyPart).join("\n")}
+${(worker.proof?.checks ?? []).map(proofPart).join("\n")}
+${list("Tests that deserve a look", weakened, false)}
 ${list("Commits", commits, changes?.isCut ?? false)}
 ${list("Changed paths that deserve a look", paths, sensitive.isCut)}
 ${next.map(commandLine).join("\n")}
 </details>`;
+}
+
+function proofPart({ command, before, after, output }: SummaryProofCheck): string {
+  return `<p>Proof <code>${htmlText(command)}</code> ${htmlText(ranWords(after))} in a fresh sandbox, ${htmlText(ranWords(before))} before the work</p>
+${output.trim() === "" ? "" : `<pre>${htmlText(output.trim())}</pre>`}`;
 }
 
 function storyPart(story: StorySummary): string {

@@ -1,12 +1,16 @@
-import type { StorySummary, SwarmSummary, WorkerSummary } from "./generated/summary.ts";
+import type { StorySummary, SummaryProofCheck, SwarmSummary, WorkerSummary } from "./generated/summary.ts";
 import { codeSpan, fenced, inlineText } from "./markdown-text.ts";
 import {
+  attemptWords,
   changeWords,
   checkWords,
   effortWords,
   mergedWords,
+  proofWords,
+  ranWords,
   storyWords,
   totalWords,
+  weakenedWords,
   workWords,
 } from "./summary-words.ts";
 
@@ -65,6 +69,8 @@ function workerLines(worker: WorkerSummary): string[] {
     `task file: ${codeSpan(taskFile)}`,
     `status: ${status}${attempt > 1 ? `, attempt ${attempt}` : ""}`,
     ...(reason ? [`reason: ${inlineText(`${reason.code}: ${reason.message}`)}`] : []),
+    ...(proofWords(worker) === "" ? [] : [`proof: ${inlineText(proofWords(worker))}`]),
+    ...worker.earlier.map((earlier) => inlineText(attemptWords(earlier))),
     ...(base === null ? [] : [`begun from: ${codeSpan(base)}`]),
     ...(workWords(worker) === "" ? [] : [`work: ${inlineText(workWords(worker))}`]),
     ...(changes === null ? [] : [`changes: ${inlineText(changeWords(worker))}`]),
@@ -76,6 +82,8 @@ function workerLines(worker: WorkerSummary): string[] {
     ...facts.map((fact) => `- ${fact}`),
     "",
     ...stories.flatMap(storyLines),
+    ...listOf("Tests that deserve a look", weakenedWords(worker).map(inlineText), false),
+    ...(worker.proof?.checks ?? []).flatMap(proofLines),
     ...listOf(
       "Commits",
       (changes?.commits ?? []).map(
@@ -90,6 +98,14 @@ function workerLines(worker: WorkerSummary): string[] {
       sensitive.isCut,
     ),
     ...(next.length === 0 ? [] : ["What to do next:", "", ...fenced(next.join("\n"), "sh"), ""]),
+  ];
+}
+
+function proofLines({ command, before, after, output }: SummaryProofCheck): string[] {
+  return [
+    `Proof ${codeSpan(command)}: ${inlineText(ranWords(after))} in a fresh sandbox, ${inlineText(ranWords(before))} before the work`,
+    "",
+    ...(output.trim() === "" ? [] : [...fenced(output), ""]),
   ];
 }
 

@@ -2,6 +2,33 @@ import { countOf } from "./count-of.ts";
 import { showDuration } from "./duration.ts";
 import type { StorySummary, SummaryCheck, SwarmSummary, WorkerSummary } from "./generated/summary.ts";
 
+/** What a proof says in a line; empty where there is none. */
+export function proofWords({ proof }: Pick<WorkerSummary, "proof">): string {
+  if (proof === null) return "";
+  const verdict = proof.verdict.replace("-", " ");
+  if (proof.why !== null) return `${verdict}: ${proof.why}`;
+  return proof.verdict === "proved"
+    ? `proved: ${countOf(proof.checks.length, "check")} in a fresh sandbox`
+    : `${verdict}: there is no check`;
+}
+
+/** How a check of a proof ended. */
+export function ranWords(exitCode: number | null): string {
+  return exitCode === null ? "did not end" : exitCode === 0 ? "passed" : `exit ${exitCode}`;
+}
+
+/** Tests that are gone or do not run any more. */
+export function weakenedWords({ proof }: Pick<WorkerSummary, "proof">): string[] {
+  if (proof === null) return [];
+  const more = proof.isCut ? ["it is too large for all of its tests to be looked at"] : [];
+  return [...proof.weakened.map((words) => `deletes or skips tests: ${words}`), ...more];
+}
+
+/** How an attempt before this one ended. */
+export function attemptWords({ attempt, code, message }: WorkerSummary["earlier"][number]): string {
+  return `attempt ${attempt} ended with ${code}: ${message}`;
+}
+
 /** `2 of 3 workers completed, 1 failed; 5 of 7 stories; 12 min 3 s of work; …` */
 export function totalWords({ totals: { workers, stories, workMs, usage } }: SwarmSummary): string {
   const others = (["failed", "stopped", "running", "pending"] as const).flatMap((status) =>

@@ -1,8 +1,10 @@
-import { cleanText } from "./clean-text.ts";
+import { cleanLines, cleanText } from "./clean-text.ts";
 import { deniedWords } from "./denied-words.ts";
+import type { ProofReport } from "./generated/proof.ts";
 import type {
   StorySummary,
   SummaryChanges,
+  SummaryProof,
   SummarySensitive,
   SummaryWork,
   SwarmSummary,
@@ -23,6 +25,8 @@ export interface WorkerFindings {
   readonly taskFile: TaskFile | null;
   readonly changes: SummaryChanges | null;
   readonly sensitive: SummarySensitive;
+  /** Null where nothing was proved, or its record is gone. */
+  readonly proof: ProofReport | null;
   /** Refs that keep what there was of a story when it failed. */
   readonly unfinishedById: ReadonlyMap<string, string>;
 }
@@ -67,7 +71,7 @@ export function summarize(
 
 function summarizeWorker(
   record: ContainerRecord,
-  { facts, taskFile, changes, sensitive, unfinishedById }: WorkerFindings,
+  { facts, taskFile, changes, sensitive, proof, unfinishedById }: WorkerFindings,
   { now, isOwned }: { readonly now: Date; readonly isOwned: boolean },
 ): WorkerSummary {
   const titles = new Map(taskFile?.userStories.map(({ id, title }) => [id, title]));
@@ -85,7 +89,10 @@ function summarizeWorker(
     denied: (record.denied ?? []).map(deniedWords),
     base: record.baseCommit,
     work: workOf(record),
-    ...{ changes, sensitive },
+    ...{ changes, sensitive, proof: proof && summarizeProof(proof) },
+    earlier: (record.earlier ?? []).map(({ attempt, code, message }) => ({
+      ...{ attempt, code: cleanText(code), message: cleanText(message, 500) },
+    })),
     stories: record.stories.map((story) =>
       summarizeStory(story, {
         facts: facts.storyById.get(story.id),
@@ -95,6 +102,17 @@ function summarizeWorker(
     ),
   };
   return { ...worker, next: workerNext(worker, { isOwned }) };
+}
+
+function summarizeProof({ verdict, why, checks, weakenedTests, isCut }: ProofReport): SummaryProof {
+  return {
+    ...{ verdict, isCut, why: why === null ? null : cleanText(why, 1_000) },
+    checks: checks.map(({ command, before, after }) => ({
+      ...{ command: cleanText(command, 1_000), before: before.exitCode, after: after.exitCode },
+      output: after.exitCode === 0 ? "" : cleanLines(after.output),
+    })),
+    weakened: weakenedTests.map(({ path, line }) => cleanText(`${path}: ${line}`)),
+  };
 }
 
 interface FoundStory {

@@ -99,6 +99,23 @@ export async function readChanges(room: CleanRoom, base: string, tip: string): P
   };
 }
 
+/** See `WorkRepository`. */
+export async function readPatch(
+  room: CleanRoom,
+  base: string,
+  tip: string,
+): Promise<{ readonly text: string; readonly isCut: boolean }> {
+  const { output, isCut } = await room.git(
+    [
+      ...["-c", "core.bigFileThreshold=1m", "-c", "core.quotePath=false", "diff-tree", "-r", "--patch"],
+      ...["--unified=0", "--find-renames", "-l400", "--no-ext-diff", "--no-textconv", "--no-color"],
+      ...["--end-of-options", base, tip],
+    ],
+    { limitMs, mostBytes: 16 * 1024 * 1024 },
+  );
+  return { text: output.toString(), isCut };
+}
+
 /** `3<tab>1<tab>path`, and `-` twice for what is not text. */
 function countedFile(row: string): WorkChanges["files"][number][] {
   const [, added, deleted, path] = /^(\d+|-)\t(\d+|-)\t(.+)$/s.exec(row) ?? [];

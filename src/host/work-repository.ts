@@ -5,7 +5,7 @@ import { conflictsOf, mergeBases, mergeTwo } from "./merge-bases.ts";
 import { refsIn } from "./move-ref.ts";
 import { lookAtBranch, publishBranch } from "./publish-branch.ts";
 import { openQuarantine } from "./quarantine.ts";
-import { readChanges, readSensitivePaths } from "./read-changes.ts";
+import { readChanges, readPatch, readSensitivePaths } from "./read-changes.ts";
 import { type TakeInDeps, takeIn } from "./take-in.ts";
 
 /**
@@ -60,5 +60,7 @@ export function workRepository(deps: TakeInDeps): WorkRepository {
       inRoom([base, tip], (room) => readSensitivePaths(room, base, tip), signal),
 
     changes: (base, tip, signal) => inRoom([base, tip], (room) => readChanges(room, base, tip), signal),
+
+    patch: (base, tip, signal) => inRoom([base, tip], (room) => readPatch(room, base, tip), signal),
   };
 }

@@ -139,4 +139,10 @@ export interface WorkRepository {
   /** Changed paths that deserve a look before anybody works with them. */
   sensitivePaths(base: string, tip: string, signal?: AbortSignal): Promise<SensitiveChanges>;
   changes(base: string, tip: string, signal?: AbortSignal): Promise<WorkChanges>;
+  /** What changed line by line, without lines around it; cut where it is longer than anybody could look at. */
+  patch(
+    base: string,
+    tip: string,
+    signal?: AbortSignal,
+  ): Promise<{ readonly text: string; readonly isCut: boolean }>;
 }

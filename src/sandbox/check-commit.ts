@@ -28,7 +28,9 @@ export interface CheckToRun {
   /** Of the sandbox, which nobody else uses meanwhile. */
   readonly name: string;
   readonly commit: string;
-  readonly command: string;
+  /** Run one after the other. */
+  readonly commands: readonly string[];
+  /** Of each. */
   readonly limitMs: number;
 }
 
@@ -48,18 +50,18 @@ if [ -f "$2" ]; then git -c core.hooksPath=/dev/null fetch --quiet "$2" '+refs/h
 git -c core.hooksPath=/dev/null -c advice.detachedHead=false checkout --quiet --force --detach "$1"
 git clean -fdq`;
 
-/** Runs a command on a commit, in a new sandbox without agent and network. It is gone in the end. */
+/** Runs commands on a commit, in a new sandbox without agent and network. It is gone in the end. */
 export async function checkCommit(
   deps: CheckCommitDeps,
-  { name, commit, command, limitMs }: CheckToRun,
+  { name, commit, commands, limitMs }: CheckToRun,
   signal: AbortSignal,
-): Promise<RanCheck> {
+): Promise<RanCheck[]> {
   const { containers, commits, image, runtime, limits, labels } = deps;
   // What is left of one that was killed in here is nobody's work.
   await containers.remove(name, signal);
   await using undo = new AsyncDisposableStack();
   undo.defer(() => containers.remove(name, AbortSignal.timeout(undoMs)).catch(() => {}));
-  const seconds = Math.ceil((limitMs + checkoutMs + graceMs) / 1_000);
+  const seconds = Math.ceil((commands.length * limitMs + checkoutMs + graceMs) / 1_000);
   const { id } = await containers.create(
     {
       ...{ name, labels, image, runtime, tmpBytes, command: ["sleep", String(seconds)] },
@@ -91,8 +93,6 @@ export async function checkCommit(
       reason: `in the sandbox of a check: ${textOf(checkedOut)}`,
     });
   deps.onRunning();
-  const startedAt = performance.now();
-  const durationMs = (): number => Math.round(performance.now() - startedAt);
   // What an engine does not hold by itself: what runs here was written by agents, too.
   const done = new AbortController();
   const broken = new AbortController();
@@ -104,14 +104,24 @@ export async function checkCommit(
     (reason) => broken.abort(reason),
     () => {},
   );
+  const runOne = async (command: string): Promise<RanCheck> => {
+    const startedAt = performance.now();
+    const durationMs = (): number => Math.round(performance.now() - startedAt);
+    try {
+      broken.signal.throwIfAborted();
+      const ran = await run(["sh", "-c", command], limitMs, broken.signal);
+      return { exitCode: ran.exitCode, output: textOf(ran), durationMs: durationMs() };
+    } catch (error) {
+      if (broken.signal.aborted)
+        return { exitCode: null, output: messageOf(broken.signal.reason), durationMs: durationMs() };
+      if (!isError(error, "COMMAND_TIMEOUT")) throw error;
+      return { exitCode: null, output: messageOf(error), durationMs: durationMs() };
+    }
+  };
   try {
-    const ran = await run(["sh", "-c", command], limitMs, broken.signal);
-    return { exitCode: ran.exitCode, output: textOf(ran), durationMs: durationMs() };
-  } catch (error) {
-    if (broken.signal.aborted)
-      return { exitCode: null, output: messageOf(broken.signal.reason), durationMs: durationMs() };
-    if (!isError(error, "COMMAND_TIMEOUT")) throw error;
-    return { exitCode: null, output: messageOf(error), durationMs: durationMs() };
+    const results: RanCheck[] = [];
+    for (const command of commands) results.push(await runOne(command));
+    return results;
   } finally {
     done.abort();
   }

@@ -18,6 +18,7 @@ export type SchemaName =
   | "notice"
   | "plan"
   | "probe"
+  | "proof"
   | "sandbox"
   | "sandbox-run"
   | "sandbox-summary"
@@ -39,6 +40,7 @@ const validators: Readonly<Record<SchemaName, () => Promise<{ default: ValidateF
   notice: () => import("./generated/notice.js"),
   plan: () => import("./generated/plan.js"),
   probe: () => import("./generated/probe.js"),
+  proof: () => import("./generated/proof.js"),
   sandbox: () => import("./generated/sandbox.js"),
   "sandbox-run": () => import("./generated/sandbox-run.js"),
   "sandbox-summary": () => import("./generated/sandbox-summary.js"),

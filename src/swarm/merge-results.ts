@@ -11,6 +11,8 @@ export interface Result {
   readonly base: string;
   /** The message of its merge. */
   readonly message: string;
+  /** Why a person has to look at it first; null for whatever may be merged by itself. */
+  readonly hold: MergedWorker["reason"];
 }
 
 export interface MergeResultsDeps {
@@ -106,6 +108,7 @@ async function takeOn(
       with: missing,
     });
 
+  if (candidate.hold !== null) return setAside({ reason: candidate.hold });
   const merged = await work.merge({ ours: train.tip, theirs: commit, message }, signal);
   if (merged.kind === "conflict") {
     const others = train.forecast.flatMap(({ one, other }) =>
@@ -143,7 +146,7 @@ async function lookAhead(
   tip: string,
   { worker, commit, message, ...next }: Candidate,
 ): Promise<void> {
-  if (missingFor(train, next).length > 0) return;
+  if (next.hold !== null || missingFor(train, next).length > 0) return;
   const merged = await work.merge({ ours: tip, theirs: commit, message }, signal);
   if (merged.kind === "commit") train.checks.begin(merged.commit, worker);
 }

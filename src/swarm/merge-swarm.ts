@@ -1,8 +1,10 @@
+import { countOf } from "../domain/count-of.ts";
 import type { PassPoint } from "../domain/crash-points.ts";
 import { SwarmError } from "../domain/errors.ts";
 import type { MergeReport, RanCheck } from "../domain/generated/merge.ts";
 import { integrationBranchOf, resultOf, withoutResult } from "../domain/merge-report.ts";
 import type { ContainerRecord } from "../domain/swarm-state.ts";
+import { weakenedTests } from "../domain/weakened-tests.ts";
 import type { CommitReader } from "../ports/commit-reader.ts";
 import type { WorkRepository } from "../ports/work-repository.ts";
 import { mergeResults, type Result } from "./merge-results.ts";
@@ -26,6 +28,8 @@ export interface MergeRequest {
   readonly records: readonly ContainerRecord[];
   /** The branch; null for the swarm's own. */
   readonly into: string | null;
+  /** Whether a person named these very workers. */
+  readonly isAsked: boolean;
 }
 
 /**
@@ -34,13 +38,15 @@ export interface MergeRequest {
  */
 export async function mergeSwarm(
   deps: MergeSwarmDeps,
-  { swarmId, records, into }: MergeRequest,
+  { swarmId, records, into, isAsked }: MergeRequest,
 ): Promise<MergeReport> {
   const { work, commits, passes, onStep, signal } = deps;
   const branch = into ?? integrationBranchOf(swarmId);
   const target = await work.branch(branch);
   if (target.obstacle) throw new SwarmError("BRANCH_REFUSED", { branch, reason: target.obstacle.reason });
-  const results = records.map(resultOf).filter((result) => result !== null);
+  const plain = records.map(resultOf).filter((result) => result !== null);
+  const results: Result[] = [];
+  for (const result of plain) results.push({ ...result, hold: isAsked ? null : await holdOf(deps, result) });
   const origin = (await beginOf(deps, results)) ?? (await commits.head());
   const begin = target.commit ?? origin;
   if (begin === null || origin === null)
@@ -75,10 +81,24 @@ export async function mergeSwarm(
   };
 }
 
+/** Fewer tests say less: whether that is meant is for a person to say. */
+async function holdOf(
+  { work, signal }: MergeSwarmDeps,
+  { worker, base, commit }: Pick<Result, "worker" | "base" | "commit">,
+): Promise<Result["hold"]> {
+  const weakened = weakenedTests((await work.patch(base, commit, signal)).text);
+  const [first] = weakened;
+  if (!first) return null;
+  const more = weakened.length > 1 ? ` and ${countOf(weakened.length - 1, "more test")}` : "";
+  const verb = first.how === "deleted" ? "deletes" : "skips";
+  const message = `it ${verb} \`${first.line}\` of ${first.path}${more}; \`swarm merge ${worker}\` takes it all the same`;
+  return { code: "TESTS_WEAKENED", message };
+}
+
 /** Where the user is now, if the work goes on from there; else where the work began. */
 async function beginOf(
   { work, commits }: MergeSwarmDeps,
-  results: readonly Result[],
+  results: readonly Pick<Result, "base">[],
 ): Promise<string | null> {
   // One that builds on another began later than it.
   let first: string | null = null;

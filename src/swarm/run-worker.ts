@@ -164,8 +164,9 @@ async function settle(deps: SwarmDeps, worker: Worker, { end, isAllHere }: Heard
   await deps.doors.settled(worker);
   const record = await recordOf(deps, worker);
   const shut = shutReason(deps, worker);
-  const verdict = withShut(judge(record, end), shut);
+  const judged = withShut(judge(record, end), shut);
   deps.passes("after-completion-before-record");
+  const verdict = judged.status === "completed" ? await withProof(deps, worker, judged) : judged;
   deps.tell({ event: "ended", worker: worker.slug, ...verdict });
   if (verdict.status === "completed") await publishWork(deps, worker);
   // Before the record: whoever is cut off in between does both once more, and nobody does it all again.
@@ -182,9 +183,23 @@ async function settle(deps: SwarmDeps, worker: Worker, { end, isAllHere }: Heard
   // Where its own last word is missing or doubted, the volume may have what is nowhere else.
   const isTold =
     end.kind === "error" ||
-    (end.kind === "completion" && (shut !== null || end.message.payload.status === verdict.status));
+    (end.kind === "completion" && (shut !== null || end.message.payload.status === judged.status));
   if (!isAllHere || !isTold) return stopWorker(deps, worker);
-  await removeWorker(deps, worker, { withHome: verdict.status === "completed" });
+  // Where results are proved, one may go back to its agent.
+  await removeWorker(deps, worker, { withHome: verdict.status === "completed" && deps.prove === null });
+}
+
+/** What code found, where no agent ever was, outweighs what the sandbox says. */
+async function withProof(deps: SwarmDeps, worker: Worker, judged: Verdict): Promise<Verdict> {
+  if (deps.prove === null) return judged;
+  const { collected, attempt } = await recordOf(deps, worker);
+  const proof = await deps.prove(worker, { commit: collected?.commit ?? worker.base, attempt });
+  const { verdict, commit, at, why, weakenedTests } = proof;
+  deps.tell({ event: "proved", worker: worker.slug, verdict, why, weakenedTests: weakenedTests.length });
+  deps.passes("after-proof-before-record");
+  await deps.change(worker.name, (now) => ({ ...now, proof: { verdict, commit, at } }));
+  if (verdict !== "broken") return judged;
+  return { status: "failed", reason: { code: "PROOF_FAILED", message: why ?? "a check fails" } };
 }
 
 /** Why its way out is shut for good; null while it is not. */

@@ -1,5 +1,6 @@
 import { SwarmError } from "../domain/errors.ts";
 import type { MergeReport } from "../domain/generated/merge.ts";
+import type { ProofReport } from "../domain/generated/proof.ts";
 import type { SummaryChanges, SummarySensitive } from "../domain/generated/summary.ts";
 import type { ContainerRecord, SwarmState } from "../domain/generated/swarm-state.ts";
 import type { TaskFile } from "../domain/generated/tasks.ts";
@@ -16,6 +17,8 @@ export interface SummarizeDeps {
   /** Null where it is gone or broken by now. */
   readonly readTask: (path: string) => Promise<TaskFile | null>;
   readonly work: Pick<WorkRepository, "changes" | "sensitivePaths" | "has">;
+  /** What checks in fresh sandboxes said of a worker; null where there is nothing of that. */
+  readonly readProof: (swarmId: string, slug: string) => Promise<ProofReport | null>;
   /** What the last merge did; null where there was none. */
   readonly readMerge: (swarmId: string) => Promise<MergeReport | null>;
   /** Whether another process acts on the swarm. */
@@ -48,10 +51,11 @@ async function findOut(
   record: ContainerRecord,
 ): Promise<WorkerFindings> {
   const slug = workerSlug(record);
-  const [facts, taskFile, looked] = await Promise.all([
+  const [facts, taskFile, looked, proof] = await Promise.all([
     deps.readFacts(swarmId, slug),
     deps.readTask(record.taskFilePath),
     lookAtWork(deps, record),
+    deps.readProof(swarmId, slug),
   ]);
   const unfinishedById = new Map<string, string>();
   for (const { id: storyId, status } of record.stories) {
@@ -59,7 +63,9 @@ async function findOut(
     if (status !== "failed" || !told?.failedCommit || !(await deps.work.has(told.failedCommit))) continue;
     unfinishedById.set(storyId, failedRefOf({ swarmId, slug, attempt: told.attempt, storyId }));
   }
-  return { facts, taskFile, unfinishedById, ...looked };
+  // One of an earlier attempt says nothing of this one.
+  const isOfThis = proof?.attempt === record.attempt && record.proof !== null;
+  return { facts, taskFile, unfinishedById, ...looked, proof: isOfThis ? proof : null };
 }
 
 interface LookedAt {

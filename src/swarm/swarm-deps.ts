@@ -1,6 +1,7 @@
 import type { AdapterMessage } from "../domain/acp-messages.ts";
 import type { PassPoint } from "../domain/crash-points.ts";
 import type { TaskRequestPayload } from "../domain/generated/acp.ts";
+import type { ProofReport } from "../domain/generated/proof.ts";
 import type { ContainerRecord, SwarmState } from "../domain/generated/swarm-state.ts";
 import type { WorkerTask } from "../domain/plan.ts";
 import type { CommitReader } from "../ports/commit-reader.ts";
@@ -52,6 +53,13 @@ export interface SwarmDeps {
   readonly update: (change: (state: SwarmState) => SwarmState) => Promise<void>;
   /** Remembers a task's end by its content. */
   readonly remember: (worker: Worker, outcome: "completed" | "failed") => Promise<void>;
+  /** Checks a result where no agent ever was; null where that is not wished. */
+  readonly prove:
+    | ((
+        worker: Worker,
+        result: { readonly commit: string; readonly attempt: number },
+      ) => Promise<ProofReport>)
+    | null;
   readonly tell: (event: SwarmEvent) => void;
   readonly onMessage: (worker: Worker, message: AdapterMessage) => void;
   readonly clock: () => Date;

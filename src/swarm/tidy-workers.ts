@@ -1,6 +1,7 @@
 import { SwarmError } from "../domain/errors.ts";
 import type { ContainerRecord } from "../domain/generated/swarm-state.ts";
 import { workerSlug } from "../domain/slug.ts";
+import { toldStatus } from "../domain/told-status.ts";
 import { homeVolumeName } from "../domain/worker-names.ts";
 import { labels } from "../ports/engine.ts";
 import { removeWorker } from "./stand-up-worker.ts";
@@ -19,14 +20,20 @@ export async function tidyWorkers(deps: SwarmDeps): Promise<void> {
     if (status !== "completed" && status !== "failed") continue;
     const isThere =
       left.has(name) ||
-      (status === "completed" && left.has(homeVolumeName(name))) ||
+      (status === "completed" && deps.prove === null && left.has(homeVolumeName(name))) ||
       (await containers.look(name, undefined, signal)) !== null;
     if (!isThere || !(await isAllHere(deps, record))) continue;
     const worker = { name, slug: workerSlug(record) };
-    await removeWorker(deps, worker, { withHome: status === "completed" }).catch((error: unknown) => {
-      if (!(error instanceof SwarmError)) throw error;
-      deps.tell({ event: "kept", worker: worker.slug, reason: { code: error.code, message: error.message } });
-    });
+    await removeWorker(deps, worker, { withHome: status === "completed" && deps.prove === null }).catch(
+      (error: unknown) => {
+        if (!(error instanceof SwarmError)) throw error;
+        deps.tell({
+          event: "kept",
+          worker: worker.slug,
+          reason: { code: error.code, message: error.message },
+        });
+      },
+    );
   }
 }
 
@@ -34,10 +41,10 @@ export async function tidyWorkers(deps: SwarmDeps): Promise<void> {
 async function isAllHere({ places }: SwarmDeps, record: ContainerRecord): Promise<boolean> {
   let end: string | null = null;
   let stored: string | null = null;
-  const { attempt, status, collected } = record;
+  const { attempt, collected } = record;
   for await (const message of places.told({ slug: workerSlug(record), attempt })) {
     end = message.type === "completion" ? message.payload.status : message.type === "error" ? "failed" : null;
     if (message.type === "checkpoint" && message.payload.bundle !== null) stored = message.payload.commit;
   }
-  return end === status && (stored === null || stored === collected?.commit);
+  return end === toldStatus(record) && (stored === null || stored === collected?.commit);
 }

@@ -144,6 +144,7 @@ export function fakeSwarm(
       list: async () => [...volumes],
       remove: async (name) => void volumes.delete(name),
     },
+    prove: null,
     places: {
       async talk({ slug, attempt, containerId }) {
         const conversation = fakeConversation({ containers, containerId, attempt, nextSeq: () => ++seq });
@@ -163,6 +164,7 @@ export function fakeSwarm(
       changes: unused,
       merge: unused,
       conflicts: unused,
+      patch: unused,
       isAncestor: unused,
       branch: unused,
       has: async () => true,

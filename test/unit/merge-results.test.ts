@@ -10,6 +10,7 @@ interface World {
   readonly passes?: (names: readonly string[]) => boolean;
   readonly begin?: string;
   readonly looksAhead?: boolean;
+  readonly held?: readonly string[];
   readonly sizes?: Readonly<Record<string, number>>;
 }
 
@@ -17,7 +18,14 @@ const namesIn = (commit: string): string[] => commit.split("+").filter(Boolean);
 
 async function merged(
   commits: Readonly<Record<string, string>>,
-  { conflicts = [], passes = () => true, begin = "main", sizes = {}, looksAhead = false }: World = {},
+  {
+    conflicts = [],
+    passes = () => true,
+    begin = "main",
+    sizes = {},
+    looksAhead = false,
+    held = [],
+  }: World = {},
 ): Promise<
   MergedResults & {
     readonly checks: string[];
@@ -35,7 +43,10 @@ async function merged(
   const dropped: string[] = [];
   const ran = (exitCode: number): RanCheck => ({ exitCode, output: "", durationMs: 1 });
   const results = Object.entries(commits).map(
-    ([worker, commit]): Result => ({ worker, commit, base: "main", message: worker }),
+    ([worker, commit]): Result => ({
+      ...{ worker, commit, base: "main", message: worker },
+      hold: held.includes(worker) ? { code: "TESTS_WEAKENED", message: "it deletes a test" } : null,
+    }),
   );
   const found = await mergeResults(
     {
@@ -140,6 +151,14 @@ describe("results on a train", () => {
     expect(ahead.dropped).toEqual(["main+a+bad+c"]);
     expect([ahead.tip, ahead.said]).toEqual([plain.tip, plain.said]);
     expect(plain.dropped).toEqual([]);
+  });
+
+  test("at which a person has to look first are set aside, with what is built on them", async () => {
+    const commits = { a: "main+a", upon: "main+a+upon", b: "main+b" };
+    const { said, checks } = await merged(commits, { held: ["a"], looksAhead: true });
+
+    expect(said).toEqual({ b: "merged", a: "TESTS_WEAKENED", upon: "BUILDS_ON_SET_ASIDE a" });
+    expect(checks).toEqual(["main+b"]);
   });
 
   test("that conflict lose to the one that conflicts with fewer, with its name", async () => {

@@ -48,6 +48,7 @@ function depsWith(change: Partial<SummarizeDeps> = {}, story: Partial<StoryFacts
   };
   return {
     readFacts: async () => facts,
+    readProof: async () => null,
     readTask: async () =>
       taskFileWith({ metadata: { title: "feat: log in" }, story: { title: "Add a form" } }),
     work: {

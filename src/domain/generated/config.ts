@@ -50,6 +50,10 @@ export interface SettingsFile {
    */
   readonly verify?: readonly string[];
   /**
+   * Whether each result is checked again in a fresh sandbox before it counts.
+   */
+  readonly prove?: boolean;
+  /**
    * The most that one worker may cost. A project's file can only lower it.
    */
   readonly budgetUsd?: number;

@@ -84,7 +84,13 @@ export interface MergedWorker {
   readonly check: null | RanCheck;
 }
 export interface MergeReason {
-  readonly code: "MERGE_CONFLICT" | "CHECK_FAILED" | "CHECK_FAILED_TOGETHER" | "BUILDS_ON_SET_ASIDE" | "NOT_COMPLETED";
+  code:
+    | "MERGE_CONFLICT"
+    | "CHECK_FAILED"
+    | "CHECK_FAILED_TOGETHER"
+    | "BUILDS_ON_SET_ASIDE"
+    | "TESTS_WEAKENED"
+    | "NOT_COMPLETED";
   readonly message: string;
 }
 export interface ForecastConflict {

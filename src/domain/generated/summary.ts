@@ -119,6 +119,14 @@ export interface WorkerSummary {
    */
   readonly changes: null | SummaryChanges;
   readonly sensitive: SummarySensitive;
+  /**
+   * What checks in fresh sandboxes said; null where none were asked, or their record is gone.
+   */
+  readonly proof: null | SummaryProof;
+  /**
+   * How earlier attempts ended.
+   */
+  readonly earlier: readonly SummaryAttempt[];
   readonly stories: readonly StorySummary[];
   /**
    * Commands to type.
@@ -175,6 +183,39 @@ export interface SummarySensitive {
 export interface SummarySensitivePath {
   readonly path: string;
   readonly why: string;
+}
+export interface SummaryProof {
+  readonly verdict: "proved" | "not-worse" | "broken" | "not-checked";
+  readonly why: string | null;
+  readonly checks: readonly SummaryProofCheck[];
+  /**
+   * Tests that the work deleted or skips, in words.
+   */
+  readonly weakened: readonly string[];
+  /**
+   * Whether the work is too large for all of its tests to be looked at.
+   */
+  readonly isCut: boolean;
+}
+export interface SummaryProofCheck {
+  readonly command: string;
+  /**
+   * Its exit code on the commit that the work began with; null where it did not end.
+   */
+  readonly before: number | null;
+  /**
+   * The same on the result.
+   */
+  readonly after: number | null;
+  /**
+   * The end of what it printed on the result, where it failed.
+   */
+  readonly output: string;
+}
+export interface SummaryAttempt {
+  readonly attempt: number;
+  readonly code: string;
+  readonly message: string;
 }
 export interface StorySummary {
   readonly id: string;

@@ -84,6 +84,10 @@ export interface ContainerRecord {
    * @maxItems 10
    */
   readonly denied?: readonly DeniedRequest[];
+  /**
+   * @maxItems 100
+   */
+  readonly earlier?: readonly EarlierAttempt[];
 }
 export interface StoryProgress {
   readonly total: Count;
@@ -153,6 +157,15 @@ export interface DeniedRequest {
   readonly what: string;
   readonly why: string;
   readonly times: number;
+}
+/**
+ * How an attempt ended that was followed by another one.
+ */
+export interface EarlierAttempt {
+  readonly attempt: number;
+  readonly code: string;
+  readonly message: string;
+  readonly at: Time;
 }
 /**
  * The one way out of its sandboxes; absent where none was needed yet.

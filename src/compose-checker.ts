@@ -1,0 +1,65 @@
+import type { ComposeOwnerDeps } from "./compose-owner.ts";
+import type { RanCheck } from "./domain/generated/merge.ts";
+import type { SwarmState } from "./domain/swarm-state.ts";
+import { checkContainerName } from "./domain/worker-names.ts";
+import type { CommitReader } from "./ports/commit-reader.ts";
+import { type ContainerEngine, labels } from "./ports/engine.ts";
+import type { WorkRepository } from "./ports/work-repository.ts";
+
+/** Runs commands on a commit, one after the other in a sandbox of its own. */
+export type CheckCommits = (
+  commit: string,
+  commands: readonly string[],
+  signal: AbortSignal,
+) => Promise<RanCheck[]>;
+
+export interface CheckerOf {
+  readonly state: Pick<SwarmState, "swarmId" | "project">;
+  readonly work: Pick<WorkRepository, "isAncestor">;
+  readonly commits: CommitReader;
+  readonly engine: ContainerEngine;
+  readonly runtime: string;
+  readonly image: string;
+}
+
+/** Longer than any run of tests that a person would wait for. */
+const checkLimitMs = 60 * 60_000;
+
+/** Gets ready to check commits of a swarm, as the one who owns it. What a killed owner left is removed. */
+export async function openChecker(
+  deps: Pick<ComposeOwnerDeps, "limits" | "passes" | "repository">,
+  { state: { swarmId, project }, work, commits, engine, runtime, image }: CheckerOf,
+  signal: AbortSignal,
+): Promise<CheckCommits> {
+  const [{ checkCommit }, { containers }, { worktree }, imageCommit] = await Promise.all([
+    import("./sandbox/check-commit.ts"),
+    engine.open(),
+    deps.repository(),
+    commits.head(),
+  ]);
+  const own = { [labels.swarm]: swarmId, [labels.role]: "check" };
+  const found = await engine.observe({ projectId: project.id, worktree }, signal);
+  for (const { containerId, labels: theirs } of found)
+    if (Object.entries(own).every(([name, value]) => theirs[name] === value))
+      await containers.remove(containerId, signal);
+  const run = {
+    ...{ containers, commits, image, runtime, limits: await deps.limits(), imageCommit },
+    isInImage: async (commit: string) => imageCommit !== null && work.isAncestor(commit, imageCommit),
+    labels: {
+      ...{ [labels.sandbox]: "true", [labels.project]: project.id, [labels.worktree]: worktree, ...own },
+    },
+    onRunning: () => deps.passes("mid-check"),
+  };
+  const taken = new Set<number>();
+  return async (commit, commands, ending) => {
+    let place = 1;
+    while (taken.has(place)) place += 1;
+    taken.add(place);
+    const name = checkContainerName({ projectId: project.id, swarmId, place });
+    try {
+      return await checkCommit(run, { name, commit, commands, limitMs: checkLimitMs }, ending);
+    } finally {
+      taken.delete(place);
+    }
+  };
+}

@@ -1,0 +1,38 @@
+import { type CheckerOf, openChecker } from "./compose-checker.ts";
+import type { ComposeOwnerDeps } from "./compose-owner.ts";
+import { once } from "./domain/once.ts";
+import type { WorkRepository } from "./ports/work-repository.ts";
+import type { SwarmDeps } from "./swarm/swarm-deps.ts";
+
+export interface ProverOf extends CheckerOf {
+  readonly work: WorkRepository;
+}
+
+/** Builds what checks the results of an owner's workers in fresh sandboxes. Nothing is done before the first result. */
+export function composeProver(
+  deps: Pick<ComposeOwnerDeps, "clock" | "limits" | "passes" | "repository">,
+  swarm: ProverOf,
+  signal: AbortSignal,
+): NonNullable<SwarmDeps["prove"]> {
+  const prover = once(async () => {
+    const [{ workProver }, { proofFiles }, { findTests }, { root }, runChecks] = await Promise.all([
+      import("./swarm/prove-work.ts"),
+      import("./host/proof-files.ts"),
+      import("./swarm/find-tests.ts"),
+      deps.repository(),
+      openChecker(deps, swarm, signal),
+    ]);
+    // Only what is kept is needed of these.
+    const files = proofFiles({ root, swarmId: swarm.state.swarmId }, async () => true);
+    return workProver({
+      ...files,
+      ...{ work: swarm.work, runChecks, passes: deps.passes, clock: deps.clock },
+      testCommand: once(async () => {
+        const tests = await findTests(swarm.commits);
+        return tests.kind === "found" ? tests.command : null;
+      }),
+    });
+  });
+  return async ({ slug, task: { taskFile }, base, request }, { commit, attempt }) =>
+    (await prover())({ slug, attempt, taskFile, verify: request.verify ?? [], base, commit }, signal);
+}

@@ -1,0 +1,67 @@
+import { mkdir, readFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import writeFileAtomic from "write-file-atomic";
+import { isCommitId } from "../domain/commit-id.ts";
+import { SwarmError } from "../domain/errors.ts";
+import type { ProofReport, RanCheck } from "../domain/generated/proof.ts";
+import { liesInside } from "./inside.ts";
+
+/** What checks in fresh sandboxes said of the workers of a swarm. Whatever is lost of it is found out again. */
+export interface ProofFiles {
+  findProof(slug: string): Promise<ProofReport | null>;
+  keepProof(proof: ProofReport): Promise<void>;
+  /** How checks ended on a commit that work began with, by their commands. */
+  findBefore(base: string): Promise<Readonly<Record<string, RanCheck>>>;
+  keepBefore(base: string, ran: Readonly<Record<string, RanCheck>>): Promise<void>;
+}
+
+export function proofFiles(
+  { root, swarmId }: { readonly root: string; readonly swarmId: string },
+  isProof: (value: unknown) => Promise<boolean>,
+): ProofFiles {
+  const folder = join(root, ".aimi", "swarms", swarmId);
+  const proofOf = (slug: string): string => join(folder, slug, "proof.json");
+  const beforeOf = (base: string): string => {
+    if (!isCommitId(base)) throw new Error(`${JSON.stringify(base)} is no name of a commit`);
+    return join(folder, "before", `${base}.json`);
+  };
+
+  return {
+    async findProof(slug) {
+      const value = await read(proofOf(slug));
+      return value !== null && (await isProof(value)) ? (value as ProofReport) : null;
+    },
+    keepProof: (proof) => write(proofOf(proof.worker), proof),
+    async findBefore(base) {
+      const value = await read(beforeOf(base));
+      return Object.fromEntries(Object.entries(value ?? {}).filter(([, ran]) => isRan(ran)));
+    },
+    keepBefore: (base, ran) => write(beforeOf(base), ran),
+  };
+
+  async function write(file: string, value: object): Promise<void> {
+    if (!(await liesInside(root, file)))
+      throw new SwarmError("FILE_UNWRITABLE", { file, reason: "a link there leads out of the repository" });
+    await mkdir(dirname(file), { recursive: true });
+    await writeFileAtomic(file, `${JSON.stringify(value, null, 2)}\n`);
+  }
+}
+
+/** One that is broken says nothing. */
+async function read(file: string): Promise<object | null> {
+  try {
+    const value: unknown = JSON.parse(await readFile(file, "utf8"));
+    return typeof value === "object" ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+function isRan(value: unknown): value is RanCheck {
+  const { exitCode, output, durationMs } = (value ?? {}) as Partial<RanCheck>;
+  return (
+    (exitCode === null || Number.isInteger(exitCode)) &&
+    typeof output === "string" &&
+    Number.isInteger(durationMs)
+  );
+}

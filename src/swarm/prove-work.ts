@@ -1,0 +1,103 @@
+import type { PassPoint } from "../domain/crash-points.ts";
+import type { ProofCheck, ProofReport, RanCheck } from "../domain/generated/proof.ts";
+import type { TaskFile } from "../domain/generated/tasks.ts";
+import { judgeProof } from "../domain/judge-proof.ts";
+import { weakenedTests } from "../domain/weakened-tests.ts";
+import type { WorkRepository } from "../ports/work-repository.ts";
+
+export interface ProveDeps {
+  readonly work: Pick<WorkRepository, "patch">;
+  /** Runs commands on a commit, one after the other in a new sandbox where no agent ever was. */
+  readonly runChecks: (
+    commit: string,
+    commands: readonly string[],
+    signal: AbortSignal,
+  ) => Promise<readonly RanCheck[]>;
+  /** How the repository tests itself; null where that is not known. */
+  readonly testCommand: () => Promise<string | null>;
+  readonly findBefore: (base: string) => Promise<Readonly<Record<string, RanCheck>>>;
+  readonly keepBefore: (base: string, ran: Readonly<Record<string, RanCheck>>) => Promise<void>;
+  readonly keepProof: (proof: ProofReport) => Promise<void>;
+  readonly passes: PassPoint;
+  readonly clock: () => Date;
+}
+
+export interface WorkToProve {
+  readonly slug: string;
+  readonly attempt: number;
+  readonly taskFile: TaskFile;
+  /** What every story is checked with. */
+  readonly verify: readonly string[];
+  readonly base: string;
+  readonly commit: string;
+}
+
+/** Checks results again where no agent ever was, and compares them with what they began with. */
+export function workProver(
+  deps: ProveDeps,
+): (work: WorkToProve, signal: AbortSignal) => Promise<ProofReport> {
+  // Results with one base often end together, and one of them finds out for all.
+  const lookingByBase = new Map<string, Promise<unknown>>();
+
+  return async (toProve, signal) => {
+    const { slug, attempt, taskFile, verify, base, commit } = toProve;
+    const stories = taskFile.userStories.map((story) => ({
+      ...{ id: story.id, criteria: [...story.acceptanceCriteria] },
+      checks: [...new Set([...(story.verify ?? []), ...verify])],
+    }));
+    const demanded = new Set(stories.flatMap(({ checks }) => checks));
+    const test = await deps.testCommand();
+    const commands = [...new Set([...demanded, ...(test === null ? [] : [test])])];
+    const checks = await runBoth(toProve, commands, demanded, signal);
+    deps.passes("after-proof-checks");
+    const patch = base === commit ? { text: "", isCut: false } : await deps.work.patch(base, commit, signal);
+    const proof: ProofReport = {
+      ...{ worker: slug, attempt, commit, base, at: deps.clock().toISOString() },
+      ...judgeProof(checks),
+      ...{ checks, stories, weakenedTests: weakenedTests(patch.text), isCut: patch.isCut },
+    };
+    await deps.keepProof(proof);
+    return proof;
+  };
+
+  async function runBoth(
+    { base, commit }: WorkToProve,
+    commands: readonly string[],
+    demanded: ReadonlySet<string>,
+    signal: AbortSignal,
+  ): Promise<ProofCheck[]> {
+    if (commands.length === 0) return [];
+    const before = await beforeOf(base, commands, signal);
+    const after =
+      base === commit
+        ? commands.map((command) => before[command])
+        : await deps.runChecks(commit, commands, signal);
+    return commands.map((command, at) => {
+      const [was, is] = [before[command], after[at]];
+      if (!was || !is) throw new Error("A check ended without saying how");
+      return { command, isDemanded: demanded.has(command), before: was, after: is };
+    });
+  }
+
+  /** What is known of a base is not asked again. */
+  async function beforeOf(
+    base: string,
+    commands: readonly string[],
+    signal: AbortSignal,
+  ): Promise<Readonly<Record<string, RanCheck>>> {
+    const earlier = lookingByBase.get(base) ?? Promise.resolve();
+    const looking = earlier
+      .catch(() => {})
+      .then(async () => {
+        const known = await deps.findBefore(base);
+        const open = commands.filter((command) => known[command] === undefined);
+        if (open.length === 0) return known;
+        const ran = await deps.runChecks(base, open, signal);
+        const all = { ...known, ...Object.fromEntries(open.flatMap((command, at) => [[command, ran[at]]])) };
+        await deps.keepBefore(base, all as Readonly<Record<string, RanCheck>>);
+        return all as Readonly<Record<string, RanCheck>>;
+      });
+    lookingByBase.set(base, looking);
+    return looking;
+  }
+}

@@ -1,0 +1,162 @@
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect } from "vitest";
+import { proofPoints } from "../../src/domain/crash-points.ts";
+import type { MergedWorker, MergeReport } from "../../src/domain/generated/merge.ts";
+import type { ProofReport } from "../../src/domain/generated/proof.ts";
+import type { SwarmState } from "../../src/domain/swarm-state.ts";
+import { writeTask } from "../fakes/folders.ts";
+import { git, write } from "../fakes/repository.ts";
+import { killedAt, recordOf, type SwarmPlace, swarmIn, test, writeScript } from "../fakes/swarms.ts";
+import { storyWith, taskFileWith } from "../fakes/task-files.ts";
+
+interface SampleWorker {
+  readonly files?: Readonly<Record<string, string>>;
+  readonly run?: readonly string[];
+  readonly verify?: readonly string[];
+  readonly from?: "the red commit";
+}
+
+/** `npm test` is green where there are no more items than the limit allows. */
+const testScript = '[ "$(ls items | wc -l)" -le "$(cat limit.txt)" ]';
+
+const sample: Readonly<Record<string, SampleWorker>> = {
+  good: { files: { "limit.txt": "1\n" }, verify: ["grep -q 1 limit.txt"] },
+  together: { files: { "items/two": "2\n", "why.txt": "a\nb\nc\n" } },
+  left: { files: { "notes.txt": "left\n" } },
+  right: { files: { "notes.txt": "right\nand more\n" } },
+  dropping: { run: ["rm", "test/extra.sh"] },
+  late: { files: { "late.txt": "late\n" }, from: "the red commit" },
+  idle: { verify: ["true"] },
+  lying: {
+    files: { "lie.txt": "lie\n" },
+    run: ["touch", "/home/agent/done"],
+    verify: ["test -e /home/agent/done"],
+  },
+};
+
+function writeSample(place: SwarmPlace): void {
+  const { repository } = place;
+  const commit = (message: string): string => {
+    git(repository, "add", "--all", "items", "limit.txt", "notes.txt", "test", "package.json");
+    git(repository, "-c", "user.name=A", "-c", "user.email=a@b.invalid", "commit", "--quiet", "-m", message);
+    return git(repository, "rev-parse", "HEAD").trim();
+  };
+  write(repository, "package.json", JSON.stringify({ scripts: { test: testScript } }));
+  write(repository, "items/one", "1\n");
+  write(repository, "notes.txt", "notes\n");
+  write(repository, "test/extra.sh", "exit 0\n");
+  write(repository, "limit.txt", "0\n");
+  const red = commit("Begin, red");
+  write(repository, "limit.txt", "5\n");
+  commit("Make it green");
+  for (const [name, { files = {}, run, verify, from }] of Object.entries(sample)) {
+    const steps = [
+      ...Object.entries(files).map(([path, content]) => ({ write: { path, content } })),
+      ...(run ? [{ run }] : [{ say: "Done." }]),
+    ];
+    writeScript(place, `${name}.json`, { "US-001": steps });
+    const agent = { kind: "script" as const, script: `${name}.json` };
+    writeTask(
+      repository,
+      `2026-01-02-${name}-tasks.json`,
+      taskFileWith({
+        metadata: { branchName: `feat/${name}`, agent, ...(from && { baseRef: red }) },
+        stories: [storyWith(verify ? { verify: [...verify] } : {})],
+      }),
+    );
+  }
+}
+
+function proofOf({ repository }: SwarmPlace, swarmId: string, name: string): ProofReport {
+  return JSON.parse(readFileSync(join(repository, ".aimi/swarms", swarmId, name, "proof.json"), "utf8"));
+}
+
+function outcomes({ workers }: MergeReport): Record<string, string> {
+  const words = ({ outcome, reason }: MergedWorker): string =>
+    reason === null ? outcome : `${outcome}: ${reason.code}`;
+  return Object.fromEntries(workers.map((worker) => [worker.worker, words(worker)]));
+}
+
+/** What nobody may touch. */
+function untouched({ repository }: SwarmPlace): unknown {
+  const index = createHash("sha256").update(readFileSync(join(repository, ".git/index")));
+  return [
+    git(repository, "status", "--porcelain"),
+    git(repository, "rev-parse", "HEAD", "main"),
+    git(repository, "stash", "list"),
+    index.digest("hex"),
+    readFileSync(join(repository, ".git/config"), "utf8"),
+  ];
+}
+
+describe("results that are proved where no agent ever was", () => {
+  test("have the right verdicts and reasons, however often the owner was killed, and are merged by them", async ({
+    place,
+  }) => {
+    const { repository } = place;
+    writeSample(place);
+    const before = untouched(place);
+
+    const [first, ...others] = proofPoints;
+    const begun = await killedAt(place, first, "start", "--all", "--prove", "--parallel", "3");
+    expect(begun.signal, begun.stderr).toBe("SIGKILL");
+    for (const point of others) {
+      const { signal, stderr } = await killedAt(place, point, "resume");
+      expect(signal, `${point}\n${stderr}`).toBe("SIGKILL");
+    }
+    const ended = await swarmIn(place, "resume");
+
+    expect(ended.exit, ended.stderr).toBe(5);
+    const { swarmId, containers } = JSON.parse(
+      (await swarmIn(place, "state", "status")).stdout,
+    ) as SwarmState;
+    const verdicts = Object.fromEntries(
+      containers.map(({ branchName, status, proof, reason }) => [
+        branchName.slice("feat/".length),
+        [status, proof?.verdict, ...(reason ? [reason.code] : [])].join(" "),
+      ]),
+    );
+    expect(verdicts).toEqual({
+      ...{ good: "completed proved", together: "completed proved", left: "completed proved" },
+      ...{ right: "completed proved", dropping: "completed proved", idle: "completed proved" },
+      ...{ late: "completed not-worse", lying: "failed broken PROOF_FAILED" },
+    });
+    expect(git(repository, "branch", "--list", "feat/lying")).toBe("");
+    expect((await recordOf(place, "feat/lying")).reason?.message).toBe(
+      "`test -e /home/agent/done` exits with 1 in a fresh sandbox, and failed before, too",
+    );
+    expect(proofOf(place, swarmId, "late")).toMatchObject({
+      why: "`npm test` fails as it did before",
+      checks: [{ command: "npm test", isDemanded: false, before: { exitCode: 1 }, after: { exitCode: 1 } }],
+    });
+    expect(proofOf(place, swarmId, "good")).toMatchObject({
+      checks: [
+        { command: "grep -q 1 limit.txt", isDemanded: true, before: { exitCode: 1 }, after: { exitCode: 0 } },
+        { command: "npm test", before: { exitCode: 0 }, after: { exitCode: 0 } },
+      ],
+      stories: [{ id: "US-001", checks: ["grep -q 1 limit.txt"] }],
+      weakenedTests: [],
+    });
+    expect(proofOf(place, swarmId, "dropping").weakenedTests).toEqual([
+      { path: "test/extra.sh", how: "deleted", line: "the whole file" },
+    ]);
+
+    const merged = await swarmIn(place, "merge", "--json");
+
+    expect(merged.exit, merged.stderr).toBe(9);
+    const report = JSON.parse(merged.stdout) as MergeReport;
+    expect(outcomes(report)).toEqual({
+      ...{ good: "merged", late: "merged", left: "merged" },
+      ...{ right: "set aside: MERGE_CONFLICT", together: "set aside: CHECK_FAILED_TOGETHER" },
+      ...{ dropping: "set aside: TESTS_WEAKENED", idle: "unchanged", lying: "not completed: NOT_COMPLETED" },
+    });
+    const again = await swarmIn(place, "merge", "--json");
+    expect(JSON.parse(again.stdout)).toMatchObject({ tip: report.tip, moved: false });
+    const summary = await swarmIn(place, "summary");
+    expect(summary.stdout).toContain("not worse: `npm test` fails as it did before");
+    expect(summary.stdout).toContain("deletes or skips tests: test/extra.sh: the whole file");
+    expect(untouched(place)).toEqual(before);
+  });
+});
