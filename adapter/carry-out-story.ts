@@ -28,6 +28,8 @@ export interface StoryDeps {
   readonly env: Readonly<Record<string, string>>;
   readonly takeTurn: (turn: Turn, signal: AbortSignal) => Promise<WatchedEnd>;
   readonly say: (news: News) => Promise<unknown>;
+  /** The agent's own name of a story's conversation, where there is one that can be told. */
+  readonly conversationOf: (storyId: string) => string | undefined;
   readonly snapshot: (storyId: string) => Promise<void>;
   /** Makes the workspace again at a commit, from what was exported of it. */
   readonly rebuild: (good: GoodCommit) => Promise<void>;

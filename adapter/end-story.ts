@@ -9,7 +9,7 @@ import { GitFailure } from "./git.ts";
 
 /** What was checked is what is committed: droppings of the checks do not get in. */
 export async function completeStory(
-  { places, workspace, say, author, env, swarmId, taskFile }: StoryDeps,
+  { places, workspace, say, author, env, swarmId, taskFile, conversationOf }: StoryDeps,
   { story, from }: { readonly story: UserStory; readonly from: string },
   { tree, checks }: Success,
 ): Promise<StoryEnd> {
@@ -39,7 +39,11 @@ export async function completeStory(
   });
   const commit = good === from ? null : good;
   const output = commit === null ? "already true: nothing had to change" : "done and checked";
-  const progress: StoryProgress = { storyId: story.id, status: "completed", output, commit, checks };
+  const conversation = conversationOf(story.id);
+  const progress: StoryProgress = {
+    ...{ storyId: story.id, status: "completed", output, commit, checks },
+    ...(conversation && { conversation }),
+  };
   await say({ type: "progress-update", payload: progress });
   return { kind: "completed", commit, good, goodBundle: stored?.bundle ?? null };
 }
@@ -52,6 +56,7 @@ export async function failStory(
 ): Promise<StoryEnd> {
   const { places, workspace, say, author, env } = deps;
   const { code, scope, checks } = failure;
+  const conversation = deps.conversationOf(story.id);
   const message = cutText(failure.message, 1_900);
   await endAgentProcesses();
   await workspace.settle();
@@ -77,6 +82,7 @@ export async function failStory(
       ...{ storyId: story.id, status: "failed", output: message, reason: { code, message } },
       ...(checks ? { checks } : {}),
       ...(failedWork ? { failedWork } : {}),
+      ...(conversation && { conversation }),
     },
   });
   return { kind: "failed", code, message, scope };

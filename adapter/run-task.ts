@@ -8,6 +8,7 @@ import type { Agent } from "./agents/agent.ts";
 import { findAgent } from "./agents/agents.ts";
 import { CannotWork } from "./cannot-work.ts";
 import { carryOutTask, describeWork } from "./carry-out-task.ts";
+import { earlierConversation, tellable } from "./conversations.ts";
 import { measureDisk } from "./disk-watch.ts";
 import type { History } from "./history.ts";
 import type { Journal } from "./journal.ts";
@@ -118,6 +119,7 @@ export async function runTask(
           feed.flush();
           return journal.append(news);
         },
+        conversationOf: (storyId) => tellable(notes.conversations[storyId]),
         snapshot: (storyId) => snapshots.take(storyId),
         rebuild: (good) =>
           rebuildWorkspace({ ...wanted, knownBase: workspace.base, knownExclude: workspace.exclude }, good),
@@ -129,7 +131,7 @@ export async function runTask(
               graceMs: () => status.graceMs,
               conversation: {
                 get id() {
-                  return notes.conversations[storyId] ?? null;
+                  return notes.conversations[storyId] ?? earlierConversation(request, storyId);
                 },
                 async keep(id) {
                   notes = { ...notes, conversations: { ...notes.conversations, [storyId]: id } };

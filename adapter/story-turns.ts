@@ -1,6 +1,12 @@
 import type { TaskRequestPayload } from "../src/domain/generated/acp.ts";
 import type { TaskFile, UserStory } from "../src/domain/generated/tasks.ts";
-import { type EarlierStory, goOnPrompt, repairPrompt, storyPrompt } from "../src/domain/story-prompt.ts";
+import {
+  type EarlierStory,
+  evidencePrompt,
+  goOnPrompt,
+  repairPrompt,
+  storyPrompt,
+} from "../src/domain/story-prompt.ts";
 import type { Turn } from "./agents/agent.ts";
 import type { FailedCheck } from "./run-checks.ts";
 
@@ -22,7 +28,9 @@ export interface StoryTurns {
 
 export function storyTurns({ request, taskFile, story, earlier, checks }: StoryTurnsOf): StoryTurns {
   const taskTitle = taskFile.metadata.title;
-  const asked = storyPrompt({ taskTitle, story, earlier, checks }, request.prompt);
+  const evidence = request.evidence?.storyId === story.id ? evidencePrompt(request.evidence) : null;
+  const plain = storyPrompt({ taskTitle, story, earlier, checks }, request.prompt);
+  const asked = evidence === null ? plain : `${plain}\n\n${evidence}`;
   const common = { storyId: story.id, agent: request.agent ?? { kind: "claude" } };
   // Whoever has lost the conversation, or never had one, must be told the story again.
   const later = (prompt: string): Turn => ({
@@ -30,7 +38,10 @@ export function storyTurns({ request, taskFile, story, earlier, checks }: StoryT
     promptAfresh: `${asked}\n\n${prompt}`,
   });
   return {
-    first: () => ({ ...common, prompt: asked, continues: false }),
+    first: () =>
+      evidence !== null && request.evidence?.isKept
+        ? { ...common, prompt: evidence, continues: true, promptAfresh: asked }
+        : { ...common, prompt: asked, continues: false },
     goOn: () => later(goOnPrompt(story.id)),
     repair: (failed) => later(repairPrompt({ storyId: story.id, ...failed })),
   };

@@ -45,6 +45,8 @@ export async function equip(
     { commitReader },
     { gitIn },
     { readScript },
+    { proofFiles },
+    { isProof },
   ] = await Promise.all([
     import("./acp/worker-places.ts"),
     import("./acp/timing.ts"),
@@ -55,6 +57,8 @@ export async function equip(
     import("./host/commit-reader.ts"),
     import("./host/git.ts"),
     import("./host/read-script.ts"),
+    import("./host/proof-files.ts"),
+    import("./schema/read-document.ts"),
   ]);
   const { root, gitFolder, commonFolder, worktree } = await deps.repository();
   const { containers, volumes } = await engine.open();
@@ -88,6 +92,7 @@ export async function equip(
     settings,
     author: await gitIn(root).user(),
     work,
+    findProof: (slug) => proofFiles({ root, swarmId }, isProof).findProof(slug),
     prove: settings.prove ? composeProver(deps, prover, report.signal) : null,
     places: workerPlaces({
       ...{ containers, swarmId, timing: realTiming, findProblem: findMessageProblem, passes: deps.passes },

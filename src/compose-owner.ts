@@ -7,6 +7,7 @@ import { projectImage, runtimeFor } from "./compose-sandbox-parts.ts";
 import { isTerminal } from "./domain/container-status.ts";
 import { SwarmError } from "./domain/errors.ts";
 import type { ContainerRecord, ProjectRef } from "./domain/generated/swarm-state.ts";
+import { integrationBranchOf } from "./domain/merge-report.ts";
 import type { LoadedTask, WorkerTask } from "./domain/plan.ts";
 import { recordable, withRecorded } from "./domain/recorded-settings.ts";
 import type { ExplainedSetting, Settings } from "./domain/settings.ts";
@@ -164,7 +165,8 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
       ...{ image, doors, settings, tell, runtime: found.runtime, report, change, update },
     });
     await tidyWorkers(equipped);
-    await retryWorkers(equipped, words.retry ?? []);
+    if (words.onto === undefined) await retryWorkers(equipped, words.retry ?? []);
+    else await takeUp(equipped, { swarmId, names: words.retry ?? [], onto: words.onto });
     const tasks = new Map<string, WorkerTask | null>();
     let told = state.containers.length;
     const ended = await ownSwarm(
@@ -188,6 +190,26 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
     await writeDown(ended, report);
     deps.passes("before-owner-release");
     return ended;
+  }
+
+  /** Results go back to their agents. */
+  async function takeUp(
+    equipped: SwarmDeps,
+    {
+      swarmId,
+      names,
+      onto,
+    }: { readonly swarmId: string; readonly names: readonly string[]; readonly onto: string },
+  ): Promise<void> {
+    const [{ takeUpWorkers }, { mergeFile }, { isMergeReport }] = await Promise.all([
+      import("./swarm/take-up-workers.ts"),
+      import("./host/merge-file.ts"),
+      import("./schema/read-document.ts"),
+    ]);
+    const { root } = await deps.repository();
+    const report = await mergeFile(root, isMergeReport).read(swarmId);
+    const branch = onto === "integration" ? (report?.branch ?? integrationBranchOf(swarmId)) : onto;
+    await takeUpWorkers(equipped, { names, branch, report });
   }
 
   /** The summary as a file. Whatever is wrong with it, the work is done. */

@@ -101,15 +101,11 @@ export function composeReview(deps: ComposeReviewDeps): ReviewOperations {
       deps.repository(),
     ]);
     const folder = join(root, ".aimi", "swarms");
-    const [{ mergeFile }, { proofFiles }, { findViolations }] = await Promise.all([
+    const [{ mergeFile }, { proofFiles }, { isMergeReport, isProof }] = await Promise.all([
       import("./host/merge-file.ts"),
       import("./host/proof-files.ts"),
-      import("./schema/find-violations.ts"),
+      import("./schema/read-document.ts"),
     ]);
-    const isMergeReport = async (value: unknown): Promise<boolean> =>
-      (await findViolations("merge", value)).length === 0;
-    const isProof = async (value: unknown): Promise<boolean> =>
-      (await findViolations("proof", value)).length === 0;
     return summarizeSwarm(
       {
         ...{ readTask, isOwned, clock: deps.clock, work: await workRepositoryHere() },

@@ -66,6 +66,16 @@ export function composeSwarm(deps: ComposeSwarmDeps): SwarmOperations {
 
     async retry({ workers, ...words }, report) {
       const state = await readState();
+      const { onto } = words;
+      if (onto !== undefined) {
+        // An owner has no ear for branches.
+        await refuseOwner();
+        const chosen = chooseWorkers(state, workers).map(({ containerName }) => containerName);
+        return {
+          kind: "carried out",
+          state: await own({ ...words, retry: chosen, works: [], parallel: null }, report),
+        };
+      }
       const names = chooseWorkers(state, workers)
         .filter(({ status }) => status === "failed" || status === "stopped")
         .map(({ containerName }) => containerName);
@@ -131,6 +141,11 @@ export function composeSwarm(deps: ComposeSwarmDeps): SwarmOperations {
 
   async function isOwned(): Promise<boolean> {
     return (await (await deps.ownerLock()).holder()) !== null;
+  }
+
+  async function refuseOwner(): Promise<void> {
+    const holder = await (await deps.ownerLock()).holder();
+    if (holder !== null) throw new SwarmError("OWNED_BY_ANOTHER", { holder: describeHolder(holder) });
   }
 
   /** An owner goes by the settings that it has: who asks it for more must not believe that it heard of others. */

@@ -3,7 +3,8 @@ import { dirname, join } from "node:path";
 import type { RecordedSettings } from "../domain/recorded-settings.ts";
 import type { WorkerPlaces } from "../ports/worker-places.ts";
 
-export interface RequestFiles extends Pick<WorkerPlaces, "findRequest" | "keepRequest"> {
+export interface RequestFiles
+  extends Pick<WorkerPlaces, "findRequest" | "keepRequest" | "findTakenUp" | "keepTakenUp"> {
   /** The settings that the swarm was begun with. */
   findSettings(): Promise<RecordedSettings | null>;
   keepSettings(settings: RecordedSettings): Promise<void>;
@@ -16,11 +17,14 @@ export interface RequestFiles extends Pick<WorkerPlaces, "findRequest" | "keepRe
 export function requestFiles(gitFolder: string, swarmId: string): RequestFiles {
   const folder = join(gitFolder, "aimi", "requests", swarmId);
   const fileOf = (slug: string, attempt: number): string => join(folder, `${slug}-${attempt}.json`);
+  const takenUpOf = (slug: string, attempt: number): string => join(folder, `${slug}-${attempt}.taken-up`);
   const settingsFile = join(folder, "settings");
   const gatewayFile = join(folder, "gateway");
   return {
     findRequest: ({ slug, attempt }) => find(fileOf(slug, attempt)),
     keepRequest: ({ slug, attempt }, request) => keep(fileOf(slug, attempt), request),
+    findTakenUp: ({ slug, attempt }) => find(takenUpOf(slug, attempt)),
+    keepTakenUp: ({ slug, attempt }, takenUp) => keep(takenUpOf(slug, attempt), takenUp),
     findSettings: () => find(settingsFile),
     keepSettings: (settings) => keep(settingsFile, settings),
     findGateway: () => find(gatewayFile),

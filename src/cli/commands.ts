@@ -98,7 +98,13 @@ export const commands: readonly Command[] = [
     name: "retry <workers...>",
     group: "START",
     description: "try failed or stopped workers again, from their last good commit; @failed for all of them",
-    options: [...ownerFlags],
+    options: [
+      [
+        "--onto <branch>",
+        "give results back to their agents, merged with this branch; integration for what `swarm merge` made",
+      ],
+      ...ownerFlags,
+    ],
     takesProgram: true,
     settings: flagSettings,
     load: async () => (await import("./commands/start.ts")).retry,

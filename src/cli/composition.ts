@@ -85,6 +85,8 @@ export interface OwnWords {
   readonly policy: RetryPolicy;
   /** Names of workers that failed or stopped and are to be tried again. */
   readonly retry?: readonly string[];
+  /** The branch that they are to go on from, with what they made; `integration` for the swarm's own. */
+  readonly onto?: string;
   /** Archive a swarm that is there, finished or not, and begin anew. */
   readonly force?: boolean;
   /** What a new swarm is to be called. */
@@ -135,7 +137,10 @@ export interface SwarmOperations {
   start(words: StartWords, report: SwarmReport): Promise<Started>;
   resume(words: OwnWords, report: SwarmReport): Promise<SwarmState>;
   /** Tries failed and stopped workers again, or asks the owner to. */
-  retry(words: OwnWords & { readonly workers: readonly string[] }, report: SwarmReport): Promise<Retried>;
+  retry(
+    words: OwnWords & { readonly workers: readonly string[]; readonly onto?: string },
+    report: SwarmReport,
+  ): Promise<Retried>;
   /** Asks the owner, or does it where there is none; of every worker where none is named. */
   steer(
     wish: SteeringWish,

@@ -47,6 +47,7 @@ const wordsByEvent: ReadonlyMap<string, (facts: Facts) => string> = new Map(
     restarted: (facts) => `starts again${waitIn(facts)}${because(facts)}`,
     retried: (facts) =>
       `is tried again, attempt ${numberOf(facts["attempt"]) ?? "?"}${waitIn(facts)}${because(facts)}`,
+    "given up": (facts) => `is not tried again${because(facts)}`,
     paused: (facts) => `paused${because(facts)}`,
     unpaused: (facts) => `unpaused${because(facts)}`,
     stopping: (facts) => `stopping${because(facts)}`,

@@ -1,5 +1,5 @@
 import { cleanText } from "./clean-text.ts";
-import type { ContainerRecord, EarlierAttempt, SwarmState } from "./generated/swarm-state.ts";
+import type { ContainerRecord, EarlierAttempt, Reason, SwarmState } from "./generated/swarm-state.ts";
 import { workerSlug } from "./slug.ts";
 import { movedTo } from "./swarm-state.ts";
 import { workerContainerName } from "./worker-names.ts";
@@ -8,7 +8,34 @@ import { progressOf } from "./worker-record.ts";
 interface Retrying {
   /** Commits of stories that never came here. */
   readonly lost: ReadonlySet<string>;
+  /** Of workers whose stories are completed, the one that is to be done again. */
+  readonly reopened: ReadonlyMap<string, string>;
   readonly now: Date;
+}
+
+/** What a worker goes on from that goes back to its agent. */
+export interface TakingUp {
+  readonly reason: Reason;
+  readonly storyId: string;
+  /** What it made, merged with `base`, and the ref that keeps that. */
+  readonly commit: string;
+  readonly base: string;
+  readonly now: Date;
+}
+
+/** A worker whose result was set aside goes on from it and from what it is to be merged with. */
+export function withTakenUp(state: SwarmState, name: string, taking: TakingUp): SwarmState {
+  const { reason, storyId, commit, base, now } = taking;
+  const containers = state.containers.map((record) => {
+    if (record.containerName !== name || record.collected === null) return record;
+    const next = nextAttempt(
+      state,
+      { ...record, reason: record.reason ?? reason },
+      { lost: new Set(), reopened: new Map([[name, storyId]]), now },
+    );
+    return { ...next, baseCommit: base, collected: { ...record.collected, commit, at: now.toISOString() } };
+  });
+  return { ...state, containers };
 }
 
 /** Failed workers are tried again, and those that were skipped because of any failure wait once more; stopped ones go on. */
@@ -34,11 +61,13 @@ export function withRetried(state: SwarmState, names: readonly string[], how: Re
 function nextAttempt(
   { project, swarmId }: Pick<SwarmState, "project" | "swarmId">,
   record: ContainerRecord,
-  { lost, now }: Retrying,
+  { lost, reopened, now }: Retrying,
 ): ContainerRecord {
   const attempt = record.attempt + 1;
   const stories = record.stories.map((story) =>
-    story.status === "completed" && !(story.commit !== null && lost.has(story.commit))
+    story.status === "completed" &&
+    !(story.commit !== null && lost.has(story.commit)) &&
+    story.id !== reopened.get(record.containerName)
       ? story
       : { ...story, status: "pending" as const, commit: null, attempt, reason: null },
   );

@@ -1,4 +1,5 @@
 import { backoffMs } from "./backoff.ts";
+import { cleanText } from "./clean-text.ts";
 import type { ContainerRecord } from "./generated/swarm-state.ts";
 
 /** How a swarm goes on after something went wrong. */
@@ -24,7 +25,20 @@ const mostRestarts = 5;
 export function nextAttemptMs(record: ContainerRecord, policy: RetryPolicy, random: number): number | null {
   const { status, attempt, reason } = record;
   if (status !== "failed" || attempt >= policy.maxAttempts || policy.failFast) return null;
+  if (failedLikeBefore(record)) return null;
   return reason !== null && final.includes(reason.code) ? null : 4 * backoffMs(attempt, random);
+}
+
+/** Whether the attempt before this one came to the very same end: a third one would, too. */
+export function failedLikeBefore({ reason, earlier = [] }: ContainerRecord): boolean {
+  const before = earlier.at(-1);
+  if (reason === null || before === undefined) return false;
+  return reason.code === before.code && essence(reason.message) === essence(before.message);
+}
+
+/** Without what differs between two runs of the same thing: times, numbers, names of objects. */
+function essence(message: string): string {
+  return cleanText(message, 500).replace(/[0-9a-f]{7,}|\d+/g, "#");
 }
 
 /** What may be another thing a moment later: a container that was ended from outside, an engine in trouble. */

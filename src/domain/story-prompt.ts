@@ -90,6 +90,22 @@ Correct the work so that this command succeeds, without weakening the check. The
 `;
 }
 
+/** What an agent is told when what was made before is not good enough. */
+export function evidencePrompt({
+  storyId,
+  message,
+}: {
+  readonly storyId: string;
+  readonly message: string;
+}): string {
+  return `${storyId} is taken up again, since what was made before is not good enough.
+
+${message.trim()}
+
+Look at the state of the repository, correct the work so that this does not happen any more, without weakening any check, and then stop.
+`;
+}
+
 /** What an agent is told when it broke in the middle of a story. */
 export function goOnPrompt(storyId: string): string {
   return `Your work on ${storyId} was interrupted. What you had changed is still there. Look at the state of the repository, finish the story, and then stop.

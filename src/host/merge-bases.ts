@@ -29,8 +29,7 @@ export async function mergeBases(room: CleanRoom, commits: readonly string[]): P
 
 /** The files in which two commits conflict, as git says it. */
 export async function conflictsOf(room: CleanRoom, ours: string, theirs: string): Promise<readonly string[]> {
-  const merged = await mergeTrees(room, ours, theirs);
-  return merged.kind === "conflict" ? merged.files : [];
+  return (await mergeTrees(room, ours, theirs)).conflicts;
 }
 
 /** A merge of two commits with a message; by whom and when is the same whenever it is made. */
@@ -38,12 +37,29 @@ export async function mergeTwo(
   room: CleanRoom,
   { ours, theirs, message }: CommitsToMerge,
 ): Promise<MergedBase> {
-  const merged = await mergeTrees(room, ours, theirs);
-  if (merged.kind === "conflict") return merged;
+  const { tree, conflicts } = await mergeTrees(room, ours, theirs);
+  if (conflicts.length > 0) return { kind: "conflict", files: conflicts };
+  return { kind: "commit", commit: await commitMerge(room, { ours, theirs, message }, tree) };
+}
+
+/** The same, with git's markers in the files in which they conflict. */
+export async function mergeWithMarkers(
+  room: CleanRoom,
+  commits: CommitsToMerge,
+): Promise<{ readonly commit: string; readonly conflicts: readonly string[] }> {
+  const { tree, conflicts } = await mergeTrees(room, commits.ours, commits.theirs);
+  return { commit: await commitMerge(room, commits, tree), conflicts };
+}
+
+async function commitMerge(
+  room: CleanRoom,
+  { ours, theirs, message }: CommitsToMerge,
+  tree: string,
+): Promise<string> {
   const times = await room.text(["show", "--no-patch", "--format=%ct", "--end-of-options", ours, theirs]);
   const date = `${Math.max(...times.trim().split("\n").map(Number))} +0000`;
   const commit = await room.text(
-    ["commit-tree", "--no-gpg-sign", "-p", ours, "-p", theirs, "-m", message, merged.tree],
+    ["commit-tree", "--no-gpg-sign", "-p", ours, "-p", theirs, "-m", message, tree],
     {
       env: {
         ...{ GIT_AUTHOR_NAME: merger.name, GIT_AUTHOR_EMAIL: merger.email, GIT_AUTHOR_DATE: date },
@@ -51,12 +67,13 @@ export async function mergeTwo(
       },
     },
   );
-  return { kind: "commit", commit: commit.trim() };
+  return commit.trim();
 }
 
-type MergedTree =
-  | { readonly kind: "tree"; readonly tree: string }
-  | { readonly kind: "conflict"; readonly files: readonly string[] };
+interface MergedTree {
+  readonly tree: string;
+  readonly conflicts: readonly string[];
+}
 
 async function mergeTrees(room: CleanRoom, ours: string, theirs: string): Promise<MergedTree> {
   const { exitCode, output } = await room.git(
@@ -64,9 +81,9 @@ async function mergeTrees(room: CleanRoom, ours: string, theirs: string): Promis
     { answers: [0, 1] },
   );
   const [tree = "", ...files] = output.toString().split("\0").filter(Boolean);
-  if (exitCode === 1)
-    return { kind: "conflict", files: files.slice(0, 1_000).map((path) => cleanText(path)) };
   if (!/^[0-9a-f]{40}$/.test(tree))
     throw new SwarmError("GIT_FAILED", { command: "merge-tree", reason: "it named no tree" });
-  return { kind: "tree", tree };
+  // What conflicts is told by the answer; which files, by names that may be odd.
+  const conflicts = exitCode === 1 ? files.slice(0, 1_000).map((path) => cleanText(path)) : [];
+  return { tree, conflicts: exitCode === 1 && conflicts.length === 0 ? ["?"] : conflicts };
 }

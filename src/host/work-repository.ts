@@ -1,7 +1,7 @@
 import { isCommitId } from "../domain/commit-id.ts";
 import type { WorkRepository } from "../ports/work-repository.ts";
 import { areCommits, type CleanRoom, isAncestor } from "./clean-room.ts";
-import { conflictsOf, mergeBases, mergeTwo } from "./merge-bases.ts";
+import { conflictsOf, mergeBases, mergeTwo, mergeWithMarkers } from "./merge-bases.ts";
 import { refsIn } from "./move-ref.ts";
 import { lookAtBranch, publishBranch } from "./publish-branch.ts";
 import { openQuarantine } from "./quarantine.ts";
@@ -39,6 +39,14 @@ export function workRepository(deps: TakeInDeps): WorkRepository {
 
     merge: (commits, signal) =>
       inRoom([commits.ours, commits.theirs], (room) => mergeTwo(room, commits), signal),
+
+    mergeAnyway: (commits, signal) =>
+      inRoom([commits.ours, commits.theirs], (room) => mergeWithMarkers(room, commits), signal),
+
+    async keepAt(move) {
+      if (!move.ref.startsWith("refs/aimi/")) throw new Error(`${move.ref} is none of ours`);
+      return (await refsIn(commonFolder).move(move, "taken up again")).kind === "moved";
+    },
 
     async conflicts(pairs, signal) {
       await using quarantine = await openQuarantine(commonFolder, signal);

@@ -127,6 +127,13 @@ export interface WorkRepository {
   mergeBases(commits: readonly string[], signal?: AbortSignal): Promise<MergedBase>;
   /** A commit that has both; the same again for the same ones. Nothing keeps it but who writes its name down. */
   merge(commits: CommitsToMerge, signal?: AbortSignal): Promise<MergedBase>;
+  /** The same, with git's markers in the files in which they conflict. */
+  mergeAnyway(
+    commits: CommitsToMerge,
+    signal?: AbortSignal,
+  ): Promise<{ readonly commit: string; readonly conflicts: readonly string[] }>;
+  /** Moves a ref below `refs/aimi/` on to a commit that has what it had; false where it is elsewhere. */
+  keepAt(move: RefMove): Promise<boolean>;
   /** The files in which the two of each pair conflict. */
   conflicts(
     pairs: readonly (readonly [string, string])[],

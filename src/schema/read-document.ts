@@ -125,3 +125,13 @@ export async function parseProbe(text: string): Promise<Probe> {
     });
   return value as Probe;
 }
+
+/** Whether a value is what the last merge of a swarm said. */
+export async function isMergeReport(value: unknown): Promise<boolean> {
+  return (await findViolations("merge", value)).length === 0;
+}
+
+/** Whether a value is what a proof said. */
+export async function isProof(value: unknown): Promise<boolean> {
+  return (await findViolations("proof", value)).length === 0;
+}

@@ -5,6 +5,7 @@ import { agentOf, type WorkerTask } from "../domain/plan.ts";
 import type { Settings } from "../domain/settings.ts";
 import { findContainer, movedTo } from "../domain/swarm-state.ts";
 import { withStories } from "../domain/worker-record.ts";
+import { type FoundEvidence, findEvidence } from "./find-evidence.ts";
 import type { SwarmDeps, Worker } from "./swarm-deps.ts";
 
 /** A worker before it is known where its work begins. */
@@ -42,7 +43,12 @@ export async function equipWorker(deps: EquipDeps, waiting: WaitingWorker): Prom
   if (stories.join() !== record.stories.map(({ id }) => id).join())
     await deps.change(name, (now) => withStories(now, stories));
   const asked = withStories(record, stories);
-  const request = await payloadOf(deps, task, { base: record.collected?.commit ?? base, record: asked });
+  const found = await findEvidence(deps, asked);
+  const request = await payloadOf(deps, task, {
+    base: record.collected?.commit ?? base,
+    record: asked,
+    found,
+  });
   await deps.places.keepRequest(at, request);
   return { name, slug, task, base, request };
 }
@@ -78,7 +84,15 @@ async function chooseBase(
 async function payloadOf(
   { settings, author, readScript, imageCommit }: EquipDeps,
   { path, taskFile }: WorkerTask,
-  { base, record }: { readonly base: string; readonly record: ContainerRecord },
+  {
+    base,
+    record,
+    found,
+  }: {
+    readonly base: string;
+    readonly record: ContainerRecord;
+    readonly found: FoundEvidence | null;
+  },
 ): Promise<TaskRequestPayload> {
   const { metadata } = taskFile;
   const { script, ...agent } = agentOf({ taskFile }, settings);
@@ -91,7 +105,8 @@ async function payloadOf(
     author,
     agent: { ...agent, ...(script === undefined ? {} : { script: await readScript(script) }) },
     ...(record.attempt > 1 && { done: doneIn(record) }),
-    verify: [...(metadata.verify ?? settings.verify)],
+    ...(found && { evidence: found.evidence }),
+    verify: [...new Set([...(metadata.verify ?? settings.verify), ...(found?.checks ?? [])])],
     limits: { wallClockMs: parseDurationMs(metadata.timeout ?? settings.timeout) ?? 6 * 3_600_000 },
   };
 }

@@ -1,7 +1,7 @@
 import { isTerminal } from "../domain/container-status.ts";
 import { isError, SwarmError } from "../domain/errors.ts";
 import type { ContainerRecord } from "../domain/generated/swarm-state.ts";
-import { nextAttemptMs, type RetryPolicy, restartMs } from "../domain/retry-policy.ts";
+import { failedLikeBefore, nextAttemptMs, type RetryPolicy, restartMs } from "../domain/retry-policy.ts";
 import { findContainer, movedTo } from "../domain/swarm-state.ts";
 import type { Conversation } from "../ports/conversations.ts";
 import { type EquipDeps, equipWorker, type WaitingWorker } from "./equip-worker.ts";
@@ -112,6 +112,8 @@ export function keepWorker(deps: EquipDeps, waiting: WaitingWorker, options: Kee
 
   async function tryAgain(record: ContainerRecord): Promise<void> {
     const waitMs = nextAttemptMs(record, options.policy, deps.timing.random());
+    if (record.attempt < options.policy.maxAttempts && failedLikeBefore(record))
+      deps.tell({ event: "given up", worker: waiting.slug, why: "it failed in the same way twice" });
     if (waitMs === null || halt.aborted) return;
     const why = record.reason?.message ?? "";
     deps.tell({ event: "retried", worker: waiting.slug, attempt: record.attempt + 1, why, waitMs });

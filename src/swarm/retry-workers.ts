@@ -1,10 +1,18 @@
+import { evidenceOfProof } from "../domain/evidence.ts";
 import { withRetried } from "../domain/next-attempt.ts";
+import { workerSlug } from "../domain/slug.ts";
 import { findContainer } from "../domain/swarm-state.ts";
 import type { SwarmDeps } from "./swarm-deps.ts";
 
 /** Gives failed workers their next attempt; stopped ones go on. A story counts as done only if its commit is here. */
 export async function retryWorkers(
-  { read, update, work, clock }: Pick<SwarmDeps, "read" | "update" | "work" | "clock">,
+  {
+    read,
+    update,
+    work,
+    clock,
+    findProof,
+  }: Pick<SwarmDeps, "read" | "update" | "work" | "clock" | "findProof">,
   names: readonly string[],
 ): Promise<void> {
   if (names.length === 0) return;
@@ -13,5 +21,15 @@ export async function retryWorkers(
   for (const name of names)
     for (const { commit } of findContainer(state, name).stories)
       if (commit !== null && !(await work.has(commit))) lost.add(commit);
-  await update((now) => withRetried(now, names, { lost, now: clock() }));
+  // Its stories were completed by its sandbox's own word; the one that a proof found broken is open again.
+  const reopened = new Map<string, string>();
+  for (const name of names) {
+    const record = findContainer(state, name);
+    if (record.reason?.code !== "PROOF_FAILED") continue;
+    const proof = await findProof(workerSlug(record));
+    const storyId = proof && evidenceOfProof(proof, record)?.storyId;
+    const last = record.stories.at(-1)?.id;
+    if (storyId ?? last) reopened.set(name, storyId ?? last ?? "");
+  }
+  await update((now) => withRetried(now, names, { lost, reopened, now: clock() }));
 }

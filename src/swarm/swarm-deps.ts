@@ -60,6 +60,8 @@ export interface SwarmDeps {
         result: { readonly commit: string; readonly attempt: number },
       ) => Promise<ProofReport>)
     | null;
+  /** What the last proof of a worker said. */
+  readonly findProof: (slug: string) => Promise<ProofReport | null>;
   readonly tell: (event: SwarmEvent) => void;
   readonly onMessage: (worker: Worker, message: AdapterMessage) => void;
   readonly clock: () => Date;

@@ -238,3 +238,45 @@ test("what the model's API answers comes to the agents as it is: they go on, or 
   // Asked again, a key that is refused is refused again.
   expect([asked("US-005"), asked("US-006")]).toEqual([1, 1]);
 });
+
+test("a result that no fresh sandbox confirms goes back to the same conversation, and is right after that", async ({
+  place,
+}) => {
+  const { repository } = place;
+  await using model = await serveModel({
+    "US-001": {
+      rounds: [
+        // It shows only where the agent was.
+        [{ run: "echo yes > ~/answer" }, writes("one"), done],
+        [{ write: { path: "answer.txt", content: "yes\n" } }, done],
+      ],
+    },
+  });
+  const verify = ["grep -q yes ~/answer answer.txt 2>/dev/null"];
+  writeTask(
+    repository,
+    fileOf("answer"),
+    taskFileWith({ metadata: { branchName: "feat/answer" }, stories: [storyWith({ verify })] }),
+  );
+  const env = { ...swarmEnv(place), ANTHROPIC_API_KEY: key, ANTHROPIC_BASE_URL: model.url };
+  const at = { folder: repository, env };
+
+  const first = await swarm(at, "start", "--all", "--prove", "--json");
+  const asked = model.requests.filter(({ storyId }) => storyId !== null).length;
+  const second = await swarm(at, "retry", "answer", "--onto", "main", "--json");
+
+  expect([first.exit, second.exit], first.stderr + second.stderr).toEqual([5, 0]);
+  const [before] = (JSON.parse(first.stdout) as { swarm: SwarmState }).swarm.containers;
+  expect(before).toMatchObject({ status: "failed", reason: { code: "PROOF_FAILED" }, branch: null });
+  const [after] = (JSON.parse(second.stdout) as { swarm: SwarmState }).swarm.containers;
+  expect(after).toMatchObject({
+    ...{ status: "completed", attempt: 2, proof: { verdict: "proved" }, branch: { done: true } },
+    earlier: [{ attempt: 1, code: "PROOF_FAILED" }],
+  });
+  expect(git(repository, "diff", "--name-only", "main", "feat/answer")).toBe("answer.txt\none.txt\n");
+  // All that was said in the first attempt was there when the second one began.
+  const [begun] = model.requests.filter(({ storyId, round }) => storyId === "US-001" && round === 1);
+  expect(begun?.messages).toBeGreaterThan(
+    Math.max(...model.requests.slice(0, asked).map(({ messages }) => messages)),
+  );
+});

@@ -15,6 +15,8 @@ interface SampleWorker {
   readonly files?: Readonly<Record<string, string>>;
   readonly run?: readonly string[];
   readonly verify?: readonly string[];
+  /** What it writes when it is told why its work is not good enough. */
+  readonly repaired?: Readonly<Record<string, string>>;
   readonly from?: "the red commit";
 }
 
@@ -23,9 +25,13 @@ const testScript = '[ "$(ls items | wc -l)" -le "$(cat limit.txt)" ]';
 
 const sample: Readonly<Record<string, SampleWorker>> = {
   good: { files: { "limit.txt": "1\n" }, verify: ["grep -q 1 limit.txt"] },
-  together: { files: { "items/two": "2\n", "why.txt": "a\nb\nc\n" } },
+  together: {
+    files: { "items/two": "2\n", "why.txt": "a\nb\nc\n" },
+    repaired: { "limit.txt": "2\n" },
+  },
   left: { files: { "notes.txt": "left\n" } },
-  right: { files: { "notes.txt": "right\nand more\n" } },
+  right: { files: { "notes.txt": "right\nand more\n" }, repaired: { "notes.txt": "left and right\n" } },
+  mending: { files: { "limit.txt": "0\n" }, repaired: { "limit.txt": "5\n", "mended.txt": "mended\n" } },
   dropping: { run: ["rm", "test/extra.sh"] },
   late: { files: { "late.txt": "late\n" }, from: "the red commit" },
   idle: { verify: ["true"] },
@@ -51,10 +57,13 @@ function writeSample(place: SwarmPlace): void {
   const red = commit("Begin, red");
   write(repository, "limit.txt", "5\n");
   commit("Make it green");
-  for (const [name, { files = {}, run, verify, from }] of Object.entries(sample)) {
+  const writes = (files: Readonly<Record<string, string>>): object[] =>
+    Object.entries(files).map(([path, content]) => ({ write: { path, content } }));
+  for (const [name, { files = {}, run, verify, repaired, from }] of Object.entries(sample)) {
     const steps = [
-      ...Object.entries(files).map(([path, content]) => ({ write: { path, content } })),
+      ...writes(files),
       ...(run ? [{ run }] : [{ say: "Done." }]),
+      ...(repaired ? [{ onRepair: writes(repaired) }] : []),
     ];
     writeScript(place, `${name}.json`, { "US-001": steps });
     const agent = { kind: "script" as const, script: `${name}.json` };
@@ -100,13 +109,14 @@ describe("results that are proved where no agent ever was", () => {
     const before = untouched(place);
 
     const [first, ...others] = proofPoints;
-    const begun = await killedAt(place, first, "start", "--all", "--prove", "--parallel", "3");
+    const often = ["--max-attempts", "3"];
+    const begun = await killedAt(place, first, "start", "--all", "--prove", "--parallel", "3", ...often);
     expect(begun.signal, begun.stderr).toBe("SIGKILL");
     for (const point of others) {
-      const { signal, stderr } = await killedAt(place, point, "resume");
+      const { signal, stderr } = await killedAt(place, point, "resume", ...often);
       expect(signal, `${point}\n${stderr}`).toBe("SIGKILL");
     }
-    const ended = await swarmIn(place, "resume");
+    const ended = await swarmIn(place, "resume", ...often);
 
     expect(ended.exit, ended.stderr).toBe(5);
     const { swarmId, containers } = JSON.parse(
@@ -121,8 +131,17 @@ describe("results that are proved where no agent ever was", () => {
     expect(verdicts).toEqual({
       ...{ good: "completed proved", together: "completed proved", left: "completed proved" },
       ...{ right: "completed proved", dropping: "completed proved", idle: "completed proved" },
-      ...{ late: "completed not-worse", lying: "failed broken PROOF_FAILED" },
+      ...{ mending: "completed proved", late: "completed not-worse", lying: "failed broken PROOF_FAILED" },
     });
+    // It was told what broke, and mended it in its second attempt; the other one broke the same thing twice.
+    const attempts = Object.fromEntries(
+      containers.map(({ branchName, attempt, earlier = [] }) => [
+        branchName.slice("feat/".length),
+        [attempt, ...earlier.map(({ code }) => code)].join(" "),
+      ]),
+    );
+    expect(attempts).toMatchObject({ good: "1", mending: "2 PROOF_FAILED", lying: "2 PROOF_FAILED" });
+    expect(git(repository, "show", "feat/mending:mended.txt")).toBe("mended\n");
     expect(git(repository, "branch", "--list", "feat/lying")).toBe("");
     expect((await recordOf(place, "feat/lying")).reason?.message).toBe(
       "`test -e /home/agent/done` exits with 1 in a fresh sandbox, and failed before, too",
@@ -148,7 +167,7 @@ describe("results that are proved where no agent ever was", () => {
     expect(merged.exit, merged.stderr).toBe(9);
     const report = JSON.parse(merged.stdout) as MergeReport;
     expect(outcomes(report)).toEqual({
-      ...{ good: "merged", late: "merged", left: "merged" },
+      ...{ good: "merged", late: "merged", left: "merged", mending: "merged" },
       ...{ right: "set aside: MERGE_CONFLICT", together: "set aside: CHECK_FAILED_TOGETHER" },
       ...{ dropping: "set aside: TESTS_WEAKENED", idle: "unchanged", lying: "not completed: NOT_COMPLETED" },
     });
@@ -157,6 +176,25 @@ describe("results that are proved where no agent ever was", () => {
     const summary = await swarmIn(place, "summary");
     expect(summary.stdout).toContain("not worse: `npm test` fails as it did before");
     expect(summary.stdout).toContain("deletes or skips tests: test/extra.sh: the whole file");
+    expect(summary.stdout).toContain("attempt 1 ended with PROOF_FAILED: `npm test` exits with 1");
+
+    // What was set aside goes back to whoever made it, with what it is to be merged with before it.
+    const taken = await swarmIn(place, "retry", "together", "right", "--onto", "integration");
+    expect(taken.exit, taken.stderr).toBe(5);
+    expect((await recordOf(place, "feat/right")).earlier).toMatchObject([{ code: "MERGE_CONFLICT" }]);
+    const once = await swarmIn(place, "merge", "--json");
+    expect(outcomes(JSON.parse(once.stdout) as MergeReport)).toMatchObject({
+      together: "merged",
+      right: "merged",
+    });
+    const branch = report.branch;
+    expect(git(repository, "show", `${branch}:notes.txt`)).toBe("left and right\n");
+    expect(git(repository, "show", `${branch}:limit.txt`)).toBe("2\n");
+    const refused = await swarmIn(place, "retry", "right", "--onto", "integration");
+    expect(refused).toMatchObject({
+      exit: 2,
+      stderr: expect.stringContaining("its result is there already"),
+    });
     expect(untouched(place)).toEqual(before);
   });
 });

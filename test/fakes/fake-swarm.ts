@@ -145,6 +145,7 @@ export function fakeSwarm(
       remove: async (name) => void volumes.delete(name),
     },
     prove: null,
+    findProof: async () => null,
     places: {
       async talk({ slug, attempt, containerId }) {
         const conversation = fakeConversation({ containers, containerId, attempt, nextSeq: () => ++seq });
@@ -156,6 +157,8 @@ export function fakeSwarm(
       stored: unused,
       giveBundle: unused,
       findRequest: async ({ slug, attempt }) => requests.get(`${slug} ${attempt}`) ?? null,
+      findTakenUp: async () => null,
+      keepTakenUp: unused,
       keepRequest: async ({ slug, attempt }, request) => void requests.set(`${slug} ${attempt}`, request),
     },
     work: {
@@ -164,7 +167,7 @@ export function fakeSwarm(
       changes: unused,
       merge: unused,
       conflicts: unused,
-      patch: unused,
+      ...{ patch: unused, mergeAnyway: unused, keepAt: unused },
       isAncestor: unused,
       branch: unused,
       has: async () => true,

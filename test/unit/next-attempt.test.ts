@@ -26,7 +26,7 @@ function retried(
   lost: readonly string[] = [],
 ): readonly ContainerRecord[] {
   const state: SwarmState = { ...swarmOf(0), containers: records.map(recordWith) };
-  return withRetried(state, names, { lost: new Set(lost), now }).containers;
+  return withRetried(state, names, { reopened: new Map(), lost: new Set(lost), now }).containers;
 }
 
 describe("the next attempt of a worker", () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { nextAttemptMs, restartMs } from "../../src/domain/retry-policy.ts";
+import type { ContainerRecord } from "../../src/domain/swarm-state.ts";
 import { recordWith } from "../fakes/records.ts";
 
 const policy = { maxAttempts: 3, failFast: false };
@@ -43,5 +44,23 @@ describe("a worker that was interrupted", () => {
     expect(restartMs(stopped("BUDGET_EXCEEDED"), 1, 1)).toBeNull();
     expect(restartMs(recordWith({ status: "stopped", reason: null }), 1, 1)).toBeNull();
     expect(restartMs({ ...stopped("INTERRUPTED"), status: "failed" }, 1, 1)).toBeNull();
+  });
+});
+
+describe("a failure like the one before", () => {
+  const often = { maxAttempts: 5, failFast: false };
+  const failedAgain = (message: string, before: string): ContainerRecord => ({
+    ...recordWith({ status: "failed", attempt: 2, reason: { code: "VERIFY_FAILED", message } }),
+    earlier: [{ attempt: 1, code: "VERIFY_FAILED", message: before, at: "2026-01-02T00:00:00.000Z" }],
+  });
+
+  test("is not met a third time", () => {
+    expect(
+      nextAttemptMs(failedAgain("exit 1 after 32 s at 1a2b3c4d", "exit 1 after 30 s at 99aabbcc"), often, 0),
+    ).toBeNull();
+  });
+
+  test("is another one where it ends otherwise", () => {
+    expect(nextAttemptMs(failedAgain("`lint` failed", "`test` failed"), often, 0)).not.toBeNull();
   });
 });

@@ -100,7 +100,11 @@ export const resume: CommandHandler = async (context, _args, options) => {
 };
 
 export const retry: CommandHandler = async (context, args, options) => {
-  const words = { ...ownWords(options), workers: listAt(args, 0) };
+  const { onto } = options;
+  const words = {
+    ...{ ...ownWords(options), workers: listAt(args, 0) },
+    ...(onto !== undefined && { onto: String(onto) }),
+  };
   const { kind, state } = await watchOver(context, (report) => context.swarm.swarm().retry(words, report));
   if (kind === "carried out") return reportEnd(context, state);
   context.output.result({ swarm: state }, () => [

@@ -25,6 +25,7 @@ export type SwarmId = string;
 export type ContainerId = string;
 export type StoryId = string;
 export type CommitOrNull = string | null;
+export type ConversationName = string;
 export type Attempt = number;
 export type AdapterPhase = "waiting" | "preparing" | "running" | "finished";
 /**
@@ -91,6 +92,7 @@ export interface TaskRequestPayload {
     readonly storyId: StoryId;
     readonly commit: CommitOrNull;
   }[];
+  readonly evidence?: Evidence;
   /**
    * A template instead of the built-in one.
    */
@@ -166,6 +168,24 @@ export interface RequestLimits {
    * Default: no limit of its own.
    */
   readonly diskBytes?: number;
+}
+/**
+ * Why a story is taken up again: what was tried before is not good enough.
+ */
+export interface Evidence {
+  readonly storyId: StoryId;
+  /**
+   * For the agent.
+   */
+  readonly message: string;
+  /**
+   * Whether what was made is still there; then the conversation is gone on with.
+   */
+  readonly isKept: boolean;
+  /**
+   * The one in which it was made; null where there is none.
+   */
+  readonly conversation: null | ConversationName;
 }
 /**
  * Kept in memory, never written; given to the agent's environment only.
@@ -259,6 +279,10 @@ export interface ProgressUpdate {
 export interface StoryProgress {
   readonly storyId: StoryId;
   readonly status: "pending" | "in_progress" | "completed" | "failed" | "skipped";
+  /**
+   * The agent's own name of the conversation, which a later attempt may go on with.
+   */
+  readonly conversation?: string;
   /**
    * What happened, for a person.
    */

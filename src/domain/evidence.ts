@@ -1,0 +1,109 @@
+import type { JournalledMessage } from "./acp-messages.ts";
+import { cleanLines, cleanText } from "./clean-text.ts";
+import type { MergedWorker, MergeReport, RanCheck } from "./generated/merge.ts";
+import type { ProofReport } from "./generated/proof.ts";
+import type { ContainerRecord } from "./generated/swarm-state.ts";
+
+/** Why a story is taken up again, and what the next attempt is checked with beside what its task says. */
+export interface TakenUp {
+  readonly storyId: string;
+  readonly message: string;
+  /** Whether what was made is still there. */
+  readonly isKept: boolean;
+  readonly checks: readonly string[];
+}
+
+const longestOutput = 6_000;
+
+/** What a proof found that is broken; null where nothing is. */
+export function evidenceOfProof(
+  { checks, stories, verdict }: ProofReport,
+  record: Pick<ContainerRecord, "stories">,
+): TakenUp | null {
+  const isBroken = ({ isDemanded, before, after }: ProofReport["checks"][number]): boolean =>
+    after.exitCode !== 0 && (isDemanded || before.exitCode === 0);
+  const [first] = checks.filter(isBroken);
+  if (verdict !== "broken" || !first) return null;
+  const before =
+    first.before.exitCode === 0 ? "It passed before your work." : "It failed before your work, too.";
+  const message = `A check failed in a fresh sandbox, where nothing is but what is committed. ${before}
+
+${ranWords(first.command, first.after)}
+
+What you had made is still there.`;
+  // One that several stories have is the last one's matter: all of them are in it.
+  const owners = stories.filter(({ checks: own }) => own.includes(first.command)).map(({ id }) => id);
+  const storyId = owners.length < stories.length ? (owners.at(-1) ?? lastStory(record)) : lastStory(record);
+  return storyId === null ? null : { storyId, message, isKept: true, checks: [first.command] };
+}
+
+/** Why a merge set a result aside, told to whoever made it and now has all of it before it. */
+export function evidenceOfMerge(
+  { reason, with: others, check }: MergedWorker,
+  {
+    command,
+    branch,
+    conflicts,
+    record,
+  }: {
+    readonly command: string | null;
+    readonly branch: string;
+    /** The files in which the two conflict now. */
+    readonly conflicts: readonly string[];
+    readonly record: Pick<ContainerRecord, "stories">;
+  },
+): TakenUp | null {
+  const storyId = lastStory(record);
+  if (storyId === null) return null;
+  const beside = others.length > 0 ? ` (above all ${others.join(", ")})` : "";
+  const parts = [
+    `Your work was merged with the work of others on ${cleanText(branch)}${beside}, and what you have before you now is that merge.`,
+    ...(reason ? [`It could not be taken as it was: ${cleanText(reason.message, 1_000)}.`] : []),
+    ...(conflicts.length > 0
+      ? [
+          `Git could not merge these files, and left its conflict markers in them:\n${conflicts
+            .slice(0, 100)
+            .map((path) => `- ${cleanText(path)}`)
+            .join("\n")}\nResolve them so that what both sides meant is kept.`,
+        ]
+      : []),
+    ...(check !== null && check.exitCode !== 0 && command !== null
+      ? [`A check failed on it. ${ranWords(command, check)}`]
+      : []),
+  ];
+  const checks = command === null ? [] : [command];
+  return { storyId, message: parts.join("\n\n"), isKept: true, checks };
+}
+
+/** What an attempt said of the story that failed in it. */
+export function evidenceOfFailure(said: JournalledMessage & { readonly type: "progress-update" }): TakenUp {
+  const { storyId, output, reason, checks = [] } = said.payload;
+  const failed = checks.find(({ exitCode }) => exitCode !== 0);
+  const why = reason ? `${reason.code}: ${reason.message}` : output;
+  const message = [
+    `The attempt before this one failed: ${cleanText(why, 2_000)}`,
+    ...(failed ? [ranWords(failed.command, failed)] : []),
+    "Its changes were taken back: the repository is as it was before this story.",
+  ].join("\n\n");
+  return { storyId, message, isKept: false, checks: [] };
+}
+
+function ranWords(command: string, { exitCode, output }: Pick<RanCheck, "exitCode" | "output">): string {
+  const end = exitCode === null ? "it did not end in time" : `exit ${exitCode}`;
+  const shown = cleanLines(output).trim().slice(-longestOutput) || "(nothing)";
+  return `Command (${end}): \`${cleanText(command, 2_000)}\`
+
+The end of its output:
+\`\`\`
+${shown}
+\`\`\``;
+}
+
+function lastStory({ stories }: Pick<ContainerRecord, "stories">): string | null {
+  return stories.at(-1)?.id ?? null;
+}
+
+/** What a merge said of a worker; null where it was no candidate. */
+export function mergedAs(report: MergeReport | null, worker: string): MergedWorker | null {
+  return report?.workers.find((each) => each.worker === worker && each.outcome === "set aside") ?? null;
+}

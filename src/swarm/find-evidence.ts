@@ -1,0 +1,57 @@
+import type { JournalledMessage } from "../domain/acp-messages.ts";
+import { evidenceOfFailure, evidenceOfProof, type TakenUp } from "../domain/evidence.ts";
+import type { Evidence } from "../domain/generated/acp.ts";
+import type { ContainerRecord } from "../domain/generated/swarm-state.ts";
+import { workerSlug } from "../domain/slug.ts";
+import type { SwarmDeps } from "./swarm-deps.ts";
+
+export interface FoundEvidence {
+  readonly evidence: Evidence;
+  /** What the attempt is checked with beside what its task says. */
+  readonly checks: readonly string[];
+}
+
+/** What the next attempt of a worker is told of the one before it; null where there is nothing to tell. */
+export async function findEvidence(
+  { places, findProof }: Pick<SwarmDeps, "places" | "findProof">,
+  record: ContainerRecord,
+): Promise<FoundEvidence | null> {
+  const { attempt } = record;
+  const slug = workerSlug(record);
+  if (attempt <= 1) return null;
+  const takenUp = (await places.findTakenUp({ slug, attempt })) ?? (await ofLastAttempt());
+  const isOpen = record.stories.some(({ id, status }) => id === takenUp?.storyId && status !== "completed");
+  if (takenUp === null || !isOpen) return null;
+  const { storyId, message, isKept, checks } = takenUp;
+  const conversation = isKept ? await conversationOf(storyId) : null;
+  return { evidence: { storyId, message: message.slice(0, 20_000), isKept, conversation }, checks };
+
+  async function ofLastAttempt(): Promise<TakenUp | null> {
+    if (record.earlier?.at(-1)?.code === "PROOF_FAILED") {
+      const proof = await findProof(slug);
+      return proof === null ? null : evidenceOfProof(proof, record);
+    }
+    let failure: TakenUp | null = null;
+    for await (const message of places.told({ slug, attempt: attempt - 1 }))
+      if (isProgress(message) && message.payload.status === "failed") failure = evidenceOfFailure(message);
+    return failure;
+  }
+
+  /** The newest one in which the story was carried out. */
+  async function conversationOf(storyId: string): Promise<string | null> {
+    for (let earlier = attempt - 1; earlier > 0; earlier -= 1) {
+      let found: string | null = null;
+      for await (const message of places.told({ slug, attempt: earlier }))
+        if (isProgress(message) && message.payload.storyId === storyId)
+          found = message.payload.conversation ?? found;
+      if (found !== null) return found;
+    }
+    return null;
+  }
+}
+
+function isProgress(
+  message: JournalledMessage,
+): message is JournalledMessage & { readonly type: "progress-update" } {
+  return message.type === "progress-update";
+}

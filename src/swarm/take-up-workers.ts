@@ -1,0 +1,97 @@
+import { isTerminal } from "../domain/container-status.ts";
+import { SwarmError } from "../domain/errors.ts";
+import { evidenceOfMerge, evidenceOfProof, mergedAs, type TakenUp } from "../domain/evidence.ts";
+import type { MergeReport } from "../domain/generated/merge.ts";
+import type { ContainerRecord } from "../domain/generated/swarm-state.ts";
+import { withTakenUp } from "../domain/next-attempt.ts";
+import { workerSlug } from "../domain/slug.ts";
+import { findContainer } from "../domain/swarm-state.ts";
+import type { SwarmDeps } from "./swarm-deps.ts";
+
+export interface TakeUp {
+  /** Names of workers. */
+  readonly names: readonly string[];
+  /** The branch that their work is to go on from. */
+  readonly branch: string;
+  /** What the last merge said of them. */
+  readonly report: MergeReport | null;
+}
+
+/**
+ * Gives results back to their agents, each merged with a branch: the next attempt goes on from there, in the same conversation,
+ * and is told why. The same once more after a kill comes to the same commits.
+ */
+export async function takeUpWorkers(
+  deps: Pick<SwarmDeps, "read" | "update" | "work" | "places" | "findProof" | "clock" | "signal">,
+  { names, branch, report }: TakeUp,
+): Promise<void> {
+  const { work, places, clock, signal } = deps;
+  const { commit: base } = await work.branch(branch);
+  if (base === null)
+    throw new SwarmError("BRANCH_REFUSED", {
+      branch,
+      reason: "there is no such branch; `swarm merge` makes one",
+    });
+  const state = await deps.read();
+  const records = names.map((name) => findContainer(state, name));
+  // All of them before any: nothing half done stays.
+  for (const record of records) await refuseUseless(deps, record, { base, branch });
+  for (const record of records) {
+    const { collected, containerName: name, attempt, branchName } = record;
+    if (collected === null) continue;
+    const slug = workerSlug(record);
+    const message = `Merge ${branch} into ${branchName}\n\nFor ${slug} to go on from.\n`;
+    const hasIt = await work.isAncestor(base, collected.commit, signal);
+    const merged = hasIt
+      ? { commit: collected.commit, conflicts: [] }
+      : await work.mergeAnyway({ ours: collected.commit, theirs: base, message }, signal);
+    const said = mergedAs(report, slug) ?? nothingSaid(slug);
+    const ofMerge = evidenceOfMerge(said, {
+      ...{ branch, record, conflicts: merged.conflicts, command: report?.check.command ?? null },
+    });
+    const proof = record.reason?.code === "PROOF_FAILED" ? await deps.findProof(slug) : null;
+    const ofProof = proof && evidenceOfProof(proof, record);
+    const takenUp = ofProof && ofMerge && !hasIt ? together(ofProof, ofMerge) : (ofProof ?? ofMerge);
+    if (takenUp === null) continue;
+    await places.keepTakenUp({ slug, attempt: attempt + 1 }, takenUp);
+    const { ref } = collected;
+    if (!(await work.keepAt({ ref, old: collected.commit, new: merged.commit })))
+      throw new SwarmError("GIT_FAILED", {
+        command: "update-ref",
+        reason: `${ref} is not where it was collected`,
+      });
+    const reason = said.reason ?? { code: "TAKEN_UP", message: `it was to go on from ${branch}` };
+    await deps.update((now) =>
+      withTakenUp(now, name, {
+        ...{ reason, storyId: takenUp.storyId, commit: merged.commit, now: clock() },
+        base: hasIt ? (record.baseCommit ?? base) : base,
+      }),
+    );
+  }
+}
+
+/** What broke by itself comes first. */
+function together(proof: TakenUp, merge: TakenUp): TakenUp {
+  const checks = [...new Set([...proof.checks, ...merge.checks])];
+  return { ...proof, message: `${proof.message}\n\n${merge.message}`, checks };
+}
+
+async function refuseUseless(
+  { work, signal }: Pick<SwarmDeps, "work" | "signal">,
+  record: ContainerRecord,
+  { base, branch }: { readonly base: string; readonly branch: string },
+): Promise<void> {
+  const { collected, baseCommit, status } = record;
+  const worker = workerSlug(record);
+  const refuse = (why: string): never => {
+    throw new SwarmError("USAGE", { message: `${worker} cannot go on from ${branch}: ${why}` });
+  };
+  if (!isTerminal(status)) refuse(`it is ${status}`);
+  if (collected === null || collected.commit === baseCommit) return refuse("it has no result");
+  if (await work.isAncestor(collected.commit, base, signal)) refuse("its result is there already");
+}
+
+function nothingSaid(worker: string): NonNullable<ReturnType<typeof mergedAs>> {
+  const nothing = { commit: null, mergedAs: null, reason: null, files: [], with: [], check: null };
+  return { worker, outcome: "set aside", ...nothing };
+}

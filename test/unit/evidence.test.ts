@@ -1,0 +1,89 @@
+import { describe, expect, test } from "vitest";
+import { evidenceOfFailure, evidenceOfMerge, evidenceOfProof } from "../../src/domain/evidence.ts";
+import type { MergedWorker } from "../../src/domain/generated/merge.ts";
+import type { ProofCheck, ProofReport } from "../../src/domain/generated/proof.ts";
+
+const record = {
+  stories: ["US-001", "US-002"].map((id) => ({
+    ...{ id, status: "completed" as const, commit: null, attempt: 1, reason: null },
+  })),
+};
+
+function proofOf(check: Partial<ProofCheck>, own: readonly string[][]): ProofReport {
+  const ran = { exitCode: 0, output: "", durationMs: 1 };
+  return {
+    ...{ worker: "login", attempt: 1, commit: "c", base: "b", at: "now", verdict: "broken", why: "why" },
+    checks: [
+      {
+        command: "npm test",
+        isDemanded: false,
+        before: ran,
+        after: { ...ran, exitCode: 3, output: "boom" },
+        ...check,
+      },
+    ],
+    stories: own.map((checks, at) => ({ id: `US-00${at + 1}`, criteria: [], checks })),
+    ...{ weakenedTests: [], isCut: false },
+  };
+}
+
+describe("what an agent is told of", () => {
+  test("a proof is the check that broke, how it was before, and what it printed", () => {
+    expect(evidenceOfProof(proofOf({}, [[], []]), record)).toEqual({
+      storyId: "US-002",
+      message: expect.stringMatching(
+        /It passed before your work\..*\(exit 3\): `npm test`.*boom.*still there/s,
+      ),
+      isKept: true,
+      checks: ["npm test"],
+    });
+  });
+
+  test("a proof goes to the story whose check it is, or to the last one", () => {
+    const check = { command: "only", isDemanded: true };
+
+    expect(evidenceOfProof(proofOf(check, [["only"], ["other"]]), record)?.storyId).toBe("US-001");
+    expect(evidenceOfProof(proofOf(check, [["only"], ["only"]]), record)?.storyId).toBe("US-002");
+  });
+
+  test("a proof that is not broken is nothing", () => {
+    expect(evidenceOfProof({ ...proofOf({}, [[], []]), verdict: "not-worse" }, record)).toBeNull();
+  });
+
+  test("a merge is with whom, in which files, and the check that failed", () => {
+    const said: MergedWorker = {
+      ...{
+        worker: "login",
+        outcome: "set aside",
+        commit: "c",
+        mergedAs: null,
+        files: ["a.txt"],
+        with: ["left"],
+      },
+      reason: { code: "MERGE_CONFLICT", message: "it conflicts with left" },
+      check: { exitCode: 1, output: "red", durationMs: 1 },
+    };
+
+    const told = evidenceOfMerge(said, {
+      ...{ command: "npm test", branch: "swarm/abc/integration", conflicts: ["a.txt"], record },
+    });
+
+    expect(told).toMatchObject({ storyId: "US-002", isKept: true, checks: ["npm test"] });
+    for (const words of ["left", "- a.txt", "conflict markers", "(exit 1): `npm test`", "red"])
+      expect(told?.message).toContain(words);
+  });
+
+  test("a failure is its reason and the end of the failed check's output, and that its changes are gone", () => {
+    const told = evidenceOfFailure({
+      ...{ type: "progress-update", seq: 1, swarmId: "s", attempt: 1, containerId: "c", timestamp: "now" },
+      payload: {
+        ...{ storyId: "US-001", status: "failed", output: "" },
+        reason: { code: "VERIFY_FAILED", message: "`npm test` failed after 2 repairs: exit 1" },
+        checks: [{ command: "npm test", exitCode: 1, durationMs: 5, output: "\u001b[31mred\u001b[0m" }],
+      },
+    });
+
+    expect(told).toMatchObject({ storyId: "US-001", isKept: false, checks: [] });
+    expect(told.message).toMatch(/VERIFY_FAILED: `npm test` failed.*\nred\n.*taken back/s);
+  });
+});
