@@ -4,12 +4,15 @@ import { openChecker } from "./compose-checker.ts";
 import type { ComposeOwnerDeps } from "./compose-owner.ts";
 import { projectImage, runtimeFor } from "./compose-sandbox-parts.ts";
 import { chooseWorkers } from "./domain/choose-workers.ts";
+import { SwarmError } from "./domain/errors.ts";
 import type { MergeReport } from "./domain/generated/merge.ts";
 import type { SwarmSummary } from "./domain/generated/summary.ts";
 import { once } from "./domain/once.ts";
 import { withRecorded } from "./domain/recorded-settings.ts";
 import type { Settings } from "./domain/settings.ts";
+import { workerSlug } from "./domain/slug.ts";
 import type { SwarmState } from "./domain/swarm-state.ts";
+import { homeVolumeName } from "./domain/worker-names.ts";
 import type { CommitReader } from "./ports/commit-reader.ts";
 import type { ContainerLimits } from "./ports/containers.ts";
 
@@ -74,9 +77,26 @@ export function composeMerge(deps: ComposeMergeDeps): MergeOperations {
         },
       );
       await writeDown(report, onStep);
+      await dropHomes(state, report, signal);
       return report;
     },
   };
+
+  /** Of results that are where they belong nobody needs the conversation. What is left anyway, `swarm cleanup` takes. */
+  async function dropHomes(state: SwarmState, { workers }: MergeReport, signal: AbortSignal): Promise<void> {
+    if (!(await heldSettings(deps, state.swarmId)).prove) return;
+    const done = ["merged", "merged before", "unchanged"];
+    const slugs = new Set(
+      workers.filter(({ outcome }) => done.includes(outcome)).map(({ worker }) => worker),
+    );
+    try {
+      const { volumes } = await (await deps.engine(state.engine?.endpoint ?? null)).open();
+      for (const record of state.containers)
+        if (slugs.has(workerSlug(record))) await volumes.remove(homeVolumeName(record.containerName), signal);
+    } catch (error) {
+      if (!(error instanceof SwarmError)) throw error;
+    }
+  }
 
   /** For summaries, and into the report. Whatever is wrong with these, the branch is there. */
   async function writeDown(report: MergeReport, onStep: (step: string) => void): Promise<void> {

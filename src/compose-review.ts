@@ -57,14 +57,14 @@ export function composeReview(deps: ComposeReviewDeps): ReviewOperations {
 
     summary,
 
-    async notify(command, exit) {
+    async notify(command, occasion) {
       try {
         const [{ noticeOf }, { runNotifier }, { root }] = await Promise.all([
           import("./domain/notice.ts"),
           import("./host/run-notifier.ts"),
           deps.repository(),
         ]);
-        return await runNotifier(root, command, noticeOf(await summary(), exit));
+        return await runNotifier(root, command, noticeOf(await summary(), occasion));
       } catch (error) {
         return error instanceof Error ? error.message : String(error);
       }

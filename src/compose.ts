@@ -5,6 +5,7 @@ import { composeEngine, composeSearch } from "./compose-engine.ts";
 import { composeMerge } from "./compose-merge.ts";
 import { composePlugin } from "./compose-plugin.ts";
 import { composeSandboxes } from "./compose-sandboxes.ts";
+import { composeSchedule } from "./compose-schedule.ts";
 import { composeSettings } from "./compose-settings.ts";
 import { composeSwarm } from "./compose-swarm.ts";
 import { composeTasks } from "./compose-tasks.ts";
@@ -244,6 +245,7 @@ export function compose({
         state: async () => (await findState()) ?? (await stateStore()).read(),
         summary: () => watch().summary(),
       }),
+    schedule: () => composeSchedule({ env, repository, project }),
     watch,
 
     async explainSettings() {

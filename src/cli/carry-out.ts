@@ -1,6 +1,9 @@
 import { setFlagsFromString } from "node:v8";
+import { cleanText } from "../domain/clean-text.ts";
 import type { ExitCode } from "../domain/exit-codes.ts";
+import type { Reason } from "../domain/generated/swarm-state.ts";
 import { reportName } from "../domain/report-name.ts";
+import { isForAPerson } from "../domain/retry-policy.ts";
 import type { SwarmState } from "../domain/swarm-state.ts";
 import type { CommandContext } from "./command.ts";
 import type { SwarmReport } from "./composition.ts";
@@ -14,6 +17,12 @@ const graceMs = 60_000;
 /** The same where nobody waits. */
 const nightGraceMs = 10 * 60_000;
 
+/** A worker that only a person can help. */
+export interface Needed {
+  readonly worker: string;
+  readonly why: string;
+}
+
 /**
  * Shows a swarm while `work` carries it out, and takes Ctrl-C: once, agents may end their turn; twice, containers are stopped.
  * When the night is over, they may end their turn as well.
@@ -21,7 +30,9 @@ const nightGraceMs = 10 * 60_000;
 export async function watchOver<Result>(
   { output, signal, onSecondSignal, onBegun }: CommandContext,
   work: (report: SwarmReport) => Promise<Result>,
-  until: Night["until"] = null,
+  { until, onNeeded }: Pick<Night, "until"> & { readonly onNeeded?: (needed: Needed) => void } = {
+    until: null,
+  },
 ): Promise<Result> {
   // An owner lives for hours beside what it owns: it is to be small rather than quick.
   setFlagsFromString("--optimize-for-size");
@@ -58,7 +69,12 @@ export async function watchOver<Result>(
       planned(plan) {
         for (const line of planNotes(plan)) output.note(line);
       },
-      tell: board.tell,
+      tell(event) {
+        board.tell(event);
+        const { code = "", message = "" } = (event["reason"] ?? {}) as Partial<Reason>;
+        if (event.event === "ended" && isForAPerson(code))
+          onNeeded?.({ worker: event.worker ?? "", why: cleanText(`${code}: ${message}`, 1_000) });
+      },
       onMessage: (worker, message) => board.message(worker.slug, message),
       ...{ halt: halt.signal, stopNow: stopNow.signal, signal: new AbortController().signal },
     });

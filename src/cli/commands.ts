@@ -1,30 +1,17 @@
-import type { Command, Flag } from "./command.ts";
+import type { Command } from "./command.ts";
 import { imageCommands, sandboxCommands } from "./sandbox-commands.ts";
-import { engineFlag, flagSettings, oldStartFlags, policyFlags, settingFlags } from "./setting-flags.ts";
-import { stateCommands } from "./state-commands.ts";
-
-const forceFlag: Flag = ["--force", "archive a swarm that is not finished, and begin anew"];
-const detachFlag: Flag = ["-d, --detach", "go on in the background, after this terminal is closed, too"];
-
-/** For whoever may become the owner of a swarm. */
-const ownerFlags: readonly Flag[] = [...policyFlags, ...settingFlags, engineFlag];
-
-const nightFlags: readonly Flag[] = [
-  ["--until <time>", "begin nothing after 07:00, or 6h, and let agents end their turn then"],
-  ["--then <what>", "when everything has ended: merge"],
-  ["--notify <command>", "run this when everything has ended, with what happened as JSON on its input"],
-];
-
-const againFlag: Flag = ["--again", "also what was completed or failed before with the same content"];
-const strictFlag: Flag = ["--strict", "refuse text that reads as if it wanted to steer the agent"];
-
-const startFlags: readonly Flag[] = [
-  ["--all", "every task file"],
+import { engineFlag, flagSettings, oldStartFlags, settingFlags } from "./setting-flags.ts";
+import {
   againFlag,
-  strictFlag,
-  ["--append", "beside a swarm that runs: leave the task files to its owner"],
+  detachFlag,
   forceFlag,
-];
+  nightFlags,
+  ownerFlags,
+  startFlags,
+  startOptions,
+  strictFlag,
+} from "./start-flags.ts";
+import { stateCommands } from "./state-commands.ts";
 
 /** Every command, in the order of the help. */
 export const commands: readonly Command[] = [
@@ -59,7 +46,7 @@ export const commands: readonly Command[] = [
     name: "start [files...]",
     group: "START",
     description: "carry out task files, each in a sealed sandbox, up to verified branches",
-    options: [...startFlags, ...nightFlags, detachFlag, ...ownerFlags, ...oldStartFlags],
+    options: startOptions,
     takesProgram: true,
     settings: flagSettings,
     load: async () => (await import("./commands/start.ts")).start,
@@ -256,6 +243,36 @@ export const commands: readonly Command[] = [
         name: "status",
         description: "say whether it runs and where",
         load: async () => (await import("./commands/engine.ts")).status,
+      },
+    ],
+  },
+  {
+    name: "schedule",
+    group: "UPKEEP",
+    description: "nights that come by themselves, by your crontab",
+    commands: [
+      {
+        name: "install [words...]",
+        description: "write the line of this project; after -- more flags of start",
+        options: [
+          ["--at <time>", "when it begins, such as 23:00"],
+          ["--days <days>", "on which days, such as mon-fri (default: every)"],
+          ["--until <time>", "begin nothing after 07:00, or 6h, and let agents end their turn then"],
+          ["--no-merge", "leave the branches as they are"],
+          ["--notify <command>", "as of start"],
+          ["--yes", "write it without asking"],
+        ],
+        load: async () => (await import("./commands/schedule.ts")).install,
+      },
+      {
+        name: "list",
+        description: "show the nights that are scheduled",
+        load: async () => (await import("./commands/schedule.ts")).list,
+      },
+      {
+        name: "remove",
+        description: "take the line of this project out again",
+        load: async () => (await import("./commands/schedule.ts")).remove,
       },
     ],
   },

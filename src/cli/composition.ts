@@ -6,6 +6,8 @@ import type { MergeReport } from "../domain/generated/merge.ts";
 import type { SandboxRecord } from "../domain/generated/sandbox-run.ts";
 import type { SwarmSummary } from "../domain/generated/summary.ts";
 import type { WorkDiff } from "../domain/generated/work-diff.ts";
+import type { ScheduledNight } from "../domain/night-schedule.ts";
+import type { Occasion } from "../domain/notice.ts";
 import type { SwarmPlan } from "../domain/plan.ts";
 import type { RetryPolicy } from "../domain/retry-policy.ts";
 import type { SandboxDanger } from "../domain/sandbox-spec.ts";
@@ -68,6 +70,18 @@ export interface Composition {
   watch(): WatchOperations;
   upkeep(): UpkeepOperations;
   merging(): MergeOperations;
+  schedule(): ScheduleOperations;
+}
+
+/** Nights that come by themselves. */
+export interface ScheduleOperations {
+  /** The line that a crontab would get; nothing is written. */
+  plan(night: Pick<ScheduledNight, "at" | "days" | "words">): Promise<string>;
+  /** Whether the crontab was changed. */
+  install(line: string): Promise<boolean>;
+  /** The lines of this project that were there. */
+  remove(): Promise<readonly string[]>;
+  list(): Promise<readonly { readonly line: string; readonly isHere: boolean }[]>;
 }
 
 /** What can be done with the plugin for Claude Code. */
@@ -239,7 +253,7 @@ export interface ReviewOperations {
   /** What the swarm of this worktree did, and what to do next; STATE_MISSING where there is none. */
   summary(): Promise<SwarmSummary>;
   /** Tells a command of the user's that the swarm has come to its end; why that failed, or null. It harms nothing. */
-  notify(command: string, exit: number): Promise<string | null>;
+  notify(command: string, occasion: Occasion): Promise<string | null>;
   /** What one worker changed. */
   diff(worker: string): Promise<WorkerDiff>;
 }

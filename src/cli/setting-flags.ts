@@ -22,6 +22,11 @@ export const settingFlags: readonly Flag[] = [
     `what agents may reach beside their models: host:port, or ${Object.keys(presets).join(", ")}; any number of them`,
     "many",
   ],
+  [
+    "--escalate <change>",
+    "what the second attempt changes: model=NAME; given again, the third, and so on",
+    "many",
+  ],
   ["--prove", "check each result again in a fresh sandbox before it counts; `--then merge` does, too"],
   ["--budget-usd <amount>", "the most that the whole swarm may cost, in US dollars"],
   ["--budget-tokens <n>", "the most tokens that the whole swarm may spend"],
@@ -80,11 +85,11 @@ export function flagOf(pointer: string): string {
 
 /** The settings that flags carry, and the words of the agent's program. */
 export function flagSettings(options: CommandOptions, program: readonly string[]): SettingsFile {
-  const { agent, parallel, max, isolation, network, engine, allow } = options;
+  const { agent, parallel, max, isolation, network, engine, allow, escalate } = options;
   if (program.length > 0 && agent === "claude")
     throw new SwarmError("USAGE", { message: "--agent claude takes no program after --" });
   const flags: Record<string, unknown> = {
-    ...{ agent, isolation, network, engine, allow, parallel: toCount(parallel ?? max) },
+    ...{ agent, isolation, network, engine, allow, escalate, parallel: toCount(parallel ?? max) },
     agentCommand: program.length > 0 ? program : undefined,
     budgetUsd: toAmount(options["workerBudgetUsd"]),
     budgetTokens: toAmount(options["workerBudgetTokens"]),

@@ -61,6 +61,8 @@ export interface ErrorFacts extends SandboxErrorFacts {
   ENGINE_STOP_FAILED: { readonly reason: string; readonly log: string };
   PACKAGES_NOT_INSTALLED: { readonly packages: readonly string[]; readonly reason: string };
   GIT_FAILED: { readonly command: string; readonly reason: string };
+  SCHEDULER_MISSING: Record<never, never>;
+  SCHEDULE_FAILED: { readonly action: "read" | "written"; readonly reason: string };
   BRANCH_REFUSED: { readonly branch: string; readonly reason: string };
 }
 
@@ -292,6 +294,16 @@ export const catalogue: { readonly [Code in keyof ErrorFacts]: ErrorEntry<ErrorF
     environment,
     (f) => `\`git ${f.command}\` failed: ${f.reason}`,
     () => "Run the git command yourself to see more.",
+  ),
+  SCHEDULER_MISSING: entry(
+    environment,
+    () => "there is no `crontab` on this machine",
+    () => "Install cron (`apt-get install cron`), or take one of the other ways of docs/nightly.md.",
+  ),
+  SCHEDULE_FAILED: entry(
+    environment,
+    (f) => `the crontab could not be ${f.action}: ${f.reason}`,
+    () => "Try `crontab -l` yourself; /etc/cron.allow and cron.deny say who may have one.",
   ),
   BRANCH_REFUSED: entry(
     conflict,

@@ -3,19 +3,28 @@ import type { SwarmSummary } from "./generated/summary.ts";
 import { reportName } from "./report-name.ts";
 import { mergedWords, totalWords } from "./summary-words.ts";
 
-/** What whoever is told of the end of a swarm gets to know. */
-export function noticeOf(summary: SwarmSummary, exit: number): Notice {
+/** What a person is told of: the end of a swarm, or a worker that needs them before that. */
+export type Occasion = { readonly exit: number } | { readonly worker: string; readonly why: string };
+
+export function noticeOf(summary: SwarmSummary, occasion: Occasion): Notice {
   const { project, swarmId, madeAt, workers, merge, next } = summary;
   const open = workers.filter(({ status }) => status === "failed" || status === "stopped");
   const aside = merge?.workers.filter(({ outcome }) => outcome === "set aside") ?? [];
+  const isEnd = "exit" in occasion;
+  const text = [totalWords(summary), ...(merge === null ? [] : [mergedWords(merge)])].join("; ");
   return {
-    ...{ event: "ended", at: madeAt, project, swarmId, exit },
-    text: [totalWords(summary), ...(merge === null ? [] : [mergedWords(merge)])].join("; "),
+    ...{ event: isEnd ? "ended" : "needs-you", at: madeAt, project, swarmId },
+    exit: isEnd ? occasion.exit : null,
+    text: isEnd ? text : `${occasion.worker} needs you: ${occasion.why}`,
     needsYou: [
-      ...open.map(({ worker, status, reason }) => ({
-        worker,
-        why: reason === null ? status : `${status}, ${reason.code}: ${reason.message}`,
-      })),
+      ...(isEnd ? [] : [{ worker: occasion.worker, why: occasion.why }]),
+      // Its record is written a moment after it is told of.
+      ...open
+        .filter(({ worker }) => isEnd || worker !== occasion.worker)
+        .map(({ worker, status, reason }) => ({
+          worker,
+          why: reason === null ? status : `${status}, ${reason.code}: ${reason.message}`,
+        })),
       ...aside.map(({ worker, why }) => ({ worker, why: `set aside: ${why}` })),
     ],
     report: `.aimi/reports/${reportName(summary)}.html`,

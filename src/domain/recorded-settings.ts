@@ -13,6 +13,7 @@ const kept = [
   "timeout",
   "verify",
   "prove",
+  "escalate",
   "budgetUsd",
   "budgetTokens",
   "swarmBudgetUsd",

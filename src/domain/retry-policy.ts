@@ -18,6 +18,11 @@ const final: readonly string[] = [
   "BUDGET_EXCEEDED",
 ];
 
+/** Whether only a person can get on with it. */
+export function isForAPerson(code: string): boolean {
+  return final.includes(code) && code !== "DEPENDENCY_FAILED";
+}
+
 /** How often a container that ended without a last word is started again before it is left to people. */
 const mostRestarts = 5;
 

@@ -6,6 +6,7 @@ const variables: readonly [name: string, pointer: string, read: (text: string) =
   ["SWARM_PARALLEL", "/parallel", (text) => (text === "auto" ? text : numberOrText(text))],
   ["SWARM_ISOLATION", "/isolation", String],
   ["SWARM_TIMEOUT", "/timeout", String],
+  ["SWARM_ESCALATE", "/escalate", (text) => listOf(text, /[\s,]+/)],
   ["SWARM_PROVE", "/prove", (text) => (text === "true" ? true : text === "false" ? false : text)],
   ["SWARM_WORKER_BUDGET_USD", "/budgetUsd", numberOrText],
   ["SWARM_WORKER_BUDGET_TOKENS", "/budgetTokens", numberOrText],

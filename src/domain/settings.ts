@@ -25,6 +25,8 @@ export interface Settings {
   readonly "images.bash": string;
   readonly timeout: string;
   readonly verify: readonly string[];
+  /** What later attempts change: one word for each, from the second on. */
+  readonly escalate: readonly string[];
   /** Whether results are checked again in fresh sandboxes. */
   readonly prove: boolean;
   /** Of one worker; those of a whole swarm are named after it. */
@@ -63,6 +65,7 @@ const defaults: Settings = {
   timeout: "6h",
   verify: [],
   prove: false,
+  escalate: [],
   budgetUsd: null,
   budgetTokens: null,
   swarmBudgetUsd: null,
@@ -141,6 +144,7 @@ function wideningOf(name: SettingName, value: unknown, below: unknown): string |
     case "agentCommand":
     case "parallel":
     case "verify":
+    case "escalate":
       return null;
     case "prove":
       return below === true && value === false ? "leaves results unproved" : null;

@@ -82,6 +82,7 @@ const examples: Readonly<Record<string, string>> = {
     "gateway, none, bridge, or the name of a network of the engine; no network of the host or of another container.",
   engine: "For example unix:///var/run/docker.sock; unix://, tcp:// and npipe:// are accepted.",
   verify: 'A list of commands, for example ["npm test"].',
+  escalate: 'A list of changes, for example ["model=claude-opus-5-5"].',
   allow: 'A list of hosts and presets, for example ["example.org:443", "npm"].',
   budgetUsd: "An amount above 0, for example 2.50.",
   budgetTokens: "A whole number, for example 500000.",

@@ -1,4 +1,5 @@
 import { parseDurationMs } from "../domain/duration.ts";
+import { escalated } from "../domain/escalate.ts";
 import type { TaskRequestPayload } from "../domain/generated/acp.ts";
 import type { ContainerRecord } from "../domain/generated/swarm-state.ts";
 import { agentOf, type WorkerTask } from "../domain/plan.ts";
@@ -18,7 +19,7 @@ export interface WaitingWorker {
 }
 
 export interface EquipDeps extends SwarmDeps {
-  readonly settings: Pick<Settings, "agent" | "agentCommand" | "verify" | "timeout">;
+  readonly settings: Pick<Settings, "agent" | "agentCommand" | "verify" | "escalate" | "timeout">;
   /** The commit whose tree is in the image. */
   readonly imageCommit: string;
   readonly author: { readonly name: string; readonly email: string };
@@ -95,7 +96,7 @@ async function payloadOf(
   },
 ): Promise<TaskRequestPayload> {
   const { metadata } = taskFile;
-  const { script, ...agent } = agentOf({ taskFile }, settings);
+  const { script, ...agent } = escalated(agentOf({ taskFile }, settings), settings.escalate, record.attempt);
   return {
     taskFilePath: path,
     branchName: record.branchName,

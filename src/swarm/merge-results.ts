@@ -57,7 +57,8 @@ export async function mergeResults(
     if (await work.isAncestor(commit, begin, signal)) mergedBefore.add(worker);
 
   const isOpen = ({ worker }: Result): boolean => !mergedBefore.has(worker);
-  onStep(`Looking which of ${countOf(results.length, "result")} conflict with each other`);
+  if (results.length > 1)
+    onStep(`Looking which of ${countOf(results.length, "result")} conflict with each other`);
   const forecast = await forecastOf(deps, results);
   const candidates = await candidatesOf(deps, results, forecast);
   const checks = checksAhead(deps.check, signal);

@@ -4,8 +4,10 @@ import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, expect, inject } from "vitest";
+import type { Notice } from "../../src/domain/generated/notice.ts";
 import type { AgentChoice } from "../../src/domain/generated/tasks.ts";
 import type { SwarmState } from "../../src/domain/swarm-state.ts";
+import { findViolations } from "../../src/schema/find-violations.ts";
 import { dockerAt, openEngine } from "../fakes/engine-at.ts";
 import { eventually } from "../fakes/eventually.ts";
 import { writeTask } from "../fakes/folders.ts";
@@ -217,10 +219,26 @@ test("what the model's API answers comes to the agents as it is: they go on, or 
     );
   const env = { ...swarmEnv(place), ANTHROPIC_API_KEY: key, ANTHROPIC_BASE_URL: model.url };
   const at = { folder: place.repository, env };
+  const told = join(place.folder, "told");
 
-  const { exit, stdout, stderr } = await swarm(at, "start", "--all", "--json", "--parallel", "3");
+  const { exit, stdout, stderr } = await swarm(
+    at,
+    ...["start", "--all", "--json", "--parallel", "3"],
+    ...["--notify", `cat >> ${told}`],
+  );
 
   expect(exit, stderr).toBe(5);
+  const notices = readFileSync(told, "utf8")
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as Notice);
+  for (const notice of notices) expect(await findViolations("notice", notice)).toEqual([]);
+  // A person hears of a key that is refused while the others go on.
+  expect(notices.map(({ event }) => event)).toEqual(["needs-you", "needs-you", "ended"]);
+  expect(
+    notices.slice(0, 2).map(({ text }) => /AGENT_AUTH_FAILED/.test(text)),
+    JSON.stringify(notices),
+  ).toEqual([true, true]);
   const { swarm: state }: { swarm: SwarmState } = JSON.parse(stdout);
   expect(
     Object.fromEntries(
@@ -263,7 +281,8 @@ test("a result that no fresh sandbox confirms goes back to the same conversation
 
   const first = await swarm(at, "start", "--all", "--prove", "--json");
   const asked = model.requests.filter(({ storyId }) => storyId !== null).length;
-  const second = await swarm(at, "retry", "answer", "--onto", "main", "--json");
+  const larger = ["--escalate", "model=claude-haiku-4-5"];
+  const second = await swarm(at, "retry", "answer", "--onto", "main", "--json", ...larger);
 
   expect([first.exit, second.exit], first.stderr + second.stderr).toEqual([5, 0]);
   const [before] = (JSON.parse(first.stdout) as { swarm: SwarmState }).swarm.containers;
@@ -276,6 +295,7 @@ test("a result that no fresh sandbox confirms goes back to the same conversation
   expect(git(repository, "diff", "--name-only", "main", "feat/answer")).toBe("answer.txt\none.txt\n");
   // All that was said in the first attempt was there when the second one began.
   const [begun] = model.requests.filter(({ storyId, round }) => storyId === "US-001" && round === 1);
+  expect(begun?.model).toBe("claude-haiku-4-5");
   expect(begun?.messages).toBeGreaterThan(
     Math.max(...model.requests.slice(0, asked).map(({ messages }) => messages)),
   );

@@ -30,12 +30,12 @@ function blocks(language: string): [page: string, block: string][] {
   );
 }
 
-/** Every `swarm …` line that the pages tell people to type, once; those for the engine have tests of their own. */
+/** Every `swarm …` line that the pages tell people to type, once; those for the engine and for the crontab have tests of their own. */
 const commands = [
   ...new Set(
     blocks("sh").flatMap(([, block]) => block.split("\n").filter((line) => line.startsWith("swarm "))),
   ),
-].filter((line) => !line.startsWith("swarm engine st"));
+].filter((line) => !/^swarm (?:engine st|schedule )/.test(line));
 
 describe("the pages", () => {
   plain("have commands to try", () => {

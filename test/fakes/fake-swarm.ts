@@ -181,7 +181,7 @@ export function fakeSwarm(
       ...{ diskBytes: 1, files: 1, logBytes: 1 },
     },
     doors: openDoors({ kind: "none" }, () => null),
-    settings: { agent: "claude", agentCommand: [], verify: [], timeout: "1h" },
+    settings: { agent: "claude", agentCommand: [], verify: [], escalate: [], timeout: "1h" },
     author: { name: "Ada", email: "ada@example.invalid" },
     readScript: unused,
     read: async () => state,

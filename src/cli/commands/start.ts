@@ -1,8 +1,9 @@
 import { cleanText } from "../../domain/clean-text.ts";
 import { SwarmError } from "../../domain/errors.ts";
 import { exitCodes } from "../../domain/exit-codes.ts";
+import type { Occasion } from "../../domain/notice.ts";
 import { workerSlug } from "../../domain/slug.ts";
-import { reportEnd, watchOver } from "../carry-out.ts";
+import { type Needed, reportEnd, watchOver } from "../carry-out.ts";
 import { chooseTasks, namedFiles } from "../choose-tasks.ts";
 import { type CommandContext, type CommandHandler, type CommandOptions, listAt } from "../command.ts";
 import type { OwnWords, Started, StartWords } from "../composition.ts";
@@ -37,11 +38,11 @@ export const start: CommandHandler = async (context, args, options) => {
 
 /** Starts what the words say, and stays until it has ended. */
 async function startSwarm(context: CommandContext, words: StartWords, night: Night): Promise<number> {
-  const started = await watchOver(
-    context,
-    (report) => context.swarm.swarm().start(words, report),
-    night.until,
-  );
+  const teller = tellPerson(context, night);
+  const started = await watchOver(context, (report) => context.swarm.swarm().start(words, report), {
+    ...{ until: night.until, onNeeded: teller.onNeeded },
+  });
+  await teller.isTold();
   const exit = reportStarted(context, started);
   return started.kind === "carried out" ? endNight(context, night, exit) : exit;
 }
@@ -59,11 +60,34 @@ async function endNight(
     const merged = await merge(context, [], {});
     if (exit === exitCodes.done) last = merged;
   }
-  if (notify !== null) {
-    const failure = await swarm.watch().notify(notify, last);
-    if (failure !== null) output.note(cleanText(`--notify failed: ${failure}`, 500));
-  }
+  if (notify !== null) await tell({ swarm, output }, notify, { exit: last });
   return last;
+}
+
+/** Whatever becomes of it harms nothing. */
+async function tell(
+  { swarm, output }: Pick<CommandContext, "swarm" | "output">,
+  notify: string,
+  occasion: Occasion,
+): Promise<void> {
+  const failure = await swarm.watch().notify(notify, occasion);
+  if (failure !== null) output.note(cleanText(`--notify failed: ${failure}`, 500));
+}
+
+interface Teller {
+  readonly onNeeded: (needed: Needed) => void;
+  readonly isTold: () => Promise<void>;
+}
+
+/** Tells a person of workers that need one, one notice after the other, while the swarm goes on. */
+function tellPerson(context: CommandContext, { notify }: Night): Teller {
+  let telling = Promise.resolve();
+  return {
+    onNeeded(needed) {
+      if (notify !== null) telling = telling.then(() => tell(context, notify, needed));
+    },
+    isTold: () => telling,
+  };
 }
 
 function reportStarted(context: CommandContext, started: Started): number {
@@ -91,11 +115,11 @@ export const resume: CommandHandler = async (context, _args, options) => {
   const words = ownWords(options);
   const night = nightIn(options, context.output);
   if (options["detach"]) return startDetached(context, null);
-  const state = await watchOver(
-    context,
-    (report) => context.swarm.swarm().resume(words, report),
-    night.until,
-  );
+  const teller = tellPerson(context, night);
+  const state = await watchOver(context, (report) => context.swarm.swarm().resume(words, report), {
+    ...{ until: night.until, onNeeded: teller.onNeeded },
+  });
+  await teller.isTold();
   return endNight(context, night, reportEnd(context, state));
 };
 

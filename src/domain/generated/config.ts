@@ -54,6 +54,12 @@ export interface SettingsFile {
    */
   readonly prove?: boolean;
   /**
+   * What later attempts change: `model=NAME` for the second one, the next for the third, and so on; the last one holds for all after it.
+   *
+   * @maxItems 20
+   */
+  readonly escalate?: readonly string[];
+  /**
    * The most that one worker may cost. A project's file can only lower it.
    */
   readonly budgetUsd?: number;

@@ -1,17 +1,17 @@
 // Made from schemas/notice.schema.json by scripts/generate.ts. Change the schema, not this file.
 
 /**
- * What the command of `--notify` reads: that a swarm came to its end, and who needs a person.
+ * What the command of `--notify` reads: that a swarm came to its end, or that one of its workers needs a person before that.
  */
 export interface Notice {
-  readonly event: "ended";
+  readonly event: "ended" | "needs-you";
   readonly at: string;
   readonly project: string;
   readonly swarmId: string;
   /**
-   * What the command exits with.
+   * What the command exits with; null while the swarm goes on.
    */
-  readonly exit: number;
+  readonly exit: number | null;
   /**
    * How it ended, in one line.
    */

@@ -1,0 +1,75 @@
+import { cleanText } from "../../domain/clean-text.ts";
+import { SwarmError } from "../../domain/errors.ts";
+import { exitCodes } from "../../domain/exit-codes.ts";
+import { areDays, timeOfDay } from "../../domain/night-schedule.ts";
+import { agrees } from "../agrees.ts";
+import { type CommandHandler, type CommandOptions, listAt } from "../command.ts";
+import { nightIn } from "../night.ts";
+import { startOptions } from "../start-flags.ts";
+
+const longest = 1_000;
+
+export const install: CommandHandler = async ({ swarm, output }, args, options) => {
+  const { yes, days = "*" } = options;
+  const at = timeOfDay(String(options["at"] ?? ""));
+  if (at === null)
+    throw new SwarmError("INVALID_VALUE", {
+      ...{ name: "--at", value: String(options["at"] ?? ""), expected: "a time of day such as 23:00" },
+    });
+  if (!areDays(String(days)))
+    throw new SwarmError("INVALID_VALUE", {
+      ...{ name: "--days", value: String(days), expected: "days as cron has them, such as mon-fri or 1,4" },
+    });
+  const line = await swarm
+    .schedule()
+    .plan({ at, days: String(days), words: nightWords(options, listAt(args, 0)) });
+  output.note("Your crontab gets this line, instead of any that this project has there:");
+  output.note(`  ${cleanText(line, longest)}`);
+  if (yes !== true && !(await agrees(output, "Write it?"))) {
+    output.result({ line, written: false }, () => ["Nothing was written."]);
+    return exitCodes.usage;
+  }
+  const isNew = await swarm.schedule().install(line);
+  output.result({ line, written: isNew }, () => [
+    isNew ? `Scheduled for ${String(options["at"])}.` : "It is there already.",
+  ]);
+  output.next("`swarm schedule list`; what the nights say is in .aimi/reports/night.log");
+  return exitCodes.done;
+};
+
+export const list: CommandHandler = async ({ swarm, output }) => {
+  const nights = await swarm.schedule().list();
+  output.result({ nights }, () =>
+    nights.length === 0
+      ? ["No night is scheduled."]
+      : nights.map(({ line, isHere }) => cleanText(`${isHere ? "here " : "other"}  ${line}`, longest)),
+  );
+  return exitCodes.done;
+};
+
+export const remove: CommandHandler = async ({ swarm, output }) => {
+  const removed = await swarm.schedule().remove();
+  output.result({ removed }, () =>
+    removed.length === 0
+      ? ["No night of this project is scheduled."]
+      : removed.map((line) => cleanText(`removed  ${line}`, longest)),
+  );
+  return exitCodes.done;
+};
+
+/** What the night types. Its words are looked at now: in the night nobody would. */
+function nightWords({ until, notify, merge }: CommandOptions, more: readonly string[]): readonly string[] {
+  const then = merge === false ? undefined : "merge";
+  nightIn({ until, notify, then }, { json: false });
+  const names = new Set(startOptions.flatMap(([flags]) => flags.match(/--[a-z-]+/) ?? []));
+  for (const word of more.filter((each) => each.startsWith("-")))
+    if (!names.has(word.split("=")[0] ?? ""))
+      throw new SwarmError("USAGE", { message: `${cleanText(word)} is no flag of \`swarm start\`` });
+  return [
+    ...["start", "--all"],
+    ...(until === undefined ? [] : ["--until", String(until)]),
+    ...(then === undefined ? [] : ["--then", then]),
+    ...(notify === undefined ? [] : ["--notify", String(notify)]),
+    ...more,
+  ];
+}

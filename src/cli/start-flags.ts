@@ -1,0 +1,40 @@
+import type { Flag } from "./command.ts";
+import { engineFlag, oldStartFlags, policyFlags, settingFlags } from "./setting-flags.ts";
+
+export const forceFlag: Flag = ["--force", "archive a swarm that is not finished, and begin anew"];
+export const detachFlag: Flag = [
+  "-d, --detach",
+  "go on in the background, after this terminal is closed, too",
+];
+
+/** For whoever may become the owner of a swarm. */
+export const ownerFlags: readonly Flag[] = [...policyFlags, ...settingFlags, engineFlag];
+
+export const nightFlags: readonly Flag[] = [
+  ["--until <time>", "begin nothing after 07:00, or 6h, and let agents end their turn then"],
+  ["--then <what>", "when everything has ended: merge"],
+  [
+    "--notify <command>",
+    "when everything has ended, or a person is needed: a command that gets it as JSON, webhook:URL or desktop",
+  ],
+];
+
+export const againFlag: Flag = ["--again", "also what was completed or failed before with the same content"];
+export const strictFlag: Flag = ["--strict", "refuse text that reads as if it wanted to steer the agent"];
+
+export const startFlags: readonly Flag[] = [
+  ["--all", "every task file"],
+  againFlag,
+  strictFlag,
+  ["--append", "beside a swarm that runs: leave the task files to its owner"],
+  forceFlag,
+];
+
+/** Every flag of `swarm start`. */
+export const startOptions: readonly Flag[] = [
+  ...startFlags,
+  ...nightFlags,
+  detachFlag,
+  ...ownerFlags,
+  ...oldStartFlags,
+];

@@ -1,0 +1,75 @@
+import { delimiter, dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { ScheduleOperations } from "./cli/composition.ts";
+import { SwarmError } from "./domain/errors.ts";
+import type { ProjectRef } from "./domain/generated/swarm-state.ts";
+import { crontabLine, nightsIn, withNight } from "./domain/night-schedule.ts";
+import { once } from "./domain/once.ts";
+import type { Repository } from "./host/find-repository.ts";
+import type { Environment } from "./host/user-folders.ts";
+
+export interface ComposeScheduleDeps {
+  readonly env: Environment;
+  readonly repository: () => Promise<Repository>;
+  readonly project: () => Promise<ProjectRef>;
+}
+
+const program = join(fileURLToPath(new URL("..", import.meta.url)), "bin", "swarm");
+const usualPath = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
+/** By what it finds the engine and its own things. Never a secret: a crontab is no place for one. */
+const needed = ["DOCKER_HOST", "SWARM_STATE_DIR", "XDG_STATE_HOME", "XDG_CONFIG_HOME"] as const;
+
+/** Builds what plans nights by the crontab of whoever runs this. */
+export function composeSchedule({ env, repository, project }: ComposeScheduleDeps): ScheduleOperations {
+  const crontab = once(async () => {
+    const { userCrontab } = await import("./host/crontab.ts");
+    return userCrontab(env);
+  });
+
+  return {
+    async plan({ at, days, words }) {
+      const [{ root }, { id: projectId }] = [await repository(), await project()];
+      const path = [...new Set([dirname(process.execPath), ...usualPath])].join(delimiter);
+      const environment = Object.fromEntries(
+        needed.flatMap((name) => (env[name] ? [[name, env[name]] as const] : [])),
+      );
+      const line = crontabLine({
+        ...{ projectId, root, program, at, days, words },
+        environment: { PATH: path, ...environment },
+      });
+      if (line === null)
+        throw new SwarmError("USAGE", {
+          message:
+            "no line of a crontab can hold this: it is too long, or has a character that none may have",
+        });
+      return line;
+    },
+
+    async install(line) {
+      const { id } = await project();
+      const table = await crontab();
+      const before = await table.read();
+      const after = withNight(before, id, line);
+      if (after !== before) await table.write(after);
+      return after !== before;
+    },
+
+    async remove() {
+      const { id } = await project();
+      const table = await crontab();
+      const before = await table.read();
+      const removed = nightsIn(before).filter(({ projectId }) => projectId === id);
+      if (removed.length > 0) await table.write(withNight(before, id, null));
+      return removed.map(({ line }) => line);
+    },
+
+    async list() {
+      const id = await project().then(
+        (found) => found.id,
+        () => null,
+      );
+      const nights = nightsIn(await (await crontab()).read());
+      return nights.map(({ projectId, line }) => ({ line, isHere: projectId === id }));
+    },
+  };
+}

@@ -1,0 +1,50 @@
+import { SwarmError } from "../domain/errors.ts";
+
+/** The crontab of whoever runs this. */
+export interface Crontab {
+  read(): Promise<string>;
+  write(text: string): Promise<void>;
+}
+
+const limitMs = 20_000;
+
+export function userCrontab(env: Readonly<Record<string, string | undefined>>): Crontab {
+  const run = async (
+    args: readonly string[],
+    input = "",
+  ): Promise<{ readonly exitCode: number; readonly stdout: string; readonly stderr: string }> => {
+    const { execa } = await import("execa");
+    // What it says where there is none is looked for in English.
+    const options = {
+      env: { ...env, LC_ALL: "C" },
+      extendEnv: false,
+      reject: false,
+      timeout: limitMs,
+      input,
+    };
+    const { exitCode, stdout, stderr, code } = await execa("crontab", [...args], {
+      ...options,
+      stripFinalNewline: false,
+    });
+    if (code === "ENOENT") throw new SwarmError("SCHEDULER_MISSING", {});
+    return { exitCode: exitCode ?? 1, stdout, stderr };
+  };
+
+  return {
+    async read() {
+      const { exitCode, stdout, stderr } = await run(["-l"]);
+      if (exitCode === 0) return stdout;
+      if (/no crontab for/i.test(stderr)) return "";
+      throw new SwarmError("SCHEDULE_FAILED", { action: "read", reason: reasonIn(stderr, exitCode) });
+    },
+    async write(text) {
+      const { exitCode, stderr } = await run(text === "" ? ["-r"] : ["-"], text);
+      if (exitCode !== 0)
+        throw new SwarmError("SCHEDULE_FAILED", { action: "written", reason: reasonIn(stderr, exitCode) });
+    },
+  };
+}
+
+function reasonIn(stderr: string, exitCode: number): string {
+  return stderr.trim().split("\n").at(-1) || `exit ${exitCode}`;
+}
