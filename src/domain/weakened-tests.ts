@@ -26,8 +26,14 @@ interface ChangedFile {
   readonly added: string[];
 }
 
+export interface FoundWeakening {
+  readonly tests: readonly WeakenedTest[];
+  /** Whether there are fewer tests than before, or some that do not run any more; who rewrites them has as many. */
+  readonly isLoss: boolean;
+}
+
 /** Tests that a change deletes or skips, from its patch without context. One that only moves is neither. */
-export function weakenedTests(patch: string): WeakenedTest[] {
+export function weakenedTests(patch: string): FoundWeakening {
   const files = changedFiles(patch);
   const added = new Map<string, number>();
   for (const file of files) for (const line of file.added) count(added, nameOfTest(line), 1);
@@ -44,12 +50,26 @@ export function weakenedTests(patch: string): WeakenedTest[] {
       return !isElsewhere;
     });
     for (const line of gone) tell("deleted", file, line);
-    if (file.isDeleted && tests.length === 0) tell("deleted", file, "the whole file");
+    if (isGoneAsAWhole(file)) tell("deleted", file, "the whole file");
     const skippedBefore = file.removed.filter((line) => skips.test(line)).length;
     for (const line of file.added.filter((each) => skips.test(each)).slice(skippedBefore))
       tell("skipped", file, line);
   }
-  return found.slice(0, mostTold);
+  const isNew = files.filter(({ path }) => testFile.test(path)).flatMap((file) => file.added);
+  const gained = isNew.filter((line) => {
+    const name = nameOfTest(line);
+    const isLeft = name !== null && (added.get(name) ?? 0) > 0;
+    if (isLeft) count(added, name, -1);
+    return isLeft;
+  }).length;
+  const lost = found.filter(({ how }) => how === "deleted").length;
+  const isLoss = lost > gained || lost < found.length || files.some(isGoneAsAWhole);
+  return { tests: found.slice(0, mostTold), isLoss };
+}
+
+/** A file of tests in which none was recognised, so nobody can say whether others are as good. */
+function isGoneAsAWhole({ path, isDeleted, removed }: ChangedFile): boolean {
+  return isDeleted && testFile.test(path) && removed.every((line) => nameOfTest(line) === null);
 }
 
 function nameOfTest(line: string): string | null {

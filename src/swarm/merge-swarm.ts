@@ -86,10 +86,10 @@ async function holdOf(
   { work, signal }: MergeSwarmDeps,
   { worker, base, commit }: Pick<Result, "worker" | "base" | "commit">,
 ): Promise<Result["hold"]> {
-  const weakened = weakenedTests((await work.patch(base, commit, signal)).text);
-  const [first] = weakened;
-  if (!first) return null;
-  const more = weakened.length > 1 ? ` and ${countOf(weakened.length - 1, "more test")}` : "";
+  const { tests, isLoss } = weakenedTests((await work.patch(base, commit, signal)).text);
+  const [first] = tests;
+  if (!isLoss || !first) return null;
+  const more = tests.length > 1 ? ` and ${countOf(tests.length - 1, "more test")}` : "";
   const verb = first.how === "deleted" ? "deletes" : "skips";
   const message = `it ${verb} \`${first.line}\` of ${first.path}${more}; \`swarm merge ${worker}\` takes it all the same`;
   return { code: "TESTS_WEAKENED", message };

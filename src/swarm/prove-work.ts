@@ -54,7 +54,7 @@ export function workProver(
     const proof: ProofReport = {
       ...{ worker: slug, attempt, commit, base, at: deps.clock().toISOString() },
       ...judgeProof(checks),
-      ...{ checks, stories, weakenedTests: weakenedTests(patch.text), isCut: patch.isCut },
+      ...{ checks, stories, weakenedTests: weakenedTests(patch.text).tests, isCut: patch.isCut },
     };
     await deps.keepProof(proof);
     return proof;

@@ -26,7 +26,7 @@ function patchOf(...changes: readonly Change[]): string {
 }
 
 const told = (...changes: readonly Change[]): string[] =>
-  weakenedTests(patchOf(...changes)).map(({ path, how, line }) => `${path} ${how}: ${line}`);
+  weakenedTests(patchOf(...changes)).tests.map(({ path, how, line }) => `${path} ${how}: ${line}`);
 
 describe("tests that a change weakens", () => {
   test.for([
@@ -89,5 +89,22 @@ describe("tests that a change weakens", () => {
     expect(told({ path: "a.test.ts", removed, added: ['++ test("more"'] })).toEqual([
       'a.test.ts deleted: test("adds", () => {',
     ]);
+  });
+
+  test.for([
+    ["nothing", [], [], false],
+    ["one for two others", ['test("a", f)'], ['test("b", f)', 'test("c", f)'], false],
+    ["one for another", ['test("a", f)'], ['test("b", f)'], false],
+    ["two for one", ['test("a", f)', 'test("b", f)'], ['test("c", f)'], true],
+    ["one for one that is skipped", ['test("a", f)'], ['test.skip("b", f)'], true],
+    ["one that moved, and another", ['test("a", f)', 'test("b", f)'], ['test("a", f)'], true],
+  ] as const)("are a loss or not: %s", ([, removed, added, isLoss]) => {
+    expect(weakenedTests(patchOf({ path: "a.test.ts", removed, added })).isLoss).toBe(isLoss);
+  });
+
+  test("are a loss where nobody can say what a file had", () => {
+    const gone = { path: "test/all.sh", removed: ["exit 0"], isDeleted: true };
+
+    expect(weakenedTests(patchOf(gone, { path: "a.test.ts", added: ['test("a", f)'] })).isLoss).toBe(true);
   });
 });
