@@ -1,7 +1,8 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import { expect } from "vitest";
+import { expect, inject, onTestFinished } from "vitest";
+import { dockerAt } from "../fakes/engine-at.ts";
 import { swarmEnv, test } from "../fakes/swarms.ts";
 
 const demo = fileURLToPath(new URL("../../scripts/demo.ts", import.meta.url));
@@ -9,6 +10,12 @@ const demo = fileURLToPath(new URL("../../scripts/demo.ts", import.meta.url));
 test("what `npm start` shows succeeds to its end, with the sample's own tests on what was merged", async ({
   place,
 }) => {
+  // The sample is gone by then, and its image is kept for the next time.
+  onTestFinished(async () => {
+    const docker = dockerAt(inject("endpoint"));
+    for (const { Id } of await docker.listImages({ filters: { reference: ["aimi-sandbox-sample"] } }))
+      await docker.getImage(Id).remove({ force: true });
+  });
   const run = spawn(process.execPath, [demo], {
     env: { ...process.env, ...swarmEnv(place) },
     stdio: ["ignore", "pipe", "pipe"],
@@ -19,6 +26,12 @@ test("what `npm start` shows succeeds to its end, with the sample's own tests on
 
   const stdout = Buffer.concat(await said).toString();
   expect(exit, stdout + Buffer.concat(await complained).toString()).toBe(0);
-  for (const words of ["reported on 2 files", "completed  command   1/1", "Merge feat/command", "fail 0", "— Done."])
+  for (const words of [
+    "reported on 2 files",
+    "completed  command   1/1",
+    "Merge feat/command",
+    "fail 0",
+    "— Done.",
+  ])
     expect(stdout).toContain(words);
 });
