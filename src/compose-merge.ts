@@ -84,18 +84,21 @@ export function composeMerge(deps: ComposeMergeDeps): MergeOperations {
 
   /** Of results that are where they belong nobody needs the conversation. What is left anyway, `swarm cleanup` takes. */
   async function dropHomes(state: SwarmState, { workers }: MergeReport, signal: AbortSignal): Promise<void> {
-    if (!(await heldSettings(deps, state.swarmId)).prove) return;
     const done = ["merged", "merged before", "unchanged"];
     const slugs = new Set(
       workers.filter(({ outcome }) => done.includes(outcome)).map(({ worker }) => worker),
     );
-    try {
+    const forgive = (error: unknown): void => {
+      if (!(error instanceof SwarmError)) throw error;
+    };
+    const drop = async (): Promise<void> => {
+      if (!(await heldSettings(deps, state.swarmId)).prove) return;
       const { volumes } = await (await deps.engine(state.engine?.endpoint ?? null)).open();
       for (const record of state.containers)
-        if (slugs.has(workerSlug(record))) await volumes.remove(homeVolumeName(record.containerName), signal);
-    } catch (error) {
-      if (!(error instanceof SwarmError)) throw error;
-    }
+        if (slugs.has(workerSlug(record)))
+          await volumes.remove(homeVolumeName(record.containerName), signal).catch(forgive);
+    };
+    await drop().catch(forgive);
   }
 
   /** For summaries, and into the report. Whatever is wrong with these, the branch is there. */

@@ -33,6 +33,6 @@ export function composeProver(
       }),
     });
   });
-  return async ({ slug, task: { taskFile }, base, request }, { commit, attempt }) =>
-    (await prover())({ slug, attempt, taskFile, verify: request.verify ?? [], base, commit }, signal);
+  return async ({ slug, task: { taskFile }, base, request }, { commit, attempt }, ending) =>
+    (await prover())({ slug, attempt, taskFile, verify: request.verify ?? [], base, commit }, ending);
 }

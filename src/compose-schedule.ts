@@ -17,7 +17,10 @@ export interface ComposeScheduleDeps {
 const program = join(fileURLToPath(new URL("..", import.meta.url)), "bin", "swarm");
 const usualPath = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 /** By what it finds the engine and its own things. Never a secret: a crontab is no place for one. */
-const needed = ["DOCKER_HOST", "SWARM_STATE_DIR", "XDG_STATE_HOME", "XDG_CONFIG_HOME"] as const;
+const needed = [
+  ...["DOCKER_HOST", "DOCKER_CONTEXT", "DOCKER_CONFIG", "DOCKER_TLS_VERIFY", "DOCKER_CERT_PATH"],
+  ...["SWARM_ENGINE", "SWARM_STATE_DIR", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR"],
+];
 
 /** Builds what plans nights by the crontab of whoever runs this. */
 export function composeSchedule({ env, repository, project }: ComposeScheduleDeps): ScheduleOperations {
@@ -49,7 +52,7 @@ export function composeSchedule({ env, repository, project }: ComposeScheduleDep
       const { id } = await project();
       const table = await crontab();
       const before = await table.read();
-      const after = withNight(before, id, line);
+      const after = withNight(before, id, Buffer.from(line).toString("latin1"));
       if (after !== before) await table.write(after);
       return after !== before;
     },
@@ -60,7 +63,7 @@ export function composeSchedule({ env, repository, project }: ComposeScheduleDep
       const before = await table.read();
       const removed = nightsIn(before).filter(({ projectId }) => projectId === id);
       if (removed.length > 0) await table.write(withNight(before, id, null));
-      return removed.map(({ line }) => line);
+      return removed.map(({ line }) => readable(line));
     },
 
     async list() {
@@ -69,7 +72,12 @@ export function composeSchedule({ env, repository, project }: ComposeScheduleDep
         () => null,
       );
       const nights = nightsIn(await (await crontab()).read());
-      return nights.map(({ projectId, line }) => ({ line, isHere: projectId === id }));
+      return nights.map(({ projectId, line }) => ({ line: readable(line), isHere: projectId === id }));
     },
   };
+}
+
+/** A line of ours, as it was written. */
+function readable(line: string): string {
+  return Buffer.from(line, "latin1").toString();
 }

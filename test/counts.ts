@@ -15,7 +15,7 @@ const table = {
   messages: { reduced: 60_000, full: 300_000 },
   floodBytes: { reduced: 300_000_000, full: 1_000_000_000 },
   /** Points at which an owner is killed in a swarm of its own, beside all of them in one. */
-  lonelyKills: { reduced: 2, full: 19 },
+  lonelyKills: { reduced: 2, full: 20 },
   /** Workers of one swarm whose owner is measured. */
   manyWorkers: { reduced: 4, full: 32 },
   /** Kills at any time in one swarm of eight workers. */

@@ -6,6 +6,7 @@ export const crashPoints = [
   "during-image-build",
   "during-state-write",
   "after-creating-before-create",
+  "after-create-before-bundle",
   "after-create-before-record",
   "after-record-before-start",
   "after-start-before-request",

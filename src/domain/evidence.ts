@@ -13,6 +13,11 @@ export interface TakenUp {
   readonly checks: readonly string[];
 }
 
+/** The same, written down for an attempt that a person asked for: it holds for whoever goes on from this commit. */
+export interface TakenUpFrom extends TakenUp {
+  readonly commit: string;
+}
+
 const longestOutput = 6_000;
 
 /** What a proof found that is broken; null where nothing is. */
@@ -42,11 +47,14 @@ export function evidenceOfMerge(
   { reason, with: others, check }: MergedWorker,
   {
     command,
+    isRed,
     branch,
     conflicts,
     record,
   }: {
     readonly command: string | null;
+    /** Whether the command fails with nothing of what was merged, too. */
+    readonly isRed: boolean;
     readonly branch: string;
     /** The files in which the two conflict now. */
     readonly conflicts: readonly string[];
@@ -71,8 +79,21 @@ export function evidenceOfMerge(
       ? [`A check failed on it. ${ranWords(command, check)}`]
       : []),
   ];
-  const checks = command === null ? [] : [command];
+  const checks = [...(command === null || isRed ? [] : [command]), ...withoutMarkers(conflicts)];
   return { storyId, message: parts.join("\n\n"), isKept: true, checks };
+}
+
+const longestCheck = 3_500;
+
+/** A check that nothing of a conflict is left: where no test reads a file, nothing else would see that. */
+function withoutMarkers(conflicts: readonly string[]): string[] {
+  let command = "! git grep -qE '^(<<<<<<<|>>>>>>>) ' --";
+  for (const path of conflicts) {
+    const more = ` ':(literal)${path.replaceAll("'", "'\\''")}'`;
+    if (command.length + more.length > longestCheck) break;
+    command += more;
+  }
+  return conflicts.length === 0 ? [] : [command];
 }
 
 /** What an attempt said of the story that failed in it. */

@@ -23,27 +23,40 @@ export interface TakingUp {
   readonly now: Date;
 }
 
-/** A worker whose result was set aside goes on from it and from what it is to be merged with. */
-export function withTakenUp(state: SwarmState, name: string, taking: TakingUp): SwarmState {
-  const { reason, storyId, commit, base, now } = taking;
+/** Workers whose results were set aside go on from them and from what they are to be merged with; what waits for them waits again. */
+export function withTakenUp(state: SwarmState, taking: ReadonlyMap<string, TakingUp>): SwarmState {
   const containers = state.containers.map((record) => {
-    if (record.containerName !== name || record.collected === null) return record;
+    const took = taking.get(record.containerName);
+    if (isSkipped(record) && taking.size > 0) {
+      const [first] = taking.values();
+      return first ? movedTo(record, "pending", null, first.now) : record;
+    }
+    if (!took || record.collected === null) return record;
+    const { reason, storyId, commit, base, now } = took;
+    const { collected } = record;
     const next = nextAttempt(
       state,
       { ...record, reason: record.reason ?? reason },
-      { lost: new Set(), reopened: new Map([[name, storyId]]), now },
+      { lost: new Set(), reopened: new Map([[record.containerName, storyId]]), now },
     );
-    return { ...next, baseCommit: base, collected: { ...record.collected, commit, at: now.toISOString() } };
+    return {
+      ...{ ...next, baseCommit: base, collected: { ...collected, commit, at: now.toISOString() } },
+      collecting:
+        commit === collected.commit ? null : { ref: collected.ref, old: collected.commit, new: commit },
+    };
   });
   return { ...state, containers };
+}
+
+function isSkipped({ status, reason }: ContainerRecord): boolean {
+  return status === "failed" && reason?.code === "DEPENDENCY_FAILED";
 }
 
 /** Failed workers are tried again, and those that were skipped because of any failure wait once more; stopped ones go on. */
 export function withRetried(state: SwarmState, names: readonly string[], how: Retrying): SwarmState {
   const containers = state.containers.map((record) => {
     const isNamed = names.includes(record.containerName);
-    const isSkipped = record.status === "failed" && record.reason?.code === "DEPENDENCY_FAILED";
-    if (isSkipped || (isNamed && record.status === "stopped"))
+    if (isSkipped(record) || (isNamed && record.status === "stopped"))
       return {
         ...movedTo(record, "pending", null, how.now),
         ...(isNamed && { paused: null }),

@@ -32,14 +32,18 @@ export function timeOfDay(text: string): ScheduledNight["at"] | null {
   return hour === undefined || minute === undefined ? null : { hour: Number(hour), minute: Number(minute) };
 }
 
-const day = /^(?:[0-7]|sun|mon|tue|wed|thu|fri|sat)$/;
+const names: readonly string[] = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
+
+function dayOf(text: string): number | null {
+  return /^[0-7]$/.test(text) ? Number(text) : names.includes(text) ? names.indexOf(text) : null;
+}
 
 /** Whether these are days of a week as every cron has them. */
 export function areDays(text: string): boolean {
   if (text === "*") return true;
   return text.split(",").every((part) => {
-    const ends = part.split("-");
-    return ends.length <= 2 && ends.every((end) => day.test(end));
+    const [from, to = from, ...more] = part.split("-").map(dayOf);
+    return more.length === 0 && from != null && to != null && from <= to;
   });
 }
 
@@ -49,7 +53,8 @@ export function crontabLine(night: ScheduledNight): string | null {
   const variables = Object.entries(environment).map(([name, value]) => `${name}=${quoted(value)}`);
   const run = ["env", ...variables, quoted(program), ...words.map(quoted)].join(" ");
   const command = `cd ${quoted(root)} && mkdir -p .aimi/reports && ${run} >> ${log} 2>&1`;
-  // cron makes an end of line of each % that is not escaped.
+  // cron makes an end of line of each % that is not escaped, and counts the backslashes before it.
+  if (command.includes("\\%")) return null;
   const line = `${at.minute} ${at.hour} * * ${days} ${command.replaceAll("%", "\\%")} ${mark}${projectId}`;
   return /\p{Cc}/u.test(line) || new TextEncoder().encode(line).length > longest ? null : line;
 }

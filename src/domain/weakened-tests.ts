@@ -21,6 +21,8 @@ const mostTold = 50;
 
 interface ChangedFile {
   readonly path: string;
+  /** Where it was before. */
+  from: string;
   isDeleted: boolean;
   readonly removed: string[];
   readonly added: string[];
@@ -35,15 +37,18 @@ export interface FoundWeakening {
 /** Tests that a change deletes or skips, from its patch without context. One that only moves is neither. */
 export function weakenedTests(patch: string): FoundWeakening {
   const files = changedFiles(patch);
+  const tests = files.filter(({ path }) => testFile.test(path));
+  // What stands in other files runs as no test.
   const added = new Map<string, number>();
-  for (const file of files) for (const line of file.added) count(added, nameOfTest(line), 1);
+  for (const file of tests) for (const line of file.added) count(added, nameOfTest(line), 1);
   const found: WeakenedTest[] = [];
   const tell = (how: WeakenedTest["how"], { path }: ChangedFile, line: string): void => {
     found.push({ path: cleanText(path), how, line: cleanText(line.trim(), 200) });
   };
-  for (const file of files.filter(({ path }) => testFile.test(path))) {
-    const tests = file.removed.filter((line) => nameOfTest(line) !== null);
-    const gone = tests.filter((line) => {
+  for (const file of files.filter(({ from }) => testFile.test(from))) {
+    if (!testFile.test(file.path)) tell("deleted", { ...file, path: file.from }, `it is ${file.path} now`);
+    const declared = file.removed.filter((line) => nameOfTest(line) !== null);
+    const gone = declared.filter((line) => {
       const name = nameOfTest(line) ?? "";
       const isElsewhere = (added.get(name) ?? 0) > 0;
       if (isElsewhere) count(added, name, -1);
@@ -55,15 +60,16 @@ export function weakenedTests(patch: string): FoundWeakening {
     for (const line of file.added.filter((each) => skips.test(each)).slice(skippedBefore))
       tell("skipped", file, line);
   }
-  const isNew = files.filter(({ path }) => testFile.test(path)).flatMap((file) => file.added);
-  const gained = isNew.filter((line) => {
-    const name = nameOfTest(line);
-    const isLeft = name !== null && (added.get(name) ?? 0) > 0;
-    if (isLeft) count(added, name, -1);
-    return isLeft;
-  }).length;
+  const gained = tests
+    .flatMap((file) => file.added)
+    .filter((line) => {
+      const name = nameOfTest(line);
+      const isLeft = name !== null && (added.get(name) ?? 0) > 0;
+      if (isLeft) count(added, name, -1);
+      return isLeft;
+    }).length;
   const lost = found.filter(({ how }) => how === "deleted").length;
-  const isLoss = lost > gained || lost < found.length || files.some(isGoneAsAWhole);
+  const isLoss = lost > gained || lost < found.length || files.some(isGoneAsAWhole) || files.some(isMovedOut);
   return { tests: found.slice(0, mostTold), isLoss };
 }
 
@@ -72,7 +78,15 @@ function isGoneAsAWhole({ path, isDeleted, removed }: ChangedFile): boolean {
   return isDeleted && testFile.test(path) && removed.every((line) => nameOfTest(line) === null);
 }
 
+/** What was a test by its name and is none any more. */
+function isMovedOut({ path, from }: ChangedFile): boolean {
+  return testFile.test(from) && !testFile.test(path);
+}
+
+const comment = /^\s*(?:\/\/|\/\*|\*|#(?!\[)|--|<!--)/;
+
 function nameOfTest(line: string): string | null {
+  if (comment.test(line)) return null;
   for (const declaration of declarations) {
     const name = declaration.exec(line)?.groups?.["name"];
     if (name !== undefined) return name;
@@ -98,9 +112,11 @@ function changedFiles(patch: string): ChangedFile[] {
       toAdd -= 1;
     } else if (line.startsWith("diff --git ")) {
       // By the new name; of a deleted file both are the same.
-      file = { path: pathIn(line), isDeleted: false, removed: [], added: [] };
+      const path = pathIn(line);
+      file = { path, from: path, isDeleted: false, removed: [], added: [] };
       files.push(file);
     } else if (file && line.startsWith("deleted file mode")) file.isDeleted = true;
+    else if (file && line.startsWith("rename from ")) file.from = line.slice("rename from ".length);
     else {
       const [, removed = "1", added = "1"] = /^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@/.exec(line) ?? [];
       if (line.startsWith("@@ ")) [toRemove, toAdd] = [Number(removed), Number(added)];

@@ -1,6 +1,6 @@
 import { SwarmError } from "../domain/errors.ts";
 
-/** The crontab of whoever runs this. */
+/** The crontab of whoever runs this; each of its bytes is one character, whatever somebody wrote it in. */
 export interface Crontab {
   read(): Promise<string>;
   write(text: string): Promise<void>;
@@ -15,19 +15,21 @@ export function userCrontab(env: Readonly<Record<string, string | undefined>>): 
   ): Promise<{ readonly exitCode: number; readonly stdout: string; readonly stderr: string }> => {
     const { execa } = await import("execa");
     // What it says where there is none is looked for in English.
+    const bytes = Buffer.from(input, "latin1");
     const options = {
       env: { ...env, LC_ALL: "C" },
       extendEnv: false,
       reject: false,
       timeout: limitMs,
-      input,
+      input: bytes,
     };
     const { exitCode, stdout, stderr, code } = await execa("crontab", [...args], {
       ...options,
-      stripFinalNewline: false,
+      ...{ stripFinalNewline: false, encoding: "buffer" },
     });
     if (code === "ENOENT") throw new SwarmError("SCHEDULER_MISSING", {});
-    return { exitCode: exitCode ?? 1, stdout, stderr };
+    const text = (output: Uint8Array): string => Buffer.from(output).toString("latin1");
+    return { exitCode: exitCode ?? 1, stdout: text(stdout), stderr: text(stderr) };
   };
 
   return {

@@ -10,9 +10,14 @@ import { liesInside } from "./inside.ts";
 export interface ProofFiles {
   findProof(slug: string): Promise<ProofReport | null>;
   keepProof(proof: ProofReport): Promise<void>;
-  /** How checks ended on a commit that work began with, by their commands. */
-  findBefore(base: string): Promise<Readonly<Record<string, RanCheck>>>;
-  keepBefore(base: string, ran: Readonly<Record<string, RanCheck>>): Promise<void>;
+  /** How commands ended on a commit that work began with, one after the other in one sandbox. */
+  findBefore(base: string, commands: readonly string[]): Promise<readonly RanCheck[] | null>;
+  keepBefore(base: string, commands: readonly string[], ran: readonly RanCheck[]): Promise<void>;
+}
+
+interface RanBefore {
+  readonly commands: readonly string[];
+  readonly ran: readonly RanCheck[];
 }
 
 export function proofFiles(
@@ -32,12 +37,20 @@ export function proofFiles(
       return value !== null && (await isProof(value)) ? (value as ProofReport) : null;
     },
     keepProof: (proof) => write(proofOf(proof.worker), proof),
-    async findBefore(base) {
-      const value = await read(beforeOf(base));
-      return Object.fromEntries(Object.entries(value ?? {}).filter(([, ran]) => isRan(ran)));
+    async findBefore(base, commands) {
+      const known = (await readBefore(base)).find((each) => isSame(each.commands, commands));
+      return known?.ran ?? null;
     },
-    keepBefore: (base, ran) => write(beforeOf(base), ran),
+    async keepBefore(base, commands, ran) {
+      const others = (await readBefore(base)).filter((each) => !isSame(each.commands, commands));
+      await write(beforeOf(base), [...others, { commands, ran }]);
+    },
   };
+
+  async function readBefore(base: string): Promise<RanBefore[]> {
+    const value = await read(beforeOf(base));
+    return Array.isArray(value) ? value.filter(isRanBefore) : [];
+  }
 
   async function write(file: string, value: object): Promise<void> {
     if (!(await liesInside(root, file)))
@@ -55,6 +68,16 @@ async function read(file: string): Promise<object | null> {
   } catch {
     return null;
   }
+}
+
+function isSame(one: readonly string[], other: readonly string[]): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}
+
+function isRanBefore(value: unknown): value is RanBefore {
+  const { commands, ran } = (value ?? {}) as Partial<RanBefore>;
+  if (!Array.isArray(commands) || !Array.isArray(ran)) return false;
+  return ran.length === commands.length && ran.every(isRan);
 }
 
 function isRan(value: unknown): value is RanCheck {

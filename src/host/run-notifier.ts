@@ -24,8 +24,13 @@ export async function runNotifier(
   const command =
     process.platform === "darwin"
       ? ["osascript", "-e", script, title, notice.text]
-      : ["notify-send", "--app-name=swarm", "--", title, notice.text];
+      : ["notify-send", "--app-name=swarm", "--", title, asMarkup(notice.text)];
   return runCommand({ root, command }, notice, limitMs);
+}
+
+/** Desktops read marks in it. */
+function asMarkup(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }
 
 async function post(url: string, notice: Notice, limitMs: number): Promise<string | null> {

@@ -75,7 +75,8 @@ export async function takeIn(
   return { kind: "taken", commit: tip };
 }
 
-async function refAt(commonFolder: string, refs: Refs, ref: string): Promise<string | null> {
+/** Where a ref is; null where it is not. */
+export async function refAt(commonFolder: string, refs: Refs, ref: string): Promise<string | null> {
   // A file of its own is what counts, whatever a list of packed refs says, and needs no git to be read.
   const own = (await readFile(join(commonFolder, ref), "latin1").catch(() => "")).trim();
   if (isCommitId(own)) return own;

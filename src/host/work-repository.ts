@@ -6,7 +6,7 @@ import { refsIn } from "./move-ref.ts";
 import { lookAtBranch, publishBranch } from "./publish-branch.ts";
 import { openQuarantine } from "./quarantine.ts";
 import { readChanges, readPatch, readSensitivePaths } from "./read-changes.ts";
-import { type TakeInDeps, takeIn } from "./take-in.ts";
+import { refAt, type TakeInDeps, takeIn } from "./take-in.ts";
 
 /**
  * The repository with this common git folder, for all its worktrees. Whatever looks at commits does so in a room of its own
@@ -42,6 +42,8 @@ export function workRepository(deps: TakeInDeps): WorkRepository {
 
     mergeAnyway: (commits, signal) =>
       inRoom([commits.ours, commits.theirs], (room) => mergeWithMarkers(room, commits), signal),
+
+    keptAt: (ref) => refAt(commonFolder, refsIn(commonFolder), ref),
 
     async keepAt(move) {
       if (!move.ref.startsWith("refs/aimi/")) throw new Error(`${move.ref} is none of ours`);

@@ -132,6 +132,8 @@ export interface WorkRepository {
     commits: CommitsToMerge,
     signal?: AbortSignal,
   ): Promise<{ readonly commit: string; readonly conflicts: readonly string[] }>;
+  /** Where a ref below `refs/aimi/` is; null where it is not. */
+  keptAt(ref: string): Promise<string | null>;
   /** Moves a ref below `refs/aimi/` on to a commit that has what it had; false where it is elsewhere. */
   keepAt(move: RefMove): Promise<boolean>;
   /** The files in which the two of each pair conflict. */

@@ -1,5 +1,5 @@
 import type { JournalledMessage } from "../domain/acp-messages.ts";
-import type { TakenUp } from "../domain/evidence.ts";
+import type { TakenUpFrom } from "../domain/evidence.ts";
 import type { TaskRequestPayload } from "../domain/generated/acp.ts";
 import type { Conversation } from "./conversations.ts";
 
@@ -35,8 +35,11 @@ export interface WorkerPlaces {
     readonly attempt: number;
   }): Promise<TaskRequestPayload | null>;
   /** Why an attempt takes up a story again, where a person asked for that. */
-  findTakenUp(worker: { readonly slug: string; readonly attempt: number }): Promise<TakenUp | null>;
-  keepTakenUp(worker: { readonly slug: string; readonly attempt: number }, takenUp: TakenUp): Promise<void>;
+  findTakenUp(worker: { readonly slug: string; readonly attempt: number }): Promise<TakenUpFrom | null>;
+  keepTakenUp(
+    worker: { readonly slug: string; readonly attempt: number },
+    takenUp: TakenUpFrom,
+  ): Promise<void>;
   /** Whole or not at all. */
   keepRequest(
     worker: { readonly slug: string; readonly attempt: number },

@@ -50,6 +50,15 @@ if [ -f "$2" ]; then git -c core.hooksPath=/dev/null fetch --quiet "$2" '+refs/h
 git -c core.hooksPath=/dev/null -c advice.detachedHead=false checkout --quiet --force --detach "$1"
 git clean -fdq`;
 
+/** What a command leaves running would be beside the next one. The sandbox's own process is its first, or sleeps for so long. */
+const endOthers = `
+for folder in /proc/[0-9]*; do
+  pid=\${folder#/proc/}
+  case $pid in 1|$$) continue ;; esac
+  [ "$(tr '\\0' ' ' 2>/dev/null < "$folder/cmdline")" = "sleep $1 " ] || kill -KILL "$pid" 2>/dev/null
+done
+:`;
+
 /** Runs commands on a commit, in a new sandbox without agent and network. It is gone in the end. */
 export async function checkCommit(
   deps: CheckCommitDeps,
@@ -114,13 +123,18 @@ export async function checkCommit(
     } catch (error) {
       if (broken.signal.aborted)
         return { exitCode: null, output: messageOf(broken.signal.reason), durationMs: durationMs() };
-      if (!isError(error, "COMMAND_TIMEOUT")) throw error;
+      // What eats its sandbox up has not passed; what comes after it has no sandbox to run in.
+      if (isError(error, "MEMORY_EXHAUSTED") || isError(error, "CONTAINER_NOT_RUNNING")) broken.abort(error);
+      else if (!isError(error, "COMMAND_TIMEOUT")) throw error;
       return { exitCode: null, output: messageOf(error), durationMs: durationMs() };
     }
   };
   try {
     const results: RanCheck[] = [];
-    for (const command of commands) results.push(await runOne(command));
+    for (const [at, command] of commands.entries()) {
+      if (at > 0 && !broken.signal.aborted) await run(["sh", "-c", endOthers, "sh", String(seconds)], undoMs);
+      results.push(await runOne(command));
+    }
     return results;
   } finally {
     done.abort();

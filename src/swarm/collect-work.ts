@@ -1,5 +1,5 @@
 import type { StoredBundle } from "../domain/generated/acp.ts";
-import type { Reason } from "../domain/generated/swarm-state.ts";
+import type { ContainerRecord, Reason } from "../domain/generated/swarm-state.ts";
 import { findContainer } from "../domain/swarm-state.ts";
 import { failedRefOf, workRefOf } from "../domain/worker-names.ts";
 import type { SwarmDeps, Worker } from "./swarm-deps.ts";
@@ -29,7 +29,7 @@ export async function collectWork(
   const isFailed = failedStory !== null;
   const names = { swarmId, slug: worker.slug, attempt: record.attempt };
   const ref = isFailed ? failedRefOf({ ...names, storyId: failedStory }) : workRefOf(names);
-  const old = isFailed ? null : (record.collected?.commit ?? null);
+  const old = isFailed ? null : await lastTakenIn(deps, record, ref);
   if (!isFailed)
     await change(worker.name, (now) => ({ ...now, collecting: { ref, old, new: stored.commit } }));
   const outcome = await work.takeIn(
@@ -76,6 +76,20 @@ export async function collectWork(
     if (!isFailed) await change(worker.name, (now) => ({ ...now, collecting: null }));
     return reason;
   }
+}
+
+/**
+ * What the ref is known to be at. An owner that was killed may have moved it and not written that down; what it was about to do
+ * says which commit that was, and that one was checked.
+ */
+async function lastTakenIn(
+  { work }: Pick<SwarmDeps, "work">,
+  { collected, collecting }: ContainerRecord,
+  ref: string,
+): Promise<string | null> {
+  const known = collected?.commit ?? null;
+  if (collecting === null || collecting.ref !== ref || collecting.new === known) return known;
+  return (await work.keptAt(ref)) === collecting.new ? collecting.new : known;
 }
 
 /** The same bytes; `onFirst` is called when the first ones are there. */

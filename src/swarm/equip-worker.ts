@@ -1,4 +1,5 @@
 import { parseDurationMs } from "../domain/duration.ts";
+import { SwarmError } from "../domain/errors.ts";
 import { escalated } from "../domain/escalate.ts";
 import type { TaskRequestPayload } from "../domain/generated/acp.ts";
 import type { ContainerRecord } from "../domain/generated/swarm-state.ts";
@@ -32,7 +33,7 @@ const bundlePath = "bundle:/aimi/in/repo.bundle";
 /** What a worker needs to begin: where, and the request. Both are fixed the first time. Null when its bases contradict each other. */
 export async function equipWorker(deps: EquipDeps, waiting: WaitingWorker): Promise<Worker | null> {
   const { slug, name, task } = waiting;
-  const record = findContainer(await deps.read(), name);
+  const record = await withItsRef(deps, findContainer(await deps.read(), name));
   const base = record.baseCommit ?? (await chooseBase(deps, waiting));
   if (base === null) return null;
   if (record.baseCommit === null) await deps.change(name, (now) => ({ ...now, baseCommit: base }));
@@ -52,6 +53,19 @@ export async function equipWorker(deps: EquipDeps, waiting: WaitingWorker): Prom
   });
   await deps.places.keepRequest(at, request);
   return { name, slug, task, base, request };
+}
+
+/** What was taken up has its ref a moment later than its record; whoever was killed in between left that to us. */
+async function withItsRef(deps: EquipDeps, record: ContainerRecord): Promise<ContainerRecord> {
+  const { collecting, collected, containerName } = record;
+  if (collecting === null || collecting.new !== collected?.commit) return record;
+  if (!(await deps.work.keepAt(collecting)))
+    throw new SwarmError("GIT_FAILED", {
+      command: "update-ref",
+      reason: `${collecting.ref} is not where it was collected`,
+    });
+  await deps.change(containerName, (now) => ({ ...now, collecting: null }));
+  return { ...record, collecting: null };
 }
 
 /** Its tree was to be found in an image that is another one by now, and no container was made that may have heard it. */

@@ -19,7 +19,10 @@ export async function findEvidence(
   const { attempt } = record;
   const slug = workerSlug(record);
   if (attempt <= 1) return null;
-  const takenUp = (await places.findTakenUp({ slug, attempt })) ?? (await ofLastAttempt());
+  const asked = await places.findTakenUp({ slug, attempt });
+  // One that a kill left behind is of no attempt that ever began.
+  const isOfThis = asked !== null && asked.commit === record.collected?.commit;
+  const takenUp = isOfThis ? asked : await ofLastAttempt();
   const isOpen = record.stories.some(({ id, status }) => id === takenUp?.storyId && status !== "completed");
   if (takenUp === null || !isOpen) return null;
   const { storyId, message, isKept, checks } = takenUp;

@@ -80,6 +80,7 @@ export function keepWorker(deps: EquipDeps, waiting: WaitingWorker, options: Kee
         if (worker !== null)
           await runWorker(deps, worker, {
             halt,
+            stopNow: options.stopNow,
             onTalk: (talk) => {
               conversation = talk;
             },

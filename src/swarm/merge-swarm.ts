@@ -86,7 +86,12 @@ async function holdOf(
   { work, signal }: MergeSwarmDeps,
   { worker, base, commit }: Pick<Result, "worker" | "base" | "commit">,
 ): Promise<Result["hold"]> {
-  const { tests, isLoss } = weakenedTests((await work.patch(base, commit, signal)).text);
+  const { text, isCut } = await work.patch(base, commit, signal);
+  if (isCut) {
+    const large = `it is too large for all of its tests to be looked at; \`swarm merge ${worker}\` takes it all the same`;
+    return { code: "TESTS_WEAKENED", message: large };
+  }
+  const { tests, isLoss } = weakenedTests(text);
   const [first] = tests;
   if (!isLoss || !first) return null;
   const more = tests.length > 1 ? ` and ${countOf(tests.length - 1, "more test")}` : "";

@@ -15,8 +15,9 @@ export interface ProveDeps {
   ) => Promise<readonly RanCheck[]>;
   /** How the repository tests itself; null where that is not known. */
   readonly testCommand: () => Promise<string | null>;
-  readonly findBefore: (base: string) => Promise<Readonly<Record<string, RanCheck>>>;
-  readonly keepBefore: (base: string, ran: Readonly<Record<string, RanCheck>>) => Promise<void>;
+  /** How these very commands, in this order, ended on a base; null where that is not known. */
+  readonly findBefore: (base: string, commands: readonly string[]) => Promise<readonly RanCheck[] | null>;
+  readonly keepBefore: (base: string, commands: readonly string[], ran: readonly RanCheck[]) => Promise<void>;
   readonly keepProof: (proof: ProofReport) => Promise<void>;
   readonly passes: PassPoint;
   readonly clock: () => Date;
@@ -68,34 +69,30 @@ export function workProver(
   ): Promise<ProofCheck[]> {
     if (commands.length === 0) return [];
     const before = await beforeOf(base, commands, signal);
-    const after =
-      base === commit
-        ? commands.map((command) => before[command])
-        : await deps.runChecks(commit, commands, signal);
+    const after = base === commit ? before : await deps.runChecks(commit, commands, signal);
     return commands.map((command, at) => {
-      const [was, is] = [before[command], after[at]];
+      const [was, is] = [before[at], after[at]];
       if (!was || !is) throw new Error("A check ended without saying how");
       return { command, isDemanded: demanded.has(command), before: was, after: is };
     });
   }
 
-  /** What is known of a base is not asked again. */
+  /** What is known of a base is not asked again. One command may need what another left, so only the same ones are the same. */
   async function beforeOf(
     base: string,
     commands: readonly string[],
     signal: AbortSignal,
-  ): Promise<Readonly<Record<string, RanCheck>>> {
+  ): Promise<readonly RanCheck[]> {
     const earlier = lookingByBase.get(base) ?? Promise.resolve();
     const looking = earlier
       .catch(() => {})
       .then(async () => {
-        const known = await deps.findBefore(base);
-        const open = commands.filter((command) => known[command] === undefined);
-        if (open.length === 0) return known;
-        const ran = await deps.runChecks(base, open, signal);
-        const all = { ...known, ...Object.fromEntries(open.flatMap((command, at) => [[command, ran[at]]])) };
-        await deps.keepBefore(base, all as Readonly<Record<string, RanCheck>>);
-        return all as Readonly<Record<string, RanCheck>>;
+        const known = await deps.findBefore(base, commands);
+        if (known !== null) return known;
+        const ran = await deps.runChecks(base, commands, signal);
+        // What came to no end of its own says nothing for others.
+        if (ran.every(({ exitCode }) => exitCode !== null)) await deps.keepBefore(base, commands, ran);
+        return ran;
       });
     lookingByBase.set(base, looking);
     return looking;

@@ -1,5 +1,6 @@
 import { isTerminal } from "../domain/container-status.ts";
 import type { Checkpoint, StoredBundle } from "../domain/generated/acp.ts";
+import type { ProofReport } from "../domain/generated/proof.ts";
 import type { ContainerRecord, Reason } from "../domain/generated/swarm-state.ts";
 import { judgeEnded } from "../domain/reconcile.ts";
 import { findContainer, movedTo } from "../domain/swarm-state.ts";
@@ -21,6 +22,8 @@ export interface Halt {
 export interface WorkerControl {
   /** Aborted with a `Halt`: the agent is asked to stop, and the worker can go on later. */
   readonly halt: AbortSignal;
+  /** Aborted when nothing is waited for any more, a proof neither. */
+  readonly stopNow: AbortSignal;
   /** Told of the conversation while there is one. */
   readonly onTalk: (conversation: Conversation | null) => void;
 }
@@ -34,14 +37,19 @@ const quietMs = 1_000;
 export async function runWorker(
   deps: SwarmDeps,
   worker: Worker,
-  { halt, onTalk }: WorkerControl,
+  { halt, stopNow, onTalk }: WorkerControl,
 ): Promise<void> {
   const stoodUp = await standUpWorker(deps, worker, halt);
   if (stoodUp === null) return endUnbegun(deps, worker);
   const { containerId, pausedMs } = stoodUp;
   const late = await catchUp(deps, worker, containerId);
   if (late !== null)
-    return settle(deps, worker, { end: { kind: "violation", reason: late }, isAllHere: false });
+    return settle(
+      deps,
+      worker,
+      { end: { kind: "violation", reason: late }, isAllHere: false },
+      { halt, stopNow },
+    );
   const { slug, task, request } = worker;
   const doneIds = (request.done ?? []).map(({ storyId }) => storyId);
   await using conversation = await deps.places.talk(
@@ -60,7 +68,7 @@ export async function runWorker(
   if (pausedMs > 0) await conversation.resumed(pausedMs);
   onTalk(conversation);
   try {
-    await settle(deps, worker, await listen(deps, worker, conversation, containerId));
+    await settle(deps, worker, await listen(deps, worker, conversation, containerId), { halt, stopNow });
   } finally {
     onTalk(null);
     halt.removeEventListener("abort", cancel);
@@ -160,13 +168,18 @@ function storedBy(message: { readonly type: string; readonly payload: unknown })
 }
 
 /** Writes down how it ended, once everything that counts is here. */
-async function settle(deps: SwarmDeps, worker: Worker, { end, isAllHere }: Heard): Promise<void> {
+async function settle(
+  deps: SwarmDeps,
+  worker: Worker,
+  { end, isAllHere }: Heard,
+  control: Pick<WorkerControl, "halt" | "stopNow">,
+): Promise<void> {
   await deps.doors.settled(worker);
   const record = await recordOf(deps, worker);
   const shut = shutReason(deps, worker);
   const judged = withShut(judge(record, end), shut);
   deps.passes("after-completion-before-record");
-  const verdict = judged.status === "completed" ? await withProof(deps, worker, judged) : judged;
+  const verdict = judged.status === "completed" ? await withProof(deps, worker, judged, control) : judged;
   deps.tell({ event: "ended", worker: worker.slug, ...verdict });
   if (verdict.status === "completed") await publishWork(deps, worker);
   // Before the record: whoever is cut off in between does both once more, and nobody does it all again.
@@ -189,11 +202,51 @@ async function settle(deps: SwarmDeps, worker: Worker, { end, isAllHere }: Heard
   await removeWorker(deps, worker, { withHome: verdict.status === "completed" && deps.prove === null });
 }
 
+/** Aborted when a proof is waited for no longer: as long after a halt as an agent would be, or at once. */
+function endOfWaiting(
+  { signal, timing }: SwarmDeps,
+  halt: AbortSignal,
+  stopNow: AbortSignal,
+): Disposable & { readonly signal: AbortSignal } {
+  const [late, done] = [new AbortController(), new AbortController()];
+  const wait = (): void => {
+    const { graceMs } = halt.reason as Halt;
+    void timing.wait(graceMs, done.signal).then(
+      () => late.abort(),
+      () => {},
+    );
+  };
+  if (halt.aborted) wait();
+  else halt.addEventListener("abort", wait, { once: true });
+  return {
+    signal: AbortSignal.any([signal, stopNow, late.signal]),
+    [Symbol.dispose]() {
+      halt.removeEventListener("abort", wait);
+      done.abort();
+    },
+  };
+}
+
 /** What code found, where no agent ever was, outweighs what the sandbox says. */
-async function withProof(deps: SwarmDeps, worker: Worker, judged: Verdict): Promise<Verdict> {
+async function withProof(
+  deps: SwarmDeps,
+  worker: Worker,
+  judged: Verdict,
+  { halt, stopNow }: Pick<WorkerControl, "halt" | "stopNow">,
+): Promise<Verdict> {
   if (deps.prove === null) return judged;
   const { collected, attempt } = await recordOf(deps, worker);
-  const proof = await deps.prove(worker, { commit: collected?.commit ?? worker.base, attempt });
+  const result = { commit: collected?.commit ?? worker.base, attempt };
+  using ending = endOfWaiting(deps, halt, stopNow);
+  let proof: ProofReport;
+  try {
+    proof = await deps.prove(worker, result, ending.signal);
+  } catch (error) {
+    if (!ending.signal.aborted || deps.signal.aborted) throw error;
+    // Whoever goes on hears the same last word, and proves it then.
+    const message = "it was stopped while its result was proved";
+    return { status: "stopped", reason: { code: "INTERRUPTED", message } };
+  }
   const { verdict, commit, at, why, weakenedTests } = proof;
   deps.tell({ event: "proved", worker: worker.slug, verdict, why, weakenedTests: weakenedTests.length });
   deps.passes("after-proof-before-record");

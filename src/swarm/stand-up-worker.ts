@@ -27,7 +27,8 @@ export async function standUpWorker(
   const { containers, change, clock, passes } = deps;
   const facts = await containers.look(worker.name, undefined, deps.signal);
   const isAlive = facts?.state === "running" || facts?.state === "paused";
-  const wasMade = facts !== null || findContainer(await deps.read(), worker.name).containerId !== null;
+  const isRecorded = findContainer(await deps.read(), worker.name).containerId !== null;
+  const wasMade = facts !== null || isRecorded;
   // What is to stop is not begun. One whose way out was shut may have done something that nobody has heard of yet.
   const mayGoOn = (): boolean =>
     !halt.aborted || isAlive || (wasMade && deps.doors.shut(worker.slug).aborted);
@@ -46,6 +47,8 @@ export async function standUpWorker(
   const pauseEnd = Math.min(now, paused?.until ? Date.parse(paused.until) : now);
   // One that was only now made has never stood still.
   const pausedMs = paused && wasMade ? Math.max(0, pauseEnd - Date.parse(paused.since)) : 0;
+  // Whoever made it was killed before it had everything.
+  if (facts !== null && !isAlive && !isRecorded) await giveRepository(deps, worker, id);
   passes("after-record-before-start");
   if (facts?.state === "paused") await containers.unpause(id, deps.signal);
   else if (facts?.state !== "running") await containers.start(id, deps.signal);
@@ -80,15 +83,23 @@ async function makeContainer(deps: SwarmDeps, worker: Worker, door: WorkerDoor):
     }),
     signal,
   );
-  if (worker.request.repoUrl !== "image:") {
-    const from = worker.request.baseCommit ?? worker.base;
-    await using bundle = await deps.commits.bundle(from, "workspace", signal);
-    await deps.places.giveBundle(id, bundle.file, signal);
-  }
+  await giveRepository(deps, worker, id);
   passes("after-create-before-record");
   await change(worker.name, (now) => ({ ...now, containerId: id, creating: null }));
   deps.tell({ event: "created", worker: worker.slug, containerId: id });
   return id;
+}
+
+/** What its image does not have. The same once more does no harm. */
+async function giveRepository(
+  { commits, places, passes, signal }: SwarmDeps,
+  { request, base }: Worker,
+  id: string,
+): Promise<void> {
+  if (request.repoUrl === "image:") return;
+  passes("after-create-before-bundle");
+  await using bundle = await commits.bundle(request.baseCommit ?? base, "workspace", signal);
+  await places.giveBundle(id, bundle.file, signal);
 }
 
 /** A container that was there and is gone, with the volume that had its journal. */

@@ -58,6 +58,7 @@ export interface SwarmDeps {
     | ((
         worker: Worker,
         result: { readonly commit: string; readonly attempt: number },
+        signal: AbortSignal,
       ) => Promise<ProofReport>)
     | null;
   /** What the last proof of a worker said. */

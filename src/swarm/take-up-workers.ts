@@ -3,10 +3,13 @@ import { SwarmError } from "../domain/errors.ts";
 import { evidenceOfMerge, evidenceOfProof, mergedAs, type TakenUp } from "../domain/evidence.ts";
 import type { MergeReport } from "../domain/generated/merge.ts";
 import type { ContainerRecord } from "../domain/generated/swarm-state.ts";
-import { withTakenUp } from "../domain/next-attempt.ts";
+import { isRed } from "../domain/merge-words.ts";
+import { type TakingUp, withTakenUp } from "../domain/next-attempt.ts";
 import { workerSlug } from "../domain/slug.ts";
 import { findContainer } from "../domain/swarm-state.ts";
 import type { SwarmDeps } from "./swarm-deps.ts";
+
+type TakeUpDeps = Pick<SwarmDeps, "read" | "update" | "work" | "places" | "findProof" | "clock" | "signal">;
 
 export interface TakeUp {
   /** Names of workers. */
@@ -21,11 +24,8 @@ export interface TakeUp {
  * Gives results back to their agents, each merged with a branch: the next attempt goes on from there, in the same conversation,
  * and is told why. The same once more after a kill comes to the same commits.
  */
-export async function takeUpWorkers(
-  deps: Pick<SwarmDeps, "read" | "update" | "work" | "places" | "findProof" | "clock" | "signal">,
-  { names, branch, report }: TakeUp,
-): Promise<void> {
-  const { work, places, clock, signal } = deps;
+export async function takeUpWorkers(deps: TakeUpDeps, { names, branch, report }: TakeUp): Promise<void> {
+  const { work } = deps;
   const { commit: base } = await work.branch(branch);
   if (base === null)
     throw new SwarmError("BRANCH_REFUSED", {
@@ -36,38 +36,49 @@ export async function takeUpWorkers(
   const records = names.map((name) => findContainer(state, name));
   // All of them before any: nothing half done stays.
   for (const record of records) await refuseUseless(deps, record, { base, branch });
+  const taking = new Map<string, TakingUp>();
   for (const record of records) {
-    const { collected, containerName: name, attempt, branchName } = record;
-    if (collected === null) continue;
-    const slug = workerSlug(record);
-    const message = `Merge ${branch} into ${branchName}\n\nFor ${slug} to go on from.\n`;
-    const hasIt = await work.isAncestor(base, collected.commit, signal);
-    const merged = hasIt
-      ? { commit: collected.commit, conflicts: [] }
-      : await work.mergeAnyway({ ours: collected.commit, theirs: base, message }, signal);
-    const said = mergedAs(report, slug) ?? nothingSaid(slug);
-    const ofMerge = evidenceOfMerge(said, {
-      ...{ branch, record, conflicts: merged.conflicts, command: report?.check.command ?? null },
-    });
-    const proof = record.reason?.code === "PROOF_FAILED" ? await deps.findProof(slug) : null;
-    const ofProof = proof && evidenceOfProof(proof, record);
-    const takenUp = ofProof && ofMerge && !hasIt ? together(ofProof, ofMerge) : (ofProof ?? ofMerge);
-    if (takenUp === null) continue;
-    await places.keepTakenUp({ slug, attempt: attempt + 1 }, takenUp);
-    const { ref } = collected;
-    if (!(await work.keepAt({ ref, old: collected.commit, new: merged.commit })))
-      throw new SwarmError("GIT_FAILED", {
-        command: "update-ref",
-        reason: `${ref} is not where it was collected`,
-      });
-    const reason = said.reason ?? { code: "TAKEN_UP", message: `it was to go on from ${branch}` };
-    await deps.update((now) =>
-      withTakenUp(now, name, {
-        ...{ reason, storyId: takenUp.storyId, commit: merged.commit, now: clock() },
-        base: hasIt ? (record.baseCommit ?? base) : base,
-      }),
-    );
+    const took = await takeUp(deps, record, { base, branch, report });
+    if (took !== null) taking.set(record.containerName, took);
   }
+  // The records come before the refs: whoever begins such an attempt brings its ref along.
+  await deps.update((now) => withTakenUp(now, taking));
+}
+
+async function takeUp(
+  { work, places, findProof, clock, signal }: TakeUpDeps,
+  record: ContainerRecord,
+  {
+    base,
+    branch,
+    report,
+  }: { readonly base: string; readonly branch: string; readonly report: MergeReport | null },
+): Promise<TakingUp | null> {
+  const { collected, attempt, branchName, baseCommit } = record;
+  if (collected === null) return null;
+  const slug = workerSlug(record);
+  const message = `Merge ${branch} into ${branchName}\n\nFor ${slug} to go on from.\n`;
+  const hasIt = await work.isAncestor(base, collected.commit, signal);
+  const merged = hasIt
+    ? { commit: collected.commit, conflicts: [] }
+    : await work.mergeAnyway({ ours: collected.commit, theirs: base, message }, signal);
+  // What was said of another branch says nothing of this one.
+  const ofBranch = report?.branch === branch ? report : null;
+  const said = mergedAs(ofBranch, slug) ?? nothingSaid(slug);
+  const ofMerge = evidenceOfMerge(said, {
+    ...{ branch, record, conflicts: merged.conflicts, command: ofBranch?.check.command ?? null },
+    isRed: ofBranch !== null && isRed(ofBranch.check),
+  });
+  const proof = record.reason?.code === "PROOF_FAILED" ? await findProof(slug) : null;
+  const ofProof = proof && evidenceOfProof(proof, record);
+  const takenUp = ofProof && ofMerge && !hasIt ? together(ofProof, ofMerge) : (ofProof ?? ofMerge);
+  if (takenUp === null) return null;
+  await places.keepTakenUp({ slug, attempt: attempt + 1 }, { ...takenUp, commit: merged.commit });
+  return {
+    reason: said.reason ?? { code: "TAKEN_UP", message: `it was to go on from ${branch}` },
+    ...{ storyId: takenUp.storyId, commit: merged.commit, now: clock() },
+    base: hasIt ? (baseCommit ?? base) : base,
+  };
 }
 
 /** What broke by itself comes first. */

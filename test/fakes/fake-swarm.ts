@@ -167,7 +167,7 @@ export function fakeSwarm(
       changes: unused,
       merge: unused,
       conflicts: unused,
-      ...{ patch: unused, mergeAnyway: unused, keepAt: unused },
+      ...{ patch: unused, mergeAnyway: unused, keepAt: unused, keptAt: unused },
       isAncestor: unused,
       branch: unused,
       has: async () => true,

@@ -65,12 +65,25 @@ describe("what an agent is told of", () => {
     };
 
     const told = evidenceOfMerge(said, {
-      ...{ command: "npm test", branch: "swarm/abc/integration", conflicts: ["a.txt"], record },
+      ...{ command: "npm test", isRed: false, branch: "swarm/abc/integration", conflicts: ["a.txt"], record },
     });
 
-    expect(told).toMatchObject({ storyId: "US-002", isKept: true, checks: ["npm test"] });
+    const markers = "! git grep -qE '^(<<<<<<<|>>>>>>>) ' -- ':(literal)a.txt'";
+    expect(told).toMatchObject({ storyId: "US-002", isKept: true, checks: ["npm test", markers] });
     for (const words of ["left", "- a.txt", "conflict markers", "(exit 1): `npm test`", "red"])
       expect(told?.message).toContain(words);
+  });
+
+  test("a merge whose check was red without it is no check that has to pass", () => {
+    const said: MergedWorker = {
+      ...{ worker: "login", outcome: "set aside", commit: "c", mergedAs: null, files: [], with: [] },
+      ...{ reason: null, check: null },
+    };
+    const told = evidenceOfMerge(said, {
+      ...{ command: "npm test", isRed: true, branch: "main", conflicts: [], record },
+    });
+
+    expect(told?.checks).toEqual([]);
   });
 
   test("a failure is its reason and the end of the failed check's output, and that its changes are gone", () => {

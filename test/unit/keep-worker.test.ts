@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { SwarmError } from "../../src/domain/errors.ts";
+import type { ProofReport } from "../../src/domain/generated/proof.ts";
+import { homeVolumeName } from "../../src/domain/worker-names.ts";
 import { progressOf } from "../../src/domain/worker-record.ts";
 import { openDoors } from "../../src/swarm/doors.ts";
 import { fakeSwarm } from "../fakes/fake-swarm.ts";
@@ -172,5 +174,53 @@ describe("a worker that is kept", () => {
     await ended;
 
     expect(remembered).toEqual(["running"]);
+  });
+});
+
+describe("a result that is proved", () => {
+  const proofOf = (verdict: ProofReport["verdict"]): ProofReport => ({
+    ...{
+      worker: "one",
+      attempt: 1,
+      commit: "c".repeat(40),
+      base: "b".repeat(40),
+      at: "2026-01-02T00:00:00.000Z",
+    },
+    ...{ verdict, why: "`npm test` exits with 1", checks: [], stories: [], weakenedTests: [], isCut: false },
+  });
+
+  test.for([
+    ["broken", "failed", { code: "PROOF_FAILED", message: "`npm test` exits with 1" }],
+    ["not-worse", "completed", null],
+  ] as const)("to be %s has %s", async ([verdict, status, reason]) => {
+    const swarm = fakeSwarm([{ slug: "one" }], { prove: async () => proofOf(verdict) });
+    const { ended } = swarm.own();
+    (await swarm.talk("one")).complete();
+
+    const [record] = (await ended).containers;
+
+    expect(record).toMatchObject({ status, reason, proof: { verdict } });
+    // Its agent may be asked once more.
+    expect(await swarm.deps.volumes.list({})).toEqual([homeVolumeName(swarm.nameOf("one"))]);
+  });
+
+  test("is waited for no longer than somebody waits, and is proved when it goes on", async () => {
+    const begun = Promise.withResolvers<void>();
+    const swarm = fakeSwarm([{ slug: "one" }], {
+      async prove(_worker, _result, signal) {
+        begun.resolve();
+        await new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+        throw new Error("unreachable");
+      },
+    });
+    const { ended, halt, stopNow } = swarm.own();
+    (await swarm.talk("one")).complete();
+    await begun.promise;
+
+    halt.abort({ reason: "asked to stop", graceMs: 1 });
+    stopNow.abort();
+
+    const [record] = (await ended).containers;
+    expect(record).toMatchObject({ status: "stopped", reason: { code: "INTERRUPTED" }, proof: null });
   });
 });

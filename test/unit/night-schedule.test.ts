@@ -44,6 +44,7 @@ describe("a line of a crontab", () => {
 
   test("is none where it would be cut, or broken by a character", () => {
     expect(crontabLine({ ...night, root: "/a\nb" })).toBeNull();
+    expect(crontabLine({ ...night, words: ["--notify", "date +\\%H"] })).toBeNull();
     expect(crontabLine({ ...night, root: `/${"x".repeat(1_000)}` })).toBeNull();
   });
 });
@@ -89,6 +90,7 @@ describe("when", () => {
     ["sat,sun", true],
     ["", false],
     ["1-2-3", false],
+    ["fri-mon", false],
     ["monday", false],
     ["* * root rm", false],
   ] as const)("on %s", ([text, isRight]) => {

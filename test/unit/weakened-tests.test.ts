@@ -102,6 +102,20 @@ describe("tests that a change weakens", () => {
     expect(weakenedTests(patchOf({ path: "a.test.ts", removed, added })).isLoss).toBe(isLoss);
   });
 
+  test("are a loss where they are commented out, named elsewhere, or moved to where no test is", () => {
+    const line = 'test("a", f)';
+    const loss = (...changes: readonly Change[]): boolean => weakenedTests(patchOf(...changes)).isLoss;
+
+    expect(loss({ path: "a.test.ts", removed: [line], added: [`// ${line}`] })).toBe(true);
+    expect(loss({ path: "test_a.py", removed: ["def test_a():"], added: ["#def test_a():"] })).toBe(true);
+    expect(loss({ path: "a.test.ts", removed: [line] }, { path: "README.md", added: [line] })).toBe(true);
+    const moved = patchOf({ path: "old/a.ts.bak" }).replace("\nindex", "\nrename from a.test.ts\nindex");
+    expect(weakenedTests(moved)).toMatchObject({
+      isLoss: true,
+      tests: [{ path: "a.test.ts", how: "deleted" }],
+    });
+  });
+
   test("are a loss where nobody can say what a file had", () => {
     const gone = { path: "test/all.sh", removed: ["exit 0"], isDeleted: true };
 
