@@ -7,11 +7,11 @@ import {
   type CommandContext,
   type CommandOptions,
   commandGroups,
-  type Flag,
 } from "./command.ts";
 import { commands } from "./commands.ts";
 import type { Compose } from "./composition.ts";
 import { hasUnicode, OutputClosedError, openOutput, type ProgressMode, progressMode } from "./output.ts";
+import { asUsage, optionOf } from "./parse-flags.ts";
 import { splitProgram } from "./split-program.ts";
 import { version } from "./version.ts";
 
@@ -38,13 +38,8 @@ export async function runProgram(words: readonly string[], options: ProgramOptio
   try {
     await parser.parseAsync(own.length > 0 ? own : ["status"], { from: "user" });
   } catch (error) {
-    if (!(error instanceof CommanderError)) throw error;
-    if (error.exitCode === 0) return exitCodes.done;
-    throw new SwarmError(
-      "USAGE",
-      { message: error.message.replace(/^error: /, "").replace(/\n/g, " ") },
-      error,
-    );
+    if (error instanceof CommanderError && error.exitCode === 0) return exitCodes.done;
+    throw asUsage(error);
   }
   return exitCode;
 }
@@ -122,15 +117,6 @@ function addCommand(parent: Parser, command: Command, run: Run): void {
     const options = given.at(-2) as CommandOptions;
     await run(command, given.slice(0, -2) as CommandArguments, options);
   });
-}
-
-function optionOf([flags, description, how]: Flag): Option {
-  const option = new Option(flags, description).hideHelp(how === "old");
-  const gather = (value: string, before: unknown): string[] => [
-    ...(Array.isArray(before) ? before : []),
-    value,
-  ];
-  return how === "many" ? option.argParser(gather) : option;
 }
 
 async function runCommand(

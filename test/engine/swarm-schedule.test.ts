@@ -82,6 +82,9 @@ describe("nights that come by themselves", () => {
       [["--at", "23:00", "--days", "every"], "INVALID_VALUE"],
       [["--at", "23:00", "--until", "soon"], "INVALID_VALUE"],
       [["--at", "23:00", "--", "--max-atempts", "3"], "USAGE"],
+      [["--at", "23:00", "--", "--max-attempts", "three"], "INVALID_VALUE"],
+      [["--at", "23:00", "--", "--worker-budget-usd"], "USAGE"],
+      [["--at", "23:00", "--", "login-tasks.json"], "USAGE"],
     ] as const)
       expect(schedule(place, "install", "--yes", ...words), words.join(" ")).toMatchObject({
         ...{ exit: 2, stderr: expect.stringContaining(code) },

@@ -5,7 +5,10 @@ import { areDays, timeOfDay } from "../../domain/night-schedule.ts";
 import { agrees } from "../agrees.ts";
 import { type CommandHandler, type CommandOptions, listAt } from "../command.ts";
 import { nightIn } from "../night.ts";
+import { parseFlags } from "../parse-flags.ts";
+import { flagSettings } from "../setting-flags.ts";
 import { startOptions } from "../start-flags.ts";
+import { ownWords } from "./start.ts";
 
 const longest = 1_000;
 
@@ -61,10 +64,9 @@ export const remove: CommandHandler = async ({ swarm, output }) => {
 function nightWords({ until, notify, merge }: CommandOptions, more: readonly string[]): readonly string[] {
   const then = merge === false ? undefined : "merge";
   nightIn({ until, notify, then }, { json: false });
-  const names = new Set(startOptions.flatMap(([flags]) => flags.match(/--[a-z-]+/) ?? []));
-  for (const word of more.filter((each) => each.startsWith("-")))
-    if (!names.has(word.split("=")[0] ?? ""))
-      throw new SwarmError("USAGE", { message: `${cleanText(word)} is no flag of \`swarm start\`` });
+  const options = parseFlags(startOptions, more);
+  ownWords(options);
+  flagSettings(options, []);
   return [
     ...["start", "--all"],
     ...(until === undefined ? [] : ["--until", String(until)]),

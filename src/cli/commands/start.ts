@@ -143,7 +143,7 @@ export const retry: CommandHandler = async (context, args, options) => {
 export const own: CommandHandler = owning({ start, resume });
 
 /** What `--fail-fast` and `--max-attempts` say. */
-function ownWords({ failFast, maxAttempts, swarmId }: CommandOptions): OwnWords {
+export function ownWords({ failFast, maxAttempts, swarmId }: CommandOptions): OwnWords {
   const attempts = Number(maxAttempts ?? 1);
   if (!Number.isInteger(attempts) || attempts < 1 || attempts > 100) {
     const expected = "a number from 1 to 100";

@@ -1,0 +1,31 @@
+import { CommanderError, Option, Command as Parser } from "commander";
+import { SwarmError } from "../domain/errors.ts";
+import type { CommandOptions, Flag } from "./command.ts";
+
+/** What words say by these flags, and nothing else; USAGE where they cannot be meant. */
+export function parseFlags(flags: readonly Flag[], words: readonly string[]): CommandOptions {
+  const parser = new Parser().exitOverride().configureOutput({ writeErr: () => {} });
+  parser.helpOption(false).allowExcessArguments(false);
+  for (const flag of flags) parser.addOption(optionOf(flag));
+  try {
+    return parser.parse([...words], { from: "user" }).opts();
+  } catch (error) {
+    throw asUsage(error);
+  }
+}
+
+/** The parser's own complaints as ours. */
+export function asUsage(error: unknown): unknown {
+  if (!(error instanceof CommanderError)) return error;
+  const message = error.message.replace(/^error: /, "").replace(/\n/g, " ");
+  return new SwarmError("USAGE", { message }, error);
+}
+
+export function optionOf([flags, description, how]: Flag): Option {
+  const option = new Option(flags, description).hideHelp(how === "old");
+  const gather = (value: string, before: unknown): string[] => [
+    ...(Array.isArray(before) ? before : []),
+    value,
+  ];
+  return how === "many" ? option.argParser(gather) : option;
+}
