@@ -7,7 +7,7 @@ text { font: 12px sans-serif; fill: #57606a } .title { font-weight: bold } .bar 
 .line { stroke: #57606a; fill: none } .goal { stroke: #0969da; stroke-width: 2; stroke-dasharray: 4 3 } .curve { stroke: #2da44e; stroke-width: 2; fill: none }
 </style><defs><pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect width="3" height="6" fill="#cf222e"/></pattern></defs>`;
 
-const [labelWidth, plotWidth, rowHeight, top] = [430, 330, 26, 34];
+const [labelWidth, plotWidth, rowHeight, top] = [470, 330, 26, 34];
 
 /** A bar for each ratio on a logarithmic axis, with its interval and its goal. */
 export function ratioPlot(title: string, results: readonly Result[]): string {
