@@ -23,8 +23,11 @@ interface SampleWorker {
 /** `npm test` is green where there are no more items than the limit allows. */
 const testScript = '[ "$(ls items | wc -l)" -le "$(cat limit.txt)" ]';
 
+/** The second one fails where what the first one left is still running. */
+const leavingSomething = ["sleep 77 > /dev/null 2>&1 & true", "! grep -qz '^77$' /proc/[0-9]*/cmdline"];
+
 const sample: Readonly<Record<string, SampleWorker>> = {
-  good: { files: { "limit.txt": "1\n" }, verify: ["grep -q 1 limit.txt"] },
+  good: { files: { "limit.txt": "1\n" }, verify: ["grep -q 1 limit.txt", ...leavingSomething] },
   together: {
     files: { "items/two": "2\n", "why.txt": "a\nb\nc\n" },
     repaired: { "limit.txt": "2\n" },
@@ -153,9 +156,10 @@ describe("results that are proved where no agent ever was", () => {
     expect(proofOf(place, swarmId, "good")).toMatchObject({
       checks: [
         { command: "grep -q 1 limit.txt", isDemanded: true, before: { exitCode: 1 }, after: { exitCode: 0 } },
+        ...leavingSomething.map((command) => ({ command, after: { exitCode: 0 } })),
         { command: "npm test", before: { exitCode: 0 }, after: { exitCode: 0 } },
       ],
-      stories: [{ id: "US-001", checks: ["grep -q 1 limit.txt"] }],
+      stories: [{ id: "US-001", checks: ["grep -q 1 limit.txt", ...leavingSomething] }],
       weakenedTests: [],
     });
     expect(proofOf(place, swarmId, "dropping").weakenedTests).toEqual([
