@@ -1,6 +1,5 @@
 import { isTerminal } from "../domain/container-status.ts";
 import type { Checkpoint, StoredBundle } from "../domain/generated/acp.ts";
-import type { ProofReport } from "../domain/generated/proof.ts";
 import type { ContainerRecord, Reason } from "../domain/generated/swarm-state.ts";
 import { judgeEnded } from "../domain/reconcile.ts";
 import { findContainer, movedTo } from "../domain/swarm-state.ts";
@@ -10,6 +9,7 @@ import { collectWork, publishWork } from "./collect-work.ts";
 import { removeWorker, standUpWorker, stopWorker } from "./stand-up-worker.ts";
 import type { SwarmDeps, Worker } from "./swarm-deps.ts";
 import { unpauseWorker } from "./unpause-worker.ts";
+import { type Patience, type Verdict, withProof } from "./with-proof.ts";
 
 /** How a worker's run is to be ended before its time. */
 export interface Halt {
@@ -172,14 +172,14 @@ async function settle(
   deps: SwarmDeps,
   worker: Worker,
   { end, isAllHere }: Heard,
-  control: Pick<WorkerControl, "halt" | "stopNow">,
+  patience: Patience,
 ): Promise<void> {
   await deps.doors.settled(worker);
   const record = await recordOf(deps, worker);
   const shut = shutReason(deps, worker);
   const judged = withShut(judge(record, end), shut);
   deps.passes("after-completion-before-record");
-  const verdict = judged.status === "completed" ? await withProof(deps, worker, judged, control) : judged;
+  const verdict = judged.status === "completed" ? await withProof(deps, worker, judged, patience) : judged;
   deps.tell({ event: "ended", worker: worker.slug, ...verdict });
   if (verdict.status === "completed") await publishWork(deps, worker);
   // Before the record: whoever is cut off in between does both once more, and nobody does it all again.
@@ -202,59 +202,6 @@ async function settle(
   await removeWorker(deps, worker, { withHome: verdict.status === "completed" && deps.prove === null });
 }
 
-/** Aborted when a proof is waited for no longer: as long after a halt as an agent would be, or at once. */
-function endOfWaiting(
-  { signal, timing }: SwarmDeps,
-  halt: AbortSignal,
-  stopNow: AbortSignal,
-): Disposable & { readonly signal: AbortSignal } {
-  const [late, done] = [new AbortController(), new AbortController()];
-  const wait = (): void => {
-    const { graceMs } = halt.reason as Halt;
-    void timing.wait(graceMs, done.signal).then(
-      () => late.abort(),
-      () => {},
-    );
-  };
-  if (halt.aborted) wait();
-  else halt.addEventListener("abort", wait, { once: true });
-  return {
-    signal: AbortSignal.any([signal, stopNow, late.signal]),
-    [Symbol.dispose]() {
-      halt.removeEventListener("abort", wait);
-      done.abort();
-    },
-  };
-}
-
-/** What code found, where no agent ever was, outweighs what the sandbox says. */
-async function withProof(
-  deps: SwarmDeps,
-  worker: Worker,
-  judged: Verdict,
-  { halt, stopNow }: Pick<WorkerControl, "halt" | "stopNow">,
-): Promise<Verdict> {
-  if (deps.prove === null) return judged;
-  const { collected, attempt } = await recordOf(deps, worker);
-  const result = { commit: collected?.commit ?? worker.base, attempt };
-  using ending = endOfWaiting(deps, halt, stopNow);
-  let proof: ProofReport;
-  try {
-    proof = await deps.prove(worker, result, ending.signal);
-  } catch (error) {
-    if (!ending.signal.aborted || deps.signal.aborted) throw error;
-    // Whoever goes on hears the same last word, and proves it then.
-    const message = "it was stopped while its result was proved";
-    return { status: "stopped", reason: { code: "INTERRUPTED", message } };
-  }
-  const { verdict, commit, at, why, weakenedTests } = proof;
-  deps.tell({ event: "proved", worker: worker.slug, verdict, why, weakenedTests: weakenedTests.length });
-  deps.passes("after-proof-before-record");
-  await deps.change(worker.name, (now) => ({ ...now, proof: { verdict, commit, at } }));
-  if (verdict !== "broken") return judged;
-  return { status: "failed", reason: { code: "PROOF_FAILED", message: why ?? "a check fails" } };
-}
-
 /** Why its way out is shut for good; null while it is not. */
 function shutReason({ doors }: SwarmDeps, { slug }: Worker): Reason | null {
   const shut = doors.shut(slug);
@@ -273,11 +220,6 @@ async function endUnbegun(deps: SwarmDeps, worker: Worker): Promise<void> {
   if (reason === null || isTerminal(status)) return;
   deps.tell({ event: "ended", worker: worker.slug, status: "failed", reason });
   await deps.change(worker.name, (now) => movedTo(now, "failed", reason, deps.clock()));
-}
-
-interface Verdict {
-  readonly status: "completed" | "failed" | "stopped";
-  readonly reason: Reason | null;
 }
 
 /** A worker's word is a claim: completed is what has every story completed and its work here. */

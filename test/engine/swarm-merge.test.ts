@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, inject } from "vitest";
@@ -7,6 +6,7 @@ import type { MergedWorker, MergeReport } from "../../src/domain/generated/merge
 import { checkContainerName } from "../../src/domain/worker-names.ts";
 import { openEngine } from "../fakes/engine-at.ts";
 import { writeTask } from "../fakes/folders.ts";
+import { outcomesOf, untouchedBy } from "../fakes/merges.ts";
 import { git, write } from "../fakes/repository.ts";
 import { type Finished, swarm } from "../fakes/swarm-command.ts";
 import {
@@ -75,24 +75,6 @@ function reportOf({ stdout, stderr }: Finished): MergeReport {
   return JSON.parse(stdout) as MergeReport;
 }
 
-function outcomes({ workers }: MergeReport): Record<string, string> {
-  const words = ({ outcome, reason }: MergedWorker): string =>
-    reason === null ? outcome : `${outcome}: ${reason.code}`;
-  return Object.fromEntries(workers.map((worker) => [worker.worker, words(worker)]));
-}
-
-/** What a merge must leave as it was. */
-function untouched({ repository }: SwarmPlace): unknown {
-  const index = createHash("sha256").update(readFileSync(join(repository, ".git/index")));
-  return [
-    git(repository, "status", "--porcelain"),
-    git(repository, "rev-parse", "HEAD", "main", "feat/good"),
-    git(repository, "stash", "list"),
-    index.digest("hex"),
-    readFileSync(join(repository, ".git/config"), "utf8"),
-  ];
-}
-
 describe("results that are brought together", () => {
   test("are kept or set aside with their reasons, however often it was killed; and again changes nothing", async ({
     place,
@@ -101,7 +83,7 @@ describe("results that are brought together", () => {
     writeSample(place);
     const started = await swarmIn(place, "start", "--all", "--parallel", "4");
     expect(started.exit, started.stderr).toBe(5);
-    const before = untouched(place);
+    const before = untouchedBy(place, "feat/good");
     const { containerName } = await recordOf(place, "feat/good");
     const [, projectId = "", swarmId = ""] = /^aimi-(\w+)-(\w+)-/.exec(containerName) ?? [];
     const branch = `swarm/${swarmId}/integration`;
@@ -119,7 +101,7 @@ describe("results that are brought together", () => {
 
     expect(first.exit, first.stderr).toBe(9);
     const report = reportOf(first);
-    expect(outcomes(report)).toEqual({
+    expect(outcomesOf(report)).toEqual({
       ...{ good: "merged", limit: "merged", left: "merged" },
       second: "set aside: CHECK_FAILED_TOGETHER",
       right: "set aside: MERGE_CONFLICT",
@@ -149,11 +131,11 @@ describe("results that are brought together", () => {
     expect(again.exit).toBe(9);
     expect(reportOf(again)).toMatchObject({ tip: report.tip, moved: false });
     const mergedBefore = { good: "merged before", limit: "merged before", left: "merged before" };
-    expect(outcomes(reportOf(again))).toEqual({ ...outcomes(report), ...mergedBefore });
+    expect(outcomesOf(reportOf(again))).toEqual({ ...outcomesOf(report), ...mergedBefore });
     expect(reportOf(again).workers.map(({ with: others }) => others)).toEqual(
       expect.arrayContaining([["limit"], ["left"], ["broken"]]),
     );
-    expect(untouched(place)).toEqual(before);
+    expect(untouchedBy(place, "feat/good")).toEqual(before);
     const { containers } = await openEngine(inject("endpoint")).open();
     for (const place of [1, 2])
       expect(await containers.look(checkContainerName({ projectId, swarmId, place }))).toBeNull();
@@ -181,13 +163,13 @@ describe("results that are brought together", () => {
       ...["merge", "good", "--into", "filled", "--json"],
       ...["--check", "test ! -e good.txt || dd if=/dev/zero of=/workspace/big bs=1M count=20000"],
     );
-    expect(outcomes(reportOf(filled))).toEqual({ good: "set aside: CHECK_FAILED" });
+    expect(outcomesOf(reportOf(filled))).toEqual({ good: "set aside: CHECK_FAILED" });
     expect(reportOf(filled).workers[0]?.check).toMatchObject({
       ...{ exitCode: null, output: expect.stringContaining("64 MiB") },
     });
     // The same by name, where the check is red with all that is there: that says nothing of one more.
     const only = await swarmIn(place, "merge", "good", "--into", "morning", "--check", "false", "--json");
-    expect(outcomes(reportOf(only))).toEqual({ good: "merged" });
+    expect(outcomesOf(reportOf(only))).toEqual({ good: "merged" });
     expect(reportOf(only).check).toMatchObject({ command: "false", before: { exitCode: 1 } });
   });
 });

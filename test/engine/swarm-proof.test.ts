@@ -1,12 +1,12 @@
-import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect } from "vitest";
 import { proofPoints } from "../../src/domain/crash-points.ts";
-import type { MergedWorker, MergeReport } from "../../src/domain/generated/merge.ts";
+import type { MergeReport } from "../../src/domain/generated/merge.ts";
 import type { ProofReport } from "../../src/domain/generated/proof.ts";
 import type { SwarmState } from "../../src/domain/swarm-state.ts";
 import { writeTask } from "../fakes/folders.ts";
+import { outcomesOf, untouchedBy } from "../fakes/merges.ts";
 import { git, write } from "../fakes/repository.ts";
 import { killedAt, recordOf, type SwarmPlace, swarmIn, test, writeScript } from "../fakes/swarms.ts";
 import { storyWith, taskFileWith } from "../fakes/task-files.ts";
@@ -85,31 +85,13 @@ function proofOf({ repository }: SwarmPlace, swarmId: string, name: string): Pro
   return JSON.parse(readFileSync(join(repository, ".aimi/swarms", swarmId, name, "proof.json"), "utf8"));
 }
 
-function outcomes({ workers }: MergeReport): Record<string, string> {
-  const words = ({ outcome, reason }: MergedWorker): string =>
-    reason === null ? outcome : `${outcome}: ${reason.code}`;
-  return Object.fromEntries(workers.map((worker) => [worker.worker, words(worker)]));
-}
-
-/** What nobody may touch. */
-function untouched({ repository }: SwarmPlace): unknown {
-  const index = createHash("sha256").update(readFileSync(join(repository, ".git/index")));
-  return [
-    git(repository, "status", "--porcelain"),
-    git(repository, "rev-parse", "HEAD", "main"),
-    git(repository, "stash", "list"),
-    index.digest("hex"),
-    readFileSync(join(repository, ".git/config"), "utf8"),
-  ];
-}
-
 describe("results that are proved where no agent ever was", () => {
   test("have the right verdicts and reasons, however often the owner was killed, and are merged by them", async ({
     place,
   }) => {
     const { repository } = place;
     writeSample(place);
-    const before = untouched(place);
+    const before = untouchedBy(place);
 
     const [first, ...others] = proofPoints;
     const often = ["--max-attempts", "3"];
@@ -170,7 +152,7 @@ describe("results that are proved where no agent ever was", () => {
 
     expect(merged.exit, merged.stderr).toBe(9);
     const report = JSON.parse(merged.stdout) as MergeReport;
-    expect(outcomes(report)).toEqual({
+    expect(outcomesOf(report)).toEqual({
       ...{ good: "merged", late: "merged", left: "merged", mending: "merged" },
       ...{ right: "set aside: MERGE_CONFLICT", together: "set aside: CHECK_FAILED_TOGETHER" },
       ...{ dropping: "set aside: TESTS_WEAKENED", idle: "unchanged", lying: "not completed: NOT_COMPLETED" },
@@ -187,7 +169,7 @@ describe("results that are proved where no agent ever was", () => {
     expect(taken.exit, taken.stderr).toBe(5);
     expect((await recordOf(place, "feat/right")).earlier).toMatchObject([{ code: "MERGE_CONFLICT" }]);
     const once = await swarmIn(place, "merge", "--json");
-    expect(outcomes(JSON.parse(once.stdout) as MergeReport)).toMatchObject({
+    expect(outcomesOf(JSON.parse(once.stdout) as MergeReport)).toMatchObject({
       together: "merged",
       right: "merged",
     });
@@ -199,6 +181,6 @@ describe("results that are proved where no agent ever was", () => {
       exit: 2,
       stderr: expect.stringContaining("its result is there already"),
     });
-    expect(untouched(place)).toEqual(before);
+    expect(untouchedBy(place)).toEqual(before);
   });
 });

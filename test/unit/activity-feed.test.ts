@@ -55,7 +55,7 @@ describe("what an agent is seen to do", () => {
 
     for (let count = 0; count < 100; count += 1) feed.tell(text(line));
 
-    expect(performance.now() - begun).toBeLessThan(250);
+    expect(performance.now() - begun).toBeLessThan(2_500);
   });
 });
 

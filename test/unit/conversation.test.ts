@@ -216,7 +216,7 @@ describe("a conversation", () => {
 
     expect(seqsOf(events)).toHaveLength(20_001);
     expect(readFileSync(file, "utf8").trim().split("\n")).toHaveLength(20_001);
-    expect(performance.now() - start).toBeLessThan(2_000);
+    expect(performance.now() - start).toBeLessThan(4_500);
   });
 
   test("goes on from the host's own journal, and what is replayed is not told again", async () => {

@@ -476,7 +476,8 @@ describe("hostile trees", () => {
     const { leftOut } = find({ ...tree, ".dockerignore": `${"**/".repeat(50)}x*\n`.repeat(20) });
 
     expect(leftOut.at(-1)?.reason).toMatch(/more were left out/);
-    expect(performance.now() - started).toBeLessThan(2000);
+    // What looks at each again for each other one takes minutes.
+    expect(performance.now() - started).toBeLessThan(4_500);
   });
 
   test("manifests nested without end are read to the end", () => {

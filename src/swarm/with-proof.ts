@@ -1,0 +1,70 @@
+import type { ProofReport } from "../domain/generated/proof.ts";
+import type { Reason } from "../domain/generated/swarm-state.ts";
+import { findContainer } from "../domain/swarm-state.ts";
+import type { Halt } from "./run-worker.ts";
+import type { SwarmDeps, Worker } from "./swarm-deps.ts";
+
+export interface Verdict {
+  readonly status: "completed" | "failed" | "stopped";
+  readonly reason: Reason | null;
+}
+
+/** For how long a proof is waited for. */
+export interface Patience {
+  /** Aborted with a `Halt`. */
+  readonly halt: AbortSignal;
+  readonly stopNow: AbortSignal;
+}
+
+/** What code found, where no agent ever was, outweighs what the sandbox says. */
+export async function withProof(
+  deps: SwarmDeps,
+  worker: Worker,
+  judged: Verdict,
+  { halt, stopNow }: Patience,
+): Promise<Verdict> {
+  if (deps.prove === null) return judged;
+  const { collected, attempt } = findContainer(await deps.read(), worker.name);
+  const result = { commit: collected?.commit ?? worker.base, attempt };
+  using ending = endOfWaiting(deps, halt, stopNow);
+  let proof: ProofReport;
+  try {
+    proof = await deps.prove(worker, result, ending.signal);
+  } catch (error) {
+    if (!ending.signal.aborted || deps.signal.aborted) throw error;
+    // Whoever goes on hears the same last word, and proves it then.
+    const message = "it was stopped while its result was proved";
+    return { status: "stopped", reason: { code: "INTERRUPTED", message } };
+  }
+  const { verdict, commit, at, why, weakenedTests } = proof;
+  deps.tell({ event: "proved", worker: worker.slug, verdict, why, weakenedTests: weakenedTests.length });
+  deps.passes("after-proof-before-record");
+  await deps.change(worker.name, (now) => ({ ...now, proof: { verdict, commit, at } }));
+  if (verdict !== "broken") return judged;
+  return { status: "failed", reason: { code: "PROOF_FAILED", message: why ?? "a check fails" } };
+}
+
+/** Aborted when a proof is waited for no longer: as long after a halt as an agent would be, or at once. */
+function endOfWaiting(
+  { signal, timing }: SwarmDeps,
+  halt: AbortSignal,
+  stopNow: AbortSignal,
+): Disposable & { readonly signal: AbortSignal } {
+  const [late, done] = [new AbortController(), new AbortController()];
+  const wait = (): void => {
+    const { graceMs } = halt.reason as Halt;
+    void timing.wait(graceMs, done.signal).then(
+      () => late.abort(),
+      () => {},
+    );
+  };
+  if (halt.aborted) wait();
+  else halt.addEventListener("abort", wait, { once: true });
+  return {
+    signal: AbortSignal.any([signal, stopNow, late.signal]),
+    [Symbol.dispose]() {
+      halt.removeEventListener("abort", wait);
+      done.abort();
+    },
+  };
+}
