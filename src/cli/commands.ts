@@ -1,5 +1,6 @@
 import type { Command } from "./command.ts";
 import { imageCommands, sandboxCommands } from "./sandbox-commands.ts";
+import { scheduleCommands } from "./schedule-commands.ts";
 import { engineFlag, flagSettings, oldStartFlags, settingFlags } from "./setting-flags.ts";
 import {
   againFlag,
@@ -250,31 +251,7 @@ export const commands: readonly Command[] = [
     name: "schedule",
     group: "UPKEEP",
     description: "nights that come by themselves, by your crontab",
-    commands: [
-      {
-        name: "install [words...]",
-        description: "write the line of this project; after -- more flags of start",
-        options: [
-          ["--at <time>", "when it begins, such as 23:00"],
-          ["--days <days>", "on which days, such as mon-fri (default: every)"],
-          ["--until <time>", "begin nothing after 07:00, or 6h, and let agents end their turn then"],
-          ["--no-merge", "leave the branches as they are"],
-          ["--notify <command>", "as of start"],
-          ["--yes", "write it without asking"],
-        ],
-        load: async () => (await import("./commands/schedule.ts")).install,
-      },
-      {
-        name: "list",
-        description: "show the nights that are scheduled",
-        load: async () => (await import("./commands/schedule.ts")).list,
-      },
-      {
-        name: "remove",
-        description: "take the line of this project out again",
-        load: async () => (await import("./commands/schedule.ts")).remove,
-      },
-    ],
+    commands: scheduleCommands,
   },
   {
     name: "trust",

@@ -10,6 +10,8 @@ interface World {
   readonly passes?: (names: readonly string[]) => boolean;
   readonly begin?: string;
   readonly looksAhead?: boolean;
+  /** A check that ends only when it is ended. */
+  readonly hanging?: string;
   readonly held?: readonly string[];
   readonly sizes?: Readonly<Record<string, number>>;
 }
@@ -24,12 +26,15 @@ async function merged(
     begin = "main",
     sizes = {},
     looksAhead = false,
+    hanging = "",
     held = [],
   }: World = {},
 ): Promise<
   MergedResults & {
     readonly checks: string[];
     readonly dropped: string[];
+    /** Checks that were begun while one went on that nobody wants any more. */
+    readonly besideVain: string[];
     readonly said: Record<string, string>;
   }
 > {
@@ -41,6 +46,8 @@ async function merged(
     );
   const checks: string[] = [];
   const dropped: string[] = [];
+  const besideVain: string[] = [];
+  const running = new Set<string>();
   const ran = (exitCode: number): RanCheck => ({ exitCode, output: "", durationMs: 1 });
   const results = Object.entries(commits).map(
     ([worker, commit]): Result => ({
@@ -66,9 +73,14 @@ async function merged(
       looksAhead,
       async check(commit, _what, ending) {
         checks.push(commit);
+        if (running.size > 1) besideVain.push(commit);
+        running.add(commit);
         ending.addEventListener("abort", () => dropped.push(commit));
         // The next one is merged meanwhile.
         await new Promise(setImmediate);
+        if (commit !== hanging) running.delete(commit);
+        else await new Promise<void>((resolve) => ending.addEventListener("abort", () => resolve()));
+        running.delete(commit);
         return ran(passes(namesIn(commit)) ? 0 : 1);
       },
       onStep: () => {},
@@ -83,7 +95,7 @@ async function merged(
       [reason?.code ?? outcome, ...others].join(" "),
     ]),
   );
-  return { ...found, checks, dropped, said };
+  return { ...found, checks, dropped, besideVain, said };
 }
 
 describe("the order of merges", () => {
@@ -144,11 +156,12 @@ describe("results on a train", () => {
       sizes: { "main+a": 1, "main+bad": 2, "main+c": 3, "main+d": 4 },
     };
 
-    const ahead = await merged(commits, { ...world, looksAhead: true });
+    const ahead = await merged(commits, { ...world, looksAhead: true, hanging: "main+a+bad+c" });
     const plain = await merged(commits, world);
 
     expect(ahead.checks.slice(0, 3)).toEqual(["main+a", "main+a+bad", "main+a+bad+c"]);
     expect(ahead.dropped).toEqual(["main+a+bad+c"]);
+    expect(ahead.besideVain).toEqual([]);
     expect([ahead.tip, ahead.said]).toEqual([plain.tip, plain.said]);
     expect(plain.dropped).toEqual([]);
   });

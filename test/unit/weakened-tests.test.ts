@@ -110,6 +110,9 @@ describe("tests that a change weakens", () => {
     expect(loss({ path: "test_a.py", removed: ["def test_a():"], added: ["#def test_a():"] })).toBe(true);
     expect(loss({ path: "a.test.ts", removed: [line] }, { path: "README.md", added: [line] })).toBe(true);
     const moved = patchOf({ path: "old/a.ts.bak" }).replace("\nindex", "\nrename from a.test.ts\nindex");
+    // Nobody knows how many tests it had: one that is new makes up for nothing.
+    const another = patchOf({ path: "b.test.ts", added: ['test("b", f)'] });
+    expect(weakenedTests(`${moved}\n${another}`).isLoss).toBe(true);
     expect(weakenedTests(moved)).toMatchObject({
       isLoss: true,
       tests: [{ path: "a.test.ts", how: "deleted" }],
