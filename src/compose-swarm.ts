@@ -60,7 +60,8 @@ export function composeSwarm(deps: ComposeSwarmDeps): SwarmOperations {
     },
 
     async resume(words, report) {
-      await readState();
+      const { swarmId, containers } = await readState();
+      if (containers.length === 0) throw new SwarmError("WORKERS_MISSING", { swarmId });
       return own({ ...words, works: [], parallel: null }, report);
     },
 

@@ -29,6 +29,7 @@ export interface ErrorFacts extends SandboxErrorFacts {
   FILE_UNWRITABLE: { readonly file: string; readonly reason: string };
   // State
   STATE_MISSING: { readonly file: string };
+  WORKERS_MISSING: { readonly swarmId: string };
   STATE_EXISTS: { readonly file: string; readonly swarmId: string };
   STATE_INVALID: { readonly place: Place; readonly problem: string };
   STATE_LOST: { readonly containers: number };
@@ -150,7 +151,12 @@ export const catalogue: { readonly [Code in keyof ErrorFacts]: ErrorEntry<ErrorF
   STATE_MISSING: entry(
     usage,
     (f) => `There is no swarm here: ${f.file} does not exist`,
-    () => "`swarm state init` makes one.",
+    () => "`swarm start --all` begins one with the task files that are here.",
+  ),
+  WORKERS_MISSING: entry(
+    usage,
+    (f) => `Swarm ${f.swarmId} has no workers, so there is nothing to go on with`,
+    () => "`swarm start --all` carries out the task files that are here.",
   ),
   STATE_EXISTS: entry(
     conflict,

@@ -35,10 +35,10 @@ export interface Beginning {
 /** The state of a swarm with a record for each task that is to be carried out. Only its owner may call this. */
 export async function beginSwarm(deps: BeginDeps, { works, isNew, left }: Beginning): Promise<SwarmState> {
   const known = await deps.store.find();
-  if (known && !isNew) refuseOtherEngine(known, deps.engine);
-  const state = known === null || isNew ? await replaceOrCreate(deps, known) : known;
+  if (known === null || isNew) return replaceOrCreate(deps, known, works);
+  refuseOtherEngine(known, deps.engine);
   return deps.store.update((before) => {
-    const ours = { ...before, engine: before.engine ?? deps.engine, swarmId: state.swarmId };
+    const ours = { ...before, engine: before.engine ?? deps.engine, swarmId: known.swarmId };
     const overtaken = left.filter(({ wish }) => wish !== "retry");
     return withWorks(overtaken.reduce(withoutWish, withoutPauses(ours)), works, deps.clock());
   });
@@ -57,11 +57,14 @@ function withoutPauses(state: SwarmState): SwarmState {
   return { ...state, containers };
 }
 
+/** In one write: one without its workers would be taken for a swarm that has nothing to do. */
 async function replaceOrCreate(
-  { store, project, newId, clock }: BeginDeps,
+  { store, project, engine, newId, clock }: BeginDeps,
   known: SwarmState | null,
+  works: readonly PlannedWork[],
 ): Promise<SwarmState> {
-  const begun = newSwarm(project, newId(), clock());
+  const now = clock();
+  const begun = withWorks({ ...newSwarm(project, newId(), now), engine }, works, now);
   return known === null ? store.create(begun) : store.replace(begun);
 }
 

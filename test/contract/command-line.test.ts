@@ -138,6 +138,15 @@ describe("the command line", () => {
     expect(JSON.parse(stdout).error).toMatchObject({ code: "STATE_MISSING", hint: expect.any(String) });
   });
 
+  test("a swarm without workers is not gone on with as if all of it were done", async ({ swarm }) => {
+    await swarm("state", "init");
+
+    expect(await swarm("resume")).toMatchObject({
+      exit: 2,
+      stderr: expect.stringMatching(/^error WORKERS_MISSING: .*\nhint: `swarm start --all`/),
+    });
+  });
+
   test("outside a repository it says so", async ({ folder, env }) => {
     expect(await run({ folder, env }, "plan")).toMatchObject({
       exit: 2,

@@ -23,10 +23,12 @@ async function begun(
   known: SwarmState | null,
   beginning: Partial<Beginning> = {},
   meanwhile: (state: SwarmState) => SwarmState = (state) => state,
+  onWrite: (state: SwarmState) => void = () => {},
 ): Promise<SwarmState> {
   let state = known && meanwhile(known);
   const put = async (next: SwarmState): Promise<SwarmState> => {
     state = next;
+    onWrite(next);
     return next;
   };
   const read = async (): Promise<SwarmState> => state ?? swarmOf(0);
@@ -55,6 +57,20 @@ describe("the beginning of a swarm", () => {
       "feat/three",
     ]);
   });
+
+  test.each([
+    ["where none was", null, false],
+    ["in place of one that has ended", swarmOf(1), true],
+  ])(
+    "is written with all its workers at once, %s: whoever is killed then has begun it",
+    async (_, known, isNew) => {
+      const written: SwarmState[] = [];
+      const beginning = { works: [workOf("one"), workOf("two")], isNew };
+      await begun(known, beginning, undefined, (state) => written.push(state));
+
+      expect(written.map(({ containers, engine: on }) => [containers.length, on])).toEqual([[2, engine]]);
+    },
+  );
 
   test("gives a later worker with the slug of an earlier one another name", async () => {
     const other = workOf("one");
