@@ -51,9 +51,8 @@ export async function openJournal(
     get lastSeq() {
       return lines.count;
     },
-    async append(news) {
+    async append({ type, payload }) {
       const seq = next;
-      const { type, payload } = news;
       const line = fitMessage({ type, ...envelope(), seq, payload });
       // One that cannot be written takes no number: a gap would be the end of the journal.
       next += 1;

@@ -41,9 +41,9 @@ export async function openHostJournal(
       for (const [index, { seq }] of messages.entries())
         if (seq !== next + index) throw new Error(`The journal is to go on with ${next + index}, not ${seq}`);
       next += messages.length;
-      await Promise.all(messages.map((message) => lines.add(JSON.stringify(message)))).catch(
-        (error: unknown) => fail(file, error),
-      );
+      await lines
+        .add(...messages.map((message) => JSON.stringify(message)))
+        .catch((error: unknown) => fail(file, error));
     },
     [Symbol.asyncDispose]: () => lines[Symbol.asyncDispose](),
   };

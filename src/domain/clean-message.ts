@@ -9,11 +9,22 @@ export function cleanMessage<Message extends AcpMessage>(message: Message): Mess
   return cleanValue(message, "") as Message;
 }
 
+/** The value itself where nothing is to be cleaned, as in nearly every message. */
 function cleanValue(value: unknown, field: string): unknown {
   if (typeof value === "string") return cleanString(value, manyLines.has(field));
-  if (Array.isArray(value)) return value.map((item) => cleanValue(item, field));
   if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, cleanValue(part, name)]));
+  if (Array.isArray(value)) {
+    const cleaned = value.map((item) => cleanValue(item, field));
+    return cleaned.every((item, at) => item === value[at]) ? value : cleaned;
+  }
+  let changed: Record<string, unknown> | null = null;
+  for (const [name, part] of Object.entries(value)) {
+    const cleaned = cleanValue(part, name);
+    if (cleaned === part) continue;
+    changed ??= { ...value };
+    changed[name] = cleaned;
+  }
+  return changed ?? value;
 }
 
 function cleanString(text: string, hasLines: boolean): string {

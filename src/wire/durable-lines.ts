@@ -7,20 +7,21 @@ export interface DurableLines extends AsyncDisposable {
   readonly count: number;
   /** Their bytes. */
   readonly size: number;
-  /** Resolves once the line is on the disk. Lines that are added meanwhile go there together. */
-  add(line: string): Promise<void>;
+  /** Resolves once these lines are on the disk. What is added meanwhile goes there together. */
+  add(...lines: readonly string[]): Promise<void>;
   /** Resolves when there are more lines than `count`. */
   grown(count: number, signal: AbortSignal): Promise<void>;
 }
 
-interface Waiting {
-  readonly line: string;
-  readonly resolve: () => void;
-  readonly reject: (error: unknown) => void;
+/** Lines that go to the disk together, and are waited for together. */
+interface Batch extends PromiseWithResolvers<void> {
+  text: string;
+  lines: number;
 }
 
 const lineBreak = 0x0a;
-const batchBytes = 1 << 20;
+/** A batch of this length takes no more lines. */
+const fullBatch = 1 << 20;
 
 /**
  * Opens or makes the file. A last line without its end was never confirmed to anybody, and is cut off. `makeRoom` is asked
@@ -32,26 +33,25 @@ export async function openDurableLines(
 ): Promise<DurableLines> {
   const handle = await openOrMake(file);
   let { count, size } = await cutTornLine(handle);
-  let waiting: Waiting[] = [];
+  let waiting: Batch[] = [];
   let writing: Promise<void> | null = null;
   let room = makeRoom;
   let broken: unknown = null;
   let listeners: (() => void)[] = [];
 
   async function writeWaiting(): Promise<void> {
-    while (waiting.length > 0) {
-      const batch = takeBatch();
+    for (let batch = waiting.shift(); batch; batch = waiting.shift()) {
       try {
-        await writeDurably(Buffer.from(batch.map(({ line }) => `${line}\n`).join("")));
+        await writeDurably(Buffer.from(batch.text));
       } catch (error) {
         // What follows would leave a gap: nothing is written any more.
         broken = error;
-        for (const { reject } of [...batch, ...waiting]) reject(error);
+        for (const { reject } of [batch, ...waiting]) reject(error);
         waiting = [];
         break;
       }
-      count += batch.length;
-      for (const { resolve } of batch) resolve();
+      count += batch.lines;
+      batch.resolve();
       const told = listeners;
       listeners = [];
       for (const tell of told) tell();
@@ -59,15 +59,11 @@ export async function openDurableLines(
     writing = null;
   }
 
-  function takeBatch(): Waiting[] {
-    let bytes = 0;
-    let end = 0;
-    while (end < waiting.length && bytes < batchBytes) {
-      bytes += waiting[end]?.line.length ?? 0;
-      end += 1;
-    }
-    const batch = waiting.slice(0, end);
-    waiting = waiting.slice(end);
+  function openBatch(): Batch {
+    const last = waiting.at(-1);
+    if (last && last.text.length < fullBatch) return last;
+    const batch = { ...Promise.withResolvers<void>(), text: "", lines: 0 };
+    waiting.push(batch);
     return batch;
   }
 
@@ -93,12 +89,14 @@ export async function openDurableLines(
     get size() {
       return size;
     },
-    add: (line) =>
-      new Promise((resolve, reject) => {
-        if (broken !== null) return reject(broken);
-        waiting.push({ line, resolve, reject });
-        writing ??= writeWaiting();
-      }),
+    add(...lines) {
+      if (broken !== null) return Promise.reject(broken);
+      const batch = openBatch();
+      for (const line of lines) batch.text += `${line}\n`;
+      batch.lines += lines.length;
+      writing ??= writeWaiting();
+      return batch.promise;
+    },
     grown: (known, signal) =>
       new Promise((resolve) => {
         if (count > known || signal.aborted) return resolve();

@@ -10,7 +10,7 @@ import { openListeners } from "../../src/wire/listeners.ts";
 const [folder = "", count = "0", swarmId = "", perSecond = "0"] = process.argv.slice(2);
 const places = { workspace: "/", home: "/", aimi: folder };
 const envelope = () => ({ timestamp: new Date().toISOString(), swarmId, attempt: 1, containerId: "" });
-/** As many as a busy supervisor could have on their way. */
+/** So many at once are handed to the journal, which may have twice as many on their way to the disk. */
 const together = 500;
 
 await using journal = await openJournal(places, { envelope, onFull: () => {} });
@@ -36,8 +36,10 @@ const warmUp = 20_000;
 let before = 0;
 let most = 0;
 const startedAt = performance.now();
+let onTheirWay: Promise<unknown> = Promise.resolve();
 for (let sent = 0; sent < Number(count); sent += together) {
-  await Promise.all(
+  const earlier = onTheirWay;
+  onTheirWay = Promise.all(
     Array.from({ length: Math.min(together, Number(count) - sent) }, (_each, index) =>
       journal.append({
         type: "progress-update",
@@ -49,11 +51,15 @@ for (let sent = 0; sent < Number(count); sent += together) {
       }),
     ),
   );
-  const due = Number(perSecond) > 0 ? ((sent + together) / Number(perSecond)) * 1_000 : 0;
-  await delay(Math.max(0, due - (performance.now() - startedAt)));
+  await earlier;
+  if (Number(perSecond) > 0)
+    await delay(
+      Math.max(0, ((sent + together) / Number(perSecond)) * 1_000 - (performance.now() - startedAt)),
+    );
   if (sent === warmUp) before = rss();
   if (sent % warmUp === 0) most = Math.max(most, rss());
 }
+await onTheirWay;
 await journal.append({
   type: "completion",
   payload: { status: "failed", prUrl: null, errors: [], head: null, bundle: null, sha256: null },
