@@ -1,10 +1,11 @@
-import { execFileSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { buildProduct } from "../scripts/build.ts";
+import { askSocket } from "../src/docker/ask-socket.ts";
+import { type ContainerEngine, labels } from "../src/ports/engine.ts";
 import type { Bench, BenchContext, Growth } from "./bench.ts";
 import { openBenchEngine } from "./bench-engine.ts";
 import { benches } from "./benches.ts";
@@ -77,7 +78,7 @@ async function measure(
     return await carryOut(name, bench, { ...found, undo });
   } finally {
     await undo.disposeAsync();
-    if (found.engine !== null) refuseLeftovers(name, (await found.engine.info()).endpoint);
+    if (found.engine !== null) await refuseLeftovers(name, found.engine);
   }
 }
 
@@ -116,18 +117,18 @@ async function carryOut(
 }
 
 /** Whatever a bench made is its own to remove; the next one would measure it. */
-function refuseLeftovers(name: string, endpoint: string): void {
-  const socket = endpoint.replace("unix://", "");
+async function refuseLeftovers(name: string, engine: ContainerEngine): Promise<void> {
   const filters = encodeURIComponent(JSON.stringify({ label: ["org.aimi.test=bench"] }));
-  const words = [
-    "--silent",
-    "--unix-socket",
-    socket,
-    `http://engine/containers/json?all=1&filters=${filters}`,
-  ];
-  const left = JSON.parse(execFileSync("curl", words, { encoding: "utf8" })) as { readonly State: string }[];
-  const alive = left.filter(({ State }) => State !== "removing");
-  if (alive.length > 0) throw new Error(`${name} left ${alive.length} containers behind`);
+  const socket = (await engine.info()).endpoint.replace("unix://", "");
+  const rows = await askSocket(socket, `/containers/json?all=1&filters=${filters}`, { timeoutMs: 10_000 });
+  if (!Array.isArray(rows)) throw new Error(`Nobody says what ${name} left behind`);
+  const alive = (rows as readonly { readonly State: string }[]).filter(({ State }) => State !== "removing");
+  const { images } = await engine.open();
+  const made = (await images.list({ [labels.role]: "project-image" })).filter(({ tags }) =>
+    tags.some((tag) => tag.startsWith("aimi-sandbox-bench:")),
+  );
+  if (alive.length + made.length > 0)
+    throw new Error(`${name} left ${alive.length} containers and ${made.length} images behind`);
 }
 
 /** Four times as far off as a goal: what a few rounds on a busy machine can show. */

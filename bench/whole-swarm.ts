@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { makeTree } from "../test/fakes/make-tree.ts";
 import { watchProcess } from "../test/fakes/watch-process.ts";
@@ -31,7 +31,8 @@ export const wholeSwarm: Bench = {
     }
     const { endpoint } = await engine.info();
     const [ours, theirs] = [join(folder, "ours"), join(folder, "theirs")];
-    for (const repository of [ours, theirs]) makeTree(repository);
+    makeTree(ours);
+    cpSync(ours, theirs, { recursive: true });
     writeTasks(ours);
     const ownEnv = { ...env, DOCKER_HOST: endpoint };
     undo.defer(async () => {
