@@ -56,7 +56,10 @@ export function dockerContainers(deps: DockerDeps): Containers {
       signal,
     };
     const options = containerOptions(spec, { diskEnforced });
-    const { id } = await call(meaning, () => docker.createContainer({ ...options, ...until(signal) }));
+    const { id } = await limited(
+      () => call(meaning, () => docker.createContainer({ ...options, ...until(signal) })),
+      { signal },
+    );
     return id;
   };
 
@@ -111,17 +114,20 @@ export function dockerContainers(deps: DockerDeps): Containers {
     },
 
     async start(id, signal) {
-      await limited(async () => {
-        try {
-          await docker.getContainer(id).start({ ...until(signal) });
-        } catch (error) {
-          // It runs already.
-          if ((error as { statusCode?: number }).statusCode === 304) return;
-          const translated = translateFailure(endpoint, about(id, `start ${id}`, signal), error);
-          if (!(translated instanceof SwarmError) || translated.code !== "ENGINE_FAILED") throw translated;
-          throw new SwarmError("CONTAINER_START_FAILED", { name: id, reason: reasonOf(error) }, error);
-        }
-      }, signal);
+      await limited(
+        async () => {
+          try {
+            await docker.getContainer(id).start({ ...until(signal) });
+          } catch (error) {
+            // It runs already.
+            if ((error as { statusCode?: number }).statusCode === 304) return;
+            const translated = translateFailure(endpoint, about(id, `start ${id}`, signal), error);
+            if (!(translated instanceof SwarmError) || translated.code !== "ENGINE_FAILED") throw translated;
+            throw new SwarmError("CONTAINER_START_FAILED", { name: id, reason: reasonOf(error) }, error);
+          }
+        },
+        { isFirst: true, signal },
+      );
     },
 
     async stop(id, { graceMs }, signal) {

@@ -1,17 +1,27 @@
+export interface Turn {
+  /** Before everybody who is not, however long they have waited. */
+  readonly isFirst?: boolean;
+  readonly signal?: AbortSignal | undefined;
+}
+
 /** Lets so many run at once; the others wait in the order in which they came. */
 export function limiter(
   width: () => Promise<number>,
-): <Result>(work: () => Promise<Result>, signal?: AbortSignal) => Promise<Result> {
+): <Result>(work: () => Promise<Result>, turn?: Turn) => Promise<Result> {
   let running = 0;
-  const waiting: (() => void)[] = [];
+  const lanes: { readonly first: (() => void)[]; readonly others: (() => void)[] } = {
+    first: [],
+    others: [],
+  };
 
-  const enter = async (signal?: AbortSignal): Promise<void> => {
+  const enter = async ({ isFirst = false, signal }: Turn): Promise<void> => {
     const most = await width();
     signal?.throwIfAborted();
     if (running < most) {
       running += 1;
       return;
     }
+    const waiting = isFirst ? lanes.first : lanes.others;
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const giveUp = (): void => {
       const place = waiting.indexOf(resolve);
@@ -28,14 +38,14 @@ export function limiter(
 
   /** A place is handed on, so that nobody slips in between. */
   const leave = (): void => {
-    const next = waiting.shift();
+    const next = lanes.first.shift() ?? lanes.others.shift();
     if (next) next();
     else running -= 1;
   };
 
-  return async (work, signal) => {
-    signal?.throwIfAborted();
-    await enter(signal);
+  return async (work, turn = {}) => {
+    turn.signal?.throwIfAborted();
+    await enter(turn);
     try {
       return await work();
     } finally {

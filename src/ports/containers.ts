@@ -157,7 +157,7 @@ export interface Containers {
    * weaker than asked is CONTAINER_REFUSED, and the container is removed.
    */
   create(spec: ContainerSpec, signal?: AbortSignal): Promise<CreatedContainer>;
-  /** At most two for each CPU of the engine start at once; the rest wait. */
+  /** At most two for each CPU of the engine are made or started at once; the rest wait, those that are to be made longest. */
   start(id: string, signal?: AbortSignal): Promise<void>;
   stop(id: string, options: { readonly graceMs: number }, signal?: AbortSignal): Promise<void>;
   pause(id: string, signal?: AbortSignal): Promise<void>;

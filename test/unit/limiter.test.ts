@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { limiter } from "../../src/docker/limiter.ts";
+import { limiter, type Turn } from "../../src/docker/limiter.ts";
 
 const enough = new Error("enough");
 
@@ -11,14 +11,14 @@ function workLog(limited: ReturnType<typeof limiter>) {
   const endings = new Map<string, PromiseWithResolvers<void>>();
   return {
     begun,
-    begin(name: string, signal?: AbortSignal): Promise<string> {
+    begin(name: string, turn: Turn = {}): Promise<string> {
       return limited(async () => {
         begun.push(name);
         const ending = Promise.withResolvers<void>();
         endings.set(name, ending);
         await ending.promise;
         return name;
-      }, signal);
+      }, turn);
     },
     async end(name: string): Promise<void> {
       endings.get(name)?.resolve();
@@ -78,6 +78,38 @@ describe("so many at once", () => {
     expect(await Promise.all(all)).toEqual(["a", "b", "c", "d"]);
   });
 
+  test("who is to be first goes before all that are not, in the order of their kind", async () => {
+    const { begin, begun, end } = workLog(limiter(async () => 1));
+    const all = ["made 1", "made 2", "made 3"].map((name) => begin(name));
+    await nextTurn();
+    all.push(...["started 1", "started 2"].map((name) => begin(name, { isFirst: true })));
+    await nextTurn();
+
+    for (const name of ["made 1", "started 1", "started 2", "made 2", "made 3"]) await end(name);
+
+    expect(begun).toEqual(["made 1", "started 1", "started 2", "made 2", "made 3"]);
+    await Promise.all(all);
+  });
+
+  test("who is to be first and gives up leaves the way to the others", async () => {
+    const { begin, begun, end } = workLog(limiter(async () => 1));
+    const stopping = new AbortController();
+    const [first, urgent, other] = [
+      begin("first"),
+      begin("urgent", { isFirst: true, signal: stopping.signal }),
+      begin("other"),
+    ];
+    await nextTurn();
+
+    stopping.abort(enough);
+    await expect(urgent).rejects.toBe(enough);
+    await end("first");
+    await end("other");
+
+    expect(begun).toEqual(["first", "other"]);
+    await Promise.all([first, other]);
+  });
+
   test("work that fails gives its place back, and its failure to its caller alone", async () => {
     const { begin, begun, end, fail } = workLog(limiter(async () => 1));
     const [bad, good] = [begin("bad"), begin("good")];
@@ -109,7 +141,7 @@ describe("giving up", () => {
   test("before it began, nothing runs", async () => {
     const { begin, begun } = workLog(limiter(async () => 1));
 
-    await expect(begin("late", AbortSignal.abort(enough))).rejects.toBe(enough);
+    await expect(begin("late", { signal: AbortSignal.abort(enough) })).rejects.toBe(enough);
 
     expect(begun).toEqual([]);
   });
@@ -118,7 +150,7 @@ describe("giving up", () => {
     const asked = Promise.withResolvers<number>();
     const { begin, begun } = workLog(limiter(() => asked.promise));
     const stopping = new AbortController();
-    const late = begin("late", stopping.signal);
+    const late = begin("late", { signal: stopping.signal });
 
     stopping.abort(enough);
     asked.resolve(1);
@@ -130,7 +162,11 @@ describe("giving up", () => {
   test("while waiting: at once, with its own reason, and those behind move up", async () => {
     const { begin, begun, end } = workLog(limiter(async () => 1));
     const stopping = new AbortController();
-    const [first, second, third] = [begin("first"), begin("second", stopping.signal), begin("third")];
+    const [first, second, third] = [
+      begin("first"),
+      begin("second", { signal: stopping.signal }),
+      begin("third"),
+    ];
     await nextTurn();
 
     stopping.abort(enough);
@@ -146,7 +182,7 @@ describe("giving up", () => {
   test("while it runs is the work's own affair, and frees the place only when the work ends", async () => {
     const { begin, begun, end } = workLog(limiter(async () => 1));
     const stopping = new AbortController();
-    const [first, second] = [begin("first", stopping.signal), begin("second")];
+    const [first, second] = [begin("first", { signal: stopping.signal }), begin("second")];
     await nextTurn();
 
     stopping.abort(enough);
@@ -171,7 +207,7 @@ describe("giving up", () => {
       }),
     ];
     await nextTurn();
-    const called = limited(async () => "called", stopping.signal);
+    const called = limited(async () => "called", { signal: stopping.signal });
     const behind = limited(async () => "behind");
     await nextTurn();
 
