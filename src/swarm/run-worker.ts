@@ -28,7 +28,8 @@ export interface WorkerControl {
   readonly onTalk: (conversation: Conversation | null) => void;
 }
 
-const quietMs = 1_000;
+/** So seldom a worker writes down what is no news of a story; of many workers each the seldomer, for all write in one file. */
+const quietMs = (workers: number): number => Math.max(1_000, workers * 50);
 
 /**
  * Carries one worker from wherever it stands to its end: container, conversation, collection. Whatever was cut off before is
@@ -119,6 +120,7 @@ async function listen(
   conversation: Conversation,
   containerId: string,
 ): Promise<Heard> {
+  const quiet = quietMs((await deps.read()).containers.length);
   let writtenAt = 0;
   let failure: Reason | null = null;
   let unwritten: ((record: ContainerRecord) => ContainerRecord)[] = [];
@@ -142,7 +144,7 @@ async function listen(
     unwritten.push((record) => withMessage(record, message, deps.clock()));
     if (message.type === "progress-update" && message.payload.status === "in_progress")
       deps.passes("mid-run");
-    if (message.type === "progress-update" || performance.now() - writtenAt > quietMs) await write();
+    if (message.type === "progress-update" || performance.now() - writtenAt > quiet) await write();
     const stored = storedBy(message);
     if (stored === null || failure !== null) continue;
     deps.passes("after-checkpoint-before-collect");
