@@ -6,6 +6,7 @@ import { ending } from "./ending.ts";
 import { fanOut } from "./fan-out.ts";
 import { gateway } from "./gateway-speed.ts";
 import { images } from "./image-decision.ts";
+import { manyWorkers } from "./many-workers.ts";
 import { messages } from "./messages.ts";
 import { ready } from "./ready.ts";
 import { reconcileBench } from "./reconcile.ts";
@@ -28,6 +29,7 @@ export const benches: Readonly<Record<string, Bench>> = {
     adapter,
     messages,
     gateway,
+    owner: manyWorkers,
     swarm: wholeSwarm,
   },
 };

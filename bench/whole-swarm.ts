@@ -3,22 +3,21 @@ import { once } from "node:events";
 import { cpSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { makeTree } from "../test/fakes/make-tree.ts";
-import { watchProcess } from "../test/fakes/watch-process.ts";
 import { type Bench, nothing, refuse } from "./bench.ts";
 import { program } from "./command-start.ts";
 import type { Comparison } from "./compare.ts";
 import { specFor } from "./containers.ts";
+import {
+  branchOf,
+  carryOut,
+  mostMemory,
+  mostShare,
+  type Ran,
+  refuseOther,
+  writeTasks,
+} from "./swarm-runs.ts";
 
 const [workers, stories, together] = [32, 3, 4];
-const [mostMemory, mostShare] = [200 * 1024 ** 2, 0.15];
-const storyIds = ["US-001", "US-002", "US-003"];
-
-interface Ran {
-  readonly ms: number;
-  /** Of the owner's process, without git. */
-  readonly memoryBytes: number;
-  readonly cpuShare: number;
-}
 
 /** Everything at once: task files in, branches out. */
 export const wholeSwarm: Bench = {
@@ -33,7 +32,7 @@ export const wholeSwarm: Bench = {
     const [ours, theirs] = [join(folder, "ours"), join(folder, "theirs")];
     makeTree(ours);
     cpSync(ours, theirs, { recursive: true });
-    writeTasks(ours);
+    writeTasks(ours, workers, (path, id) => [{ write: { path, content: `${id}\n` } }]);
     const ownEnv = { ...env, DOCKER_HOST: endpoint };
     undo.defer(async () => {
       execFileSync(program, ["cleanup", "--everything", "--yes"], {
@@ -51,9 +50,9 @@ export const wholeSwarm: Bench = {
         note: "swarm start with scripted agents: journals, checks, quarantine; theirs clones from a mount, commits, and copies the tree back; the same commits in both",
         fewestRounds: 1,
         async ours() {
-          const run = await carryOut(ours, ownEnv);
+          const run = await carryOut(ours, { env: ownEnv, workers, together });
           ran.push(run);
-          refuseOther(ours, (worker) => `feat/worker${worker}`);
+          refuseOther(ours, workers, branchOf);
           return 3_600_000 / run.ms;
         },
         async theirs() {
@@ -61,7 +60,7 @@ export const wholeSwarm: Bench = {
           const started = performance.now();
           await shellLoop(theirs, { endpoint, folder: join(folder, `out-${round}`), image: specFor().image });
           const ms = performance.now() - started;
-          refuseOther(theirs, (worker) => `work/${worker}`);
+          refuseOther(theirs, workers, (worker) => `work/${worker}`);
           return 3_600_000 / ms;
         },
       },
@@ -84,53 +83,6 @@ export const wholeSwarm: Bench = {
     return { comparisons };
   },
 };
-
-function writeTasks(repository: string): void {
-  const at = (...parts: string[]): string => join(repository, ".aimi", ...parts);
-  mkdirSync(at("tasks"), { recursive: true });
-  for (let worker = 1; worker <= workers; worker += 1) {
-    const name = `worker${worker}`;
-    const act = (id: string) => [{ write: { path: `${name}-${id}.txt`, content: `${id}\n` } }];
-    writeFileSync(
-      at(`${name}.json`),
-      JSON.stringify(Object.fromEntries(storyIds.map((id) => [id, act(id)]))),
-    );
-    const metadata = {
-      title: name,
-      branchName: `feat/${name}`,
-      agent: { kind: "script", script: `${name}.json` },
-    };
-    const userStories = storyIds.map((id, index) => ({
-      ...{ id, title: `Do ${id}`, description: id, acceptanceCriteria: [], priority: index },
-      ...(index > 0 && { dependsOn: [storyIds[index - 1]] }),
-    }));
-    writeFileSync(
-      at("tasks", `2026-01-02-${name}-tasks.json`),
-      JSON.stringify({ schemaVersion: "3.3", metadata, userStories }),
-    );
-  }
-}
-
-/** Again from nothing: the branches of an earlier round go first. */
-async function carryOut(repository: string, env: NodeJS.ProcessEnv): Promise<Ran> {
-  for (let worker = 1; worker <= workers; worker += 1)
-    execFileSync("sh", ["-c", `git branch -qD feat/worker${worker} 2>/dev/null; :`], { cwd: repository });
-  const started = performance.now();
-  const words = ["start", "--all", "--again", "--force", "--parallel", String(together), "--json"];
-  const child = spawn(program, words, { cwd: repository, env, stdio: ["ignore", "ignore", "pipe"] });
-  const said = child.stderr.toArray();
-  const seen = watchProcess(child.pid ?? 0);
-  const [exit] = await once(child, "exit");
-  const ms = performance.now() - started;
-  refuse(
-    exit !== 0,
-    `swarm start ended ${exit}: ${Buffer.concat(await said)
-      .toString()
-      .slice(-500)}`,
-  );
-  const { memoryBytes, cpuSeconds } = seen();
-  return { ms, memoryBytes, cpuShare: cpuSeconds / (ms / 1_000) };
-}
 
 const loop = `
 set -eu
@@ -174,19 +126,4 @@ async function shellLoop(
       .toString()
       .slice(-500)}`,
   );
-}
-
-/** Every branch has its three commits, and each its file. */
-function refuseOther(repository: string, branchOf: (worker: number) => string): void {
-  const git = (...words: string[]): string =>
-    execFileSync("git", words, { cwd: repository, encoding: "utf8" });
-  for (let worker = 1; worker <= workers; worker += 1) {
-    const commits = git("rev-list", "--count", `main..${branchOf(worker)}`).trim();
-    const files = git("diff", "--name-only", "main", branchOf(worker)).trim().split("\n").sort();
-    const expected = storyIds.map((id) => `worker${worker}-${id}.txt`);
-    refuse(
-      commits !== "3" || files.join() !== expected.join(),
-      `${branchOf(worker)} has other work: ${files.join()}`,
-    );
-  }
 }

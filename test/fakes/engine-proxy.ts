@@ -12,6 +12,10 @@ export interface ProxyOptions {
   readonly changeCreate?: (options: Docker.ContainerCreateOptions) => Docker.ContainerCreateOptions;
   /** Sees each request, as `POST /containers/create?name=x`, before the engine does. */
   readonly onRequest?: (line: string) => Promise<void> | void;
+  /** Answers a request in the engine's place; null for those that it is to answer itself. */
+  readonly answer?: (request: IncomingMessage) => ((answer: ServerResponse) => Promise<void>) | null;
+  /** Takes over a connection that is to be a program's streams; false where the engine has the program. */
+  readonly join?: (request: IncomingMessage, client: Duplex) => boolean;
   /** Told when the engine has begun to answer it. The client has the answer's head by then, unless that is all of it. */
   readonly onAnswer?: (line: string) => Promise<void> | void;
 }
@@ -44,6 +48,8 @@ export async function engineProxy(options: ProxyOptions): Promise<EngineProxy> {
   const server = createServer(async (request, answer) => {
     const line = await see(request);
     if (request.socket.destroyed) return;
+    const own = options.answer?.(request) ?? null;
+    if (own !== null) return own(answer);
     const { changeCreate } = options;
     const changed =
       changeCreate && line.startsWith("POST /containers/create")
@@ -65,7 +71,7 @@ export async function engineProxy(options: ProxyOptions): Promise<EngineProxy> {
 
   server.on("upgrade", async (request: IncomingMessage, client: Duplex, head: Buffer) => {
     const line = await see(request);
-    if (client.destroyed) return;
+    if (client.destroyed || options.join?.(request, remember(client))) return;
     const engine = remember(connect(target));
     engine.on("close", () => client.destroy());
     client.on("close", () => engine.destroy());
