@@ -86,7 +86,7 @@ export const code: Bench = {
     const comparisons: Comparison[] = [
       {
         name: `${together} sandboxes at once with a 50 MB repository, per second`,
-        ...{ against, goal: { sign: "≥", ratio: 5 }, fewestRounds: 3 },
+        ...{ against, goal: { sign: "≥", ratio: 5 }, fewestRounds: 2 },
         note: "from nothing to code on a branch, containers made and started in both; theirs clones from a bundle that is handed in",
         ours: () => rateOf(inImage),
         theirs: () => rateOf(byClone),

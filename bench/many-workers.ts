@@ -23,7 +23,7 @@ const real = 16;
 /** An agent at work says about so much, and hardly any is so quick with a story. */
 const pace: CrowdPace = { storyMs: 20_000, messageMs: 1_000 };
 /** Fewer workers show how the cost of one grows, for which less time is enough; so do real ones. */
-const shortMs = 8_000;
+const shortMs = 5_000;
 
 /** The owner of many workers that are all at work at once. */
 export const manyWorkers: Bench = {

@@ -37,7 +37,7 @@ if (values.help || unknown.length > 0) {
 }
 
 const isShort = values.short === true;
-const patience: Patience = isShort ? { fewestRounds: 3, ms: 2_000 } : { fewestRounds: 5, ms: 6_000 };
+const patience: Patience = isShort ? { fewestRounds: 3, ms: 2_000 } : { fewestRounds: 5, ms: 5_000 };
 const chosen = positionals.length > 0 ? positionals : Object.keys(benches);
 
 if (!values.built) await buildProduct({ types: false });
