@@ -36,10 +36,14 @@ export async function findSecrets(
   for (const [place, text] of Object.entries(said)) look(`said by ${place}`, text);
   const all = await docker.listContainers({ all: true });
   for (const { Id } of all)
-    look(`inspect ${Id.slice(0, 12)}`, JSON.stringify(await docker.getContainer(Id).inspect()));
+    look(
+      `inspect ${Id.slice(0, 12)}`,
+      JSON.stringify(await unlessRemoved(() => docker.getContainer(Id).inspect())),
+    );
   for (const { Id } of await docker.listImages({ all: true })) {
     const image = docker.getImage(Id);
-    look(`image ${Id}`, JSON.stringify([await image.inspect(), await image.history()]));
+    const told = await unlessRemoved(async () => [await image.inspect(), await image.history()]);
+    look(`image ${Id}`, JSON.stringify(told));
   }
   const { Volumes } = await docker.listVolumes();
   look("volumes", JSON.stringify(Volumes));
@@ -87,6 +91,16 @@ function unlessGone<Found>(find: () => Found): Found | null {
     return find();
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    return null;
+  }
+}
+
+/** As with files; what is in question is looked at from within as well, and would fail there. */
+async function unlessRemoved<Found>(find: () => Promise<Found>): Promise<Found | null> {
+  try {
+    return await find();
+  } catch (error) {
+    if ((error as { readonly statusCode?: number }).statusCode !== 404) throw error;
     return null;
   }
 }
