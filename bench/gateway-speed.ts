@@ -87,7 +87,7 @@ export const gateway: Bench = {
         const points: [number, number][] = [];
         for (const together of [1, 10, 100])
           points.push([together, (await heldWith(through, together)) / 1e6]);
-        const name = "memory of the gateway with N streams at once";
+        const name = "memory of the gateway with N streams, after 200 at once";
         return [{ name, unit: "MB", series: [{ name: "swarm", points }] }];
       },
     };
