@@ -83,6 +83,16 @@ describe("a file of lines", () => {
     },
   );
 
+  test("that are added together count each, and stand there in their order", async ({ folder }) => {
+    const file = join(folder, "lines");
+    await using lines = await openDurableLines(file);
+
+    await Promise.all([lines.add("one"), lines.add("two", "three"), lines.add("four")]);
+
+    expect(lines.count).toBe(4);
+    expect(readFileSync(file, "utf8")).toBe("one\ntwo\nthree\nfour\n");
+  });
+
   test("longer than what is read at once is counted right", async ({ folder }) => {
     const file = join(folder, "lines");
     writeFileSync(file, `${"x".repeat(300_000)}\n${"y".repeat(1 << 18)}\ntorn`);
