@@ -23,7 +23,7 @@ export interface EquipmentDeps {
 
 /** What was found out or decided for this swarm. */
 export interface Equipment
-  extends Pick<EquipDeps, "image" | "runtime" | "change" | "update" | "doors" | "tell"> {
+  extends Pick<EquipDeps, "image" | "runtime" | "change" | "changeSoon" | "update" | "doors" | "tell"> {
   readonly settings: Settings;
   readonly report: SwarmReport;
 }
@@ -33,7 +33,7 @@ export async function equip(
   deps: EquipmentDeps,
   state: SwarmState,
   engine: ContainerEngine,
-  { image, runtime, change, update, doors, settings, tell, report }: Equipment,
+  { image, runtime, change, changeSoon, update, doors, settings, tell, report }: Equipment,
 ): Promise<EquipDeps> {
   const [
     { workerPlaces },
@@ -84,6 +84,7 @@ export async function equip(
       commits,
       doors,
       change,
+      changeSoon,
       update,
     },
     timing: realTiming,

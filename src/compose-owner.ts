@@ -141,8 +141,14 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
     const update: SwarmDeps["update"] = async (changed) => {
       await owned.update(changed);
     };
+    const recordChange =
+      (worker: string, changed: (record: ContainerRecord) => ContainerRecord) => (before: SwarmState) =>
+        withRecord(before, changed(findContainer(before, worker)));
     const change: SwarmDeps["change"] = async (worker, changed) => {
-      await owned.update((before) => withRecord(before, changed(findContainer(before, worker))));
+      await owned.update(recordChange(worker, changed));
+    };
+    const changeSoon: SwarmDeps["changeSoon"] = async (worker, changed) => {
+      await owned.updateSoon(recordChange(worker, changed));
     };
     const doors = await openDoors(deps, {
       ...{
@@ -162,7 +168,7 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
     });
     await using _released = doors;
     const equipped = await equip(deps, state, engine, {
-      ...{ image, doors, settings, tell, runtime: found.runtime, report, change, update },
+      ...{ image, doors, settings, tell, runtime: found.runtime, report, change, changeSoon, update },
     });
     await tidyWorkers(equipped);
     if (words.onto === undefined) await retryWorkers(equipped, words.retry ?? []);

@@ -14,6 +14,8 @@ export interface OwnedStateDeps {
   /** Told when the lock cannot be had for a while; the changes stay in the queue. */
   readonly onDelay?: (error: SwarmError) => void;
   readonly waitMs?: number;
+  /** How long a change may wait that is not needed at once. */
+  readonly soonMs?: number;
   readonly passes?: PassPoint;
 }
 
@@ -21,6 +23,8 @@ export interface OwnedStateDeps {
 export interface OwnedState extends AsyncDisposable {
   /** Resolves with the state when the change is on the disk. */
   update(change: StateChange): Promise<SwarmState>;
+  /** The same in a moment, together with whatever else is asked for until then. */
+  updateSoon(change: StateChange): Promise<SwarmState>;
 }
 
 interface Waiting {
@@ -30,6 +34,7 @@ interface Waiting {
 }
 
 const defaultWaitMs = 10_000;
+const defaultSoonMs = 1_000;
 
 /** Writes under the state lock all the same: other commands add wishes and new records, and those are kept. */
 export function ownedState({
@@ -38,14 +43,18 @@ export function ownedState({
   clock,
   onDelay,
   waitMs = defaultWaitMs,
+  soonMs = defaultSoonMs,
   passes = passNothing,
 }: OwnedStateDeps): OwnedState {
   let closed = false;
-  let queue: Waiting[] = [];
+  const queue: Waiting[] = [];
+  /** Whether somebody in the queue cannot wait. */
+  let isDue = false;
+  let soon: NodeJS.Timeout | undefined;
   let writing: Promise<void> | undefined;
 
   const writeQueue = async (): Promise<void> => {
-    while (queue.length > 0) {
+    while (isDue) {
       try {
         await writeBatch();
       } catch (error) {
@@ -64,8 +73,7 @@ export function ownedState({
     if (!before) throw new SwarmError("STATE_MISSING", { file: file.places.stateFile });
 
     // Taken only now, so that everything asked for while the lock was waited for is in it.
-    const batch = queue;
-    queue = [];
+    const batch = takeQueue();
     const applied: Waiting[] = [];
     let after = before;
     for (const waiting of batch) {
@@ -93,29 +101,49 @@ export function ownedState({
 
   // Begun in a later turn, so that changes made together are written together.
   const start = (): void => {
+    isDue = true;
     writing ??= setImmediate()
       .then(writeQueue)
       .finally(() => {
         writing = undefined;
-        if (queue.length > 0) start();
+        if (isDue) start();
       });
   };
 
+  const takeQueue = (): Waiting[] => {
+    clearTimeout(soon);
+    soon = undefined;
+    isDue = false;
+    return queue.splice(0);
+  };
+
   const rejectAll = (error: unknown): void => {
-    for (const { reject } of queue.splice(0)) reject(error);
+    for (const { reject } of takeQueue()) reject(error);
+  };
+
+  const enqueue = (change: StateChange): Promise<SwarmState> => {
+    if (closed) return Promise.reject(new Error("the owner has ended"));
+    const { promise, resolve, reject } = Promise.withResolvers<SwarmState>();
+    queue.push({ change, resolve, reject });
+    return promise;
   };
 
   return {
     update(change) {
-      if (closed) return Promise.reject(new Error("the owner has ended"));
-      const { promise, resolve, reject } = Promise.withResolvers<SwarmState>();
-      queue.push({ change, resolve, reject });
-      start();
-      return promise;
+      const updated = enqueue(change);
+      if (!closed) start();
+      return updated;
+    },
+
+    updateSoon(change) {
+      const updated = enqueue(change);
+      if (!closed) soon ??= setTimeout(start, soonMs);
+      return updated;
     },
 
     async [Symbol.asyncDispose]() {
       closed = true;
+      if (queue.length > 0) start();
       while (writing) await writing;
     },
   };

@@ -28,8 +28,8 @@ export interface WorkerControl {
   readonly onTalk: (conversation: Conversation | null) => void;
 }
 
-/** So seldom a worker writes down what is no news of a story; of many workers each the seldomer, for all write in one file. */
-const quietMs = (workers: number): number => Math.max(1_000, workers * 50);
+/** So many messages may wait to be written down. */
+const mostUnwritten = 1_000;
 
 /**
  * Carries one worker from wherever it stands to its end: container, conversation, collection. Whatever was cut off before is
@@ -120,17 +120,29 @@ async function listen(
   conversation: Conversation,
   containerId: string,
 ): Promise<Heard> {
-  const quiet = quietMs((await deps.read()).containers.length);
-  let writtenAt = 0;
   let failure: Reason | null = null;
   let unwritten: ((record: ContainerRecord) => ContainerRecord)[] = [];
-  const write = async (): Promise<void> => {
+  let isDue = false;
+  const broken = new AbortController();
+  const withUnwritten = (record: ContainerRecord): ContainerRecord => {
     const changes = unwritten;
     unwritten = [];
-    writtenAt = performance.now();
-    await deps.change(worker.name, (record) => changes.reduce((changed, change) => change(changed), record));
+    return changes.reduce((changed, change) => change(changed), record);
+  };
+  const write = (): Promise<void> => deps.change(worker.name, withUnwritten);
+  /** What is no news of a story is written with that of all others. */
+  const writeSoon = (): void => {
+    if (isDue) return;
+    isDue = true;
+    deps.changeSoon(worker.name, withUnwritten).then(
+      () => {
+        isDue = false;
+      },
+      (error: unknown) => broken.abort(error),
+    );
   };
   for await (const event of conversation.events) {
+    broken.signal.throwIfAborted();
     if (event.kind === "end") {
       await write();
       const end = failure === null ? event.end : ({ kind: "violation", reason: failure } as const);
@@ -144,7 +156,8 @@ async function listen(
     unwritten.push((record) => withMessage(record, message, deps.clock()));
     if (message.type === "progress-update" && message.payload.status === "in_progress")
       deps.passes("mid-run");
-    if (message.type === "progress-update" || performance.now() - writtenAt > quiet) await write();
+    if (message.type === "progress-update" || unwritten.length > mostUnwritten) await write();
+    else writeSoon();
     const stored = storedBy(message);
     if (stored === null || failure !== null) continue;
     deps.passes("after-checkpoint-before-collect");

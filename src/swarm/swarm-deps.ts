@@ -49,6 +49,8 @@ export interface SwarmDeps {
   readonly read: () => Promise<SwarmState>;
   /** Changes one record, on the disk when it resolves. */
   readonly change: (name: string, change: (record: ContainerRecord) => ContainerRecord) => Promise<void>;
+  /** The same in a moment, with whatever else is changed until then. */
+  readonly changeSoon: SwarmDeps["change"];
   /** Changes the state, on the disk when it resolves. */
   readonly update: (change: (state: SwarmState) => SwarmState) => Promise<void>;
   /** Remembers a task's end by its content. */

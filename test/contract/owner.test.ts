@@ -2,11 +2,13 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { describe, expect } from "vitest";
+import { describe, expect, vi } from "vitest";
 import type { SwarmError } from "../../src/domain/errors.ts";
 import { withContainer } from "../../src/domain/swarm-state.ts";
 import { withWish } from "../../src/domain/wishes.ts";
+import type { StateChange } from "../../src/ports/state-store.ts";
 import { kernelLock } from "../../src/state/kernel-lock.ts";
 import { holdOwnership } from "../../src/state/ownership.ts";
 import { test } from "../fakes/folders.ts";
@@ -77,6 +79,68 @@ describe("the owner's writes", () => {
     }
 
     expect((await store.read()).containers).toHaveLength(100);
+  });
+
+  test("what may wait a moment goes with the next write, in the order in which it was asked for", async ({
+    folder,
+  }) => {
+    const { store, owner } = stateAt(folder);
+    const { revision } = await store.create(swarmOf(0));
+    await using owned = owner({ soonMs: 600_000 });
+    const order: number[] = [];
+    const seen =
+      (index: number): StateChange =>
+      (state) => {
+        order.push(index);
+        return withContainer(state, worker(index), now);
+      };
+
+    const waiting = [1, 2, 3].map((index) => owned.updateSoon(seen(index)));
+    await owned.update(seen(4));
+
+    expect((await Promise.all(waiting)).map((state) => state.revision)).toEqual(Array(3).fill(revision + 1));
+    expect(order).toEqual([1, 2, 3, 4]);
+    expect((await store.read()).containers).toHaveLength(4);
+  });
+
+  test("what may wait a moment does so when a write ends meanwhile, too", async ({ folder }) => {
+    const { store, owner, lock } = stateAt(folder);
+    await store.create(swarmOf(0));
+    const begun = Promise.withResolvers<void>();
+    const passes = (): void => begun.resolve();
+    const hold = vi.fn(lock.hold);
+    await using owned = owner({ soonMs: 600_000, passes, lock: { ...lock, hold } });
+
+    const first = owned.update((state) => withContainer(state, worker(0), now));
+    await begun.promise;
+    // The state is being written: this comes too late for it.
+    void owned.updateSoon((state) => withContainer(state, worker(1), now));
+    await first;
+    for (let turn = 0; turn < 10; turn += 1) await setImmediate();
+
+    expect(hold).toHaveBeenCalledOnce();
+  });
+
+  test("what may wait a moment comes after it by itself, all in one write", async ({ folder }) => {
+    const { store, owner } = stateAt(folder);
+    const { revision } = await store.create(swarmOf(0));
+    await using owned = owner({ soonMs: 50 });
+
+    await Promise.all(
+      [1, 2, 3].map((index) => owned.updateSoon((state) => withContainer(state, worker(index), now))),
+    );
+
+    expect((await store.read()).revision).toBe(revision + 1);
+  });
+
+  test("what may wait a moment is on the disk when the owner has ended", async ({ folder }) => {
+    const { store, owner } = stateAt(folder);
+    await store.create(swarmOf(0));
+    {
+      await using owned = owner({ soonMs: 600_000 });
+      void owned.updateSoon((state) => withContainer(state, worker(1), now));
+    }
+    expect((await store.read()).containers).toHaveLength(1);
   });
 
   test("wait in the queue while somebody else holds the lock, say who, acknowledge nothing, and are written in the end", async ({

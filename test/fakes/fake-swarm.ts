@@ -132,6 +132,11 @@ export function fakeSwarm(
     await promise;
     listeners.delete(look);
   };
+  const changeRecord: EquipDeps["change"] = (name, next) =>
+    update((before) => {
+      const found = before.containers.find(({ containerName }) => containerName === name);
+      return found ? withRecord(before, next(found)) : before;
+    });
   const unused = (): never => {
     throw new Error("Nobody should ask for this");
   };
@@ -185,12 +190,7 @@ export function fakeSwarm(
     author: { name: "Ada", email: "ada@example.invalid" },
     readScript: unused,
     read: async () => state,
-    change: (name, next) =>
-      update((before) => {
-        const found = before.containers.find(({ containerName }) => containerName === name);
-        return found ? withRecord(before, next(found)) : before;
-      }),
-    update,
+    ...{ change: changeRecord, changeSoon: changeRecord, update },
     remember: async () => {},
     tell: (event) => void told.push(event),
     onMessage: () => {},
