@@ -20,10 +20,11 @@ import {
 
 const crowd = 100;
 const real = 16;
-/** An agent at work says about so much, and hardly any is so quick with a story. */
-const pace: CrowdPace = { storyMs: 20_000, messageMs: 1_000 };
-/** Fewer workers show how the cost of one grows, for which less time is enough; so do real ones. */
-const shortMs = 5_000;
+/** An agent at work says about so much, and is seldom so quick with a story. */
+const pace: CrowdPace = { storyMs: 60_000, messageMs: 1_000 };
+/** What one of fewer workers costs, who say as much, needs less time to be seen. */
+const quickPace: CrowdPace = { storyMs: 6_000, messageMs: 100 };
+const realMs = 15_000;
 
 /** The owner of many workers that are all at work at once. */
 export const manyWorkers: Bench = {
@@ -36,7 +37,7 @@ export const manyWorkers: Bench = {
       kind === "crowd" ? ranByCrowd(context, endpoint, workers) : ranReally(context, endpoint, workers),
     );
     const bound =
-      "starting git some seven times for each commit that comes in, from a process whose memory is mapped anew each time; stories of minutes spread that";
+      "starting git some seven times for each commit that comes in, from a process whose memory is mapped anew each time";
     const figures = (workers: number, kind: "crowd" | "real", words: string): Comparison[] => [
       {
         name: `memory of the owner of ${workers} workers`,
@@ -62,7 +63,7 @@ export const manyWorkers: Bench = {
           "crowd",
           `${said(pace.storyMs)}, a message a second from each, at a real socket of an engine of the bench's own`,
         ),
-        ...figures(real, "real", `${said(shortMs)}, in real containers`),
+        ...figures(real, "real", `${said(realMs)}, in real containers`),
       ],
       async growth() {
         const memory: [number, number][] = [];
@@ -108,7 +109,7 @@ async function ranByCrowd(context: BenchContext, endpoint: string, workers: numb
   mkdirSync(own);
   await using proxy = await crowdEngine({
     ...{ endpoint, socket: join(folder, `crowd-${workers}.sock`) },
-    pace: workers === crowd ? pace : { ...pace, storyMs: shortMs },
+    pace: workers === crowd ? pace : quickPace,
     work: crowdWork(repository, workers, own),
   });
   const env = { ...context.env, DOCKER_HOST: proxy.endpoint };
@@ -121,7 +122,7 @@ async function ranByCrowd(context: BenchContext, endpoint: string, workers: numb
 async function ranReally({ folder, env }: BenchContext, endpoint: string, workers: number): Promise<Ran> {
   const repository = smallRepository(folder, `real-${workers}`);
   writeTasks(repository, workers, (path, id) => [
-    { run: ["sleep", String(shortMs / 1_000)] },
+    { run: ["sleep", String(realMs / 1_000)] },
     { write: { path, content: `${id}\n` } },
   ]);
   const own = { ...env, DOCKER_HOST: endpoint };

@@ -12,6 +12,8 @@ export interface Measured {
   readonly growth: readonly Growth[];
   /** What people would use instead, and was not there. */
   readonly absent: readonly string[];
+  /** How long it took. */
+  readonly seconds: number;
 }
 
 const here = fileURLToPath(new URL(".", import.meta.url));
@@ -42,14 +44,14 @@ ${missed.map(({ name, against, ratio, goal, note }) => `\n- **${name}** is ${sho
 ${all.map(section).join("\n")}`;
 }
 
-function section({ name, title, results, growth, absent }: Measured): string {
+function section({ name, title, results, growth, absent, seconds }: Measured): string {
   const rows = results.map(
     ({ name: what, against, ratio, low, high, goal, met, note }) =>
       `| ${what} | ${against} | ${shown(ratio)} | ${shown(low)} – ${shown(high)} | ${goal} | ${met ? "yes" : "**no**"} | ${note} |`,
   );
   return `## ${title}
 
-\`npm run bench -- ${name}\`
+\`npm run bench -- ${name}\` (${seconds} s)
 ${
   rows.length === 0
     ? ""

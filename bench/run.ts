@@ -87,6 +87,7 @@ async function carryOut(
   { title, prepare }: Bench,
   { engine, docker, undo }: Pick<BenchContext, "engine" | "docker" | "undo">,
 ): Promise<Measured> {
+  const started = performance.now();
   const own = join(folder, name);
   mkdirSync(own);
   const absent: string[] = [];
@@ -113,7 +114,9 @@ async function carryOut(
       say(
         `       ${what}, ${whose}: ${points.map(([n, value]) => `${n}: ${value.toPrecision(3)}`).join(", ")} ${unit}`,
       );
-  return { name, title, results, growth, absent };
+  const seconds = Math.round((performance.now() - started) / 1_000);
+  say(`       ${name} took ${seconds} s`);
+  return { name, title, results, growth, absent, seconds };
 }
 
 /** Whatever a bench made is its own to remove; the next one would measure it. */
