@@ -44,6 +44,8 @@ export const code: Bench = {
     undo.defer(async () => void (await images.remove(tag)));
     const bundle = join(folder, "repository.bundle");
     execFileSync("git", ["bundle", "create", "--quiet", bundle, "HEAD", "main"], { cwd: repository });
+    // What was just built would still be on its way to the disk.
+    execFileSync("sync");
 
     const removeAll = (ids: readonly string[]) => Promise.all(ids.map((id) => containers.remove(id)));
     const inImage: Way = {
@@ -68,25 +70,27 @@ export const code: Bench = {
           return id;
         }),
       );
+    const disks = new Map<Way, number>();
     const rateOf = async (way: Way): Promise<number> => {
       let ids: string[] = [];
       const ms = await timed(async () => {
         ids = await startAll(way);
       });
+      const facts = await Promise.all(ids.map((id) => containers.look(id, { withDisk: true })));
+      disks.set(
+        way,
+        facts.reduce((sum, found) => sum + (found?.diskBytes ?? 0), 0),
+      );
       await removeAll(ids);
       return 1_000 / ms;
     };
-    const diskOf = async (way: Way): Promise<number> => {
-      const ids = await startAll(way);
-      const facts = await Promise.all(ids.map((id) => containers.look(id, { withDisk: true })));
-      await removeAll(ids);
-      return facts.reduce((sum, found) => sum + (found?.diskBytes ?? 0), 0);
-    };
+    /** As the last round of the one before found it. */
+    const diskOf = async (way: Way): Promise<number> => disks.get(way) ?? Number.NaN;
     const against = "a clone in each container";
     const comparisons: Comparison[] = [
       {
         name: `${together} sandboxes at once with a 50 MB repository, per second`,
-        ...{ against, goal: { sign: "≥", ratio: 5 }, fewestRounds: 2 },
+        ...{ against, goal: { sign: "≥", ratio: 5 }, fewestRounds: 3 },
         note: "from nothing to code on a branch, containers made and started in both; theirs clones from a bundle that is handed in",
         ours: () => rateOf(inImage),
         theirs: () => rateOf(byClone),

@@ -89,7 +89,7 @@ export const fanOut: Bench = {
     else
       comparisons.push({
         ...life,
-        ...{ against: "testcontainers without Ryuk", goal: null },
+        ...{ against: "testcontainers without Ryuk", goal: null, fewestRounds: 2 },
         note: "lives per second, on a bridge; it waits for a start and not for a line",
         ours: async () => perSecond(await ourLife(wanted)()),
         theirs: async () =>

@@ -54,7 +54,7 @@ export const images: Bench = {
       ...{
         against: "the classic builder with nothing to do",
         goal: { sign: "≥", ratio: 100 },
-        fewestRounds: 3,
+        fewestRounds: 2,
       },
       note: `a context of ${files} files, ready in memory`,
       ours: async () => 1_000 / (await decide()),

@@ -20,11 +20,11 @@ import {
 
 const crowd = 100;
 const real = 16;
-/** An agent at work says about so much, and is seldom so quick with a story. */
-const pace: CrowdPace = { storyMs: 60_000, messageMs: 1_000 };
+/** An agent is seldom so quick with a story; an adapter tells of its activity once a second at the most, and not while a model is waited for. */
+const pace: CrowdPace = { storyMs: 60_000, messageMs: 2_000 };
 /** What one of fewer workers costs, who say as much, needs less time to be seen. */
-const quickPace: CrowdPace = { storyMs: 6_000, messageMs: 100 };
-const realMs = 15_000;
+const quickPace: CrowdPace = { storyMs: 3_000, messageMs: 100 };
+const realMs = 10_000;
 
 /** The owner of many workers that are all at work at once. */
 export const manyWorkers: Bench = {
@@ -37,7 +37,7 @@ export const manyWorkers: Bench = {
       kind === "crowd" ? ranByCrowd(context, endpoint, workers) : ranReally(context, endpoint, workers),
     );
     const bound =
-      "starting git some seven times for each commit that comes in, from a process whose memory is mapped anew each time";
+      "starting git some seven times for each commit that comes in, from a process whose memory is mapped anew each time; half of it in the seconds in which all end at once";
     const figures = (workers: number, kind: "crowd" | "real", words: string): Comparison[] => [
       {
         name: `memory of the owner of ${workers} workers`,
@@ -61,7 +61,7 @@ export const manyWorkers: Bench = {
         ...figures(
           crowd,
           "crowd",
-          `${said(pace.storyMs)}, a message a second from each, at a real socket of an engine of the bench's own`,
+          `${said(pace.storyMs)}, a message every two seconds from each, at a real socket of an engine of the bench's own`,
         ),
         ...figures(real, "real", `${said(realMs)}, in real containers`),
       ],
