@@ -15,6 +15,7 @@ import { type Comparison, percentile } from "./compare.ts";
 import { debianProgram } from "./peers.ts";
 
 const writers = 16;
+const bound = "the whole state, which is written each time and has a record for each of the thousand";
 const clock = (): Date => new Date();
 
 type Update = (slot: number) => Promise<unknown>;
@@ -52,6 +53,7 @@ export const state: Bench = {
         name: "cost of an update at 1 000 containers",
         ...{ against: "at 16 containers", goal: { sign: "≤", ratio: 3 } },
         note: "milliseconds per update, one owner",
+        bound,
         ours: async () => 1_000 / (await run(at("large"), 1_000, 20, ownerUpdate)).perSecond,
         theirs: async () => 1_000 / (await run(at("small"), 16, 20, ownerUpdate)).perSecond,
       },
