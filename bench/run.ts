@@ -115,7 +115,7 @@ async function carryOut(
         `       ${what}, ${whose}: ${points.map(([n, value]) => `${n}: ${value.toPrecision(3)}`).join(", ")} ${unit}`,
       );
   const seconds = Math.round((performance.now() - started) / 1_000);
-  say(`       ${name} took ${seconds} s`);
+  if (results.length > 0) say(`       ${name} took ${seconds} s`);
   return { name, title, results, growth, absent, seconds };
 }
 
