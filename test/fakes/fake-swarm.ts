@@ -25,6 +25,8 @@ const head = "a".repeat(40);
 
 /** The adapter's side of one conversation. */
 export interface FakeTalk {
+  /** Says what is no news of a story. */
+  chat(): void;
   readonly attempt: number;
   readonly cancelled: readonly object[];
   readonly resumed: readonly number[];
@@ -301,6 +303,7 @@ function fakeConversation({
   };
   const talk: FakeTalk = {
     ...{ attempt, cancelled, resumed, tell, end },
+    chat: () => say({ type: "activity", payload: { storyId, text: "reading" } }),
     complete() {
       tell("completed");
       finish("completed");

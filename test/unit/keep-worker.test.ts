@@ -29,6 +29,39 @@ function shutDoors(slug: string) {
   };
 }
 
+describe("what a worker says that is no news of a story", () => {
+  test("is in the state, whether or not anything more is said", async () => {
+    const swarm = fakeSwarm([{ slug: "one" }]);
+    const { ended } = swarm.own();
+    const talk = await swarm.talk("one");
+
+    talk.chat();
+    await swarm.until(() => swarm.record("one").lastSeq === 1);
+    talk.chat();
+    await swarm.until(() => swarm.record("one").lastSeq === 2);
+
+    talk.complete();
+    await ended;
+  });
+
+  test("and cannot be written ends the worker at its next word, with the reason", async () => {
+    const full = new SwarmError("STATE_WRITE_FAILED", { file: "state", reason: "ENOSPC", holds: "old" });
+    const swarm = fakeSwarm([{ slug: "one" }], {
+      changeSoon: async () => {
+        throw full;
+      },
+    });
+    const { ended } = swarm.own();
+    const talk = await swarm.talk("one");
+
+    talk.chat();
+    talk.chat();
+
+    const { containers } = await ended;
+    expect(containers[0]).toMatchObject({ status: "stopped", reason: { code: "STATE_WRITE_FAILED" } });
+  });
+});
+
 describe("a worker whose budget is used up", () => {
   test("before it could begin leaves nothing on the engine, and is let in no more", async () => {
     const { doors, closed } = shutDoors("one");
