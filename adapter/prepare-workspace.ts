@@ -6,6 +6,7 @@ import type { History } from "./history.ts";
 import type { Places } from "./places.ts";
 import { restoreSnapshot } from "./snapshots.ts";
 import { fetchBundle, removeLocks, type Workspace, workspaceIn } from "./workspace.ts";
+import { workspaceMark } from "./workspace-mark.ts";
 
 export interface WorkspaceRequest {
   readonly places: Places;
@@ -22,8 +23,8 @@ export interface WorkspaceRequest {
 }
 
 /**
- * The repository on its branch, at the last good commit or behind it. In a container that ran before it is as it was left;
- * in a new one on an old volume it is made again from what was exported.
+ * The repository on its branch, at the last good commit or behind it. In a container that prepared it before it is as it was
+ * left. In a new one, and where a kill cut off a move of the files, it is made again from what was exported.
  */
 export async function prepareWorkspace(request: WorkspaceRequest): Promise<Workspace> {
   const { places, env, branch, repoUrl, history, limit } = request;
@@ -41,19 +42,24 @@ export async function prepareWorkspace(request: WorkspaceRequest): Promise<Works
   if ((await git.ask(["cat-file", "-e", `${base}^{commit}`])) !== 0)
     throw new CannotWork("GIT_CHECKOUT_FAILED", `the commit ${base} to start from is not in the repository`);
   const exclude = request.knownExclude ?? (await readExclude(request));
-  const workspace = workspaceIn({ folder, env, branch, base, limit, exclude });
+  const mark = workspaceMark(places);
+  const workspace = workspaceIn({ folder, env, branch, base, limit, exclude, mark });
   const good = history.lastCheckpoint?.commit ?? base;
 
   await attempt("GIT_CHECKOUT_FAILED", async () => {
-    if (request.knownBase !== null && (await isAtWork(workspace, good))) return workspace.settle();
-    if (history.lastBundle !== null && (await git.ask(["cat-file", "-e", `${good}^{commit}`])) !== 0)
-      await fetchBundle(
-        { folder, env, limit },
-        { bundle: history.lastBundle, refspec: `+refs/heads/${branch}:refs/aimi/restored` },
-      );
-    await git.run(["update-ref", `refs/heads/${branch}`, good]);
-    await workspace.moveTo(good);
-    await restoreSnapshot(request, workspace, good);
+    if (request.knownBase !== null && (await mark.isSet()) && (await isAtWork(workspace, good)))
+      return workspace.settle();
+    await mark.around(async () => {
+      if (history.lastBundle !== null && (await git.ask(["cat-file", "-e", `${good}^{commit}`])) !== 0)
+        await fetchBundle(
+          { folder, env, limit },
+          { bundle: history.lastBundle, refspec: `+refs/heads/${branch}:refs/aimi/restored` },
+        );
+      await git.run(["update-ref", `refs/heads/${branch}`, good]);
+      if (request.knownBase !== null) await workspace.forget();
+      await workspace.moveTo(good);
+      await restoreSnapshot(request, workspace, good);
+    });
   });
   return workspace;
 }
@@ -63,15 +69,17 @@ export async function rebuildWorkspace(
   request: WorkspaceRequest,
   { commit, bundle }: { readonly commit: string; readonly bundle: string | null },
 ): Promise<void> {
-  const { workspace: folder } = request.places;
-  // Only what came as a bundle can be had again.
-  if (request.repoUrl.startsWith("bundle:")) {
-    using limited = request.limit();
-    const command = ["sh", "-c", emptyFolder, "sh", folder];
-    await runAsAgent({ command, env: request.env, folder: "/", deadline: limited.signal });
-  }
+  const { places, env, repoUrl, limit } = request;
   const history = { statusById: new Map(), lastCheckpoint: { commit, bundle }, lastBundle: bundle };
-  await prepareWorkspace({ ...request, history });
+  await workspaceMark(places).around(async () => {
+    // Only what came as a bundle can be had again.
+    if (repoUrl.startsWith("bundle:")) {
+      using limited = limit();
+      const command = ["sh", "-c", emptyFolder, "sh", places.workspace];
+      await runAsAgent({ command, env, folder: "/", deadline: limited.signal });
+    }
+    await prepareWorkspace({ ...request, history });
+  });
 }
 
 const emptyFolder =

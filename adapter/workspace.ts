@@ -1,7 +1,9 @@
 import { createReadStream } from "node:fs";
 import type { CommitAuthor } from "../src/domain/generated/acp.ts";
 import { runAsAgent } from "./agent-user.ts";
+import { CannotWork } from "./cannot-work.ts";
 import { type CommandLimit, type Git, type GitRun, gitIn } from "./git.ts";
+import type { WorkspaceMark } from "./workspace-mark.ts";
 
 /** The repository's copy that the agent works in, seen through git as the agent's user. */
 export interface Workspace {
@@ -22,8 +24,12 @@ export interface Workspace {
   makeCommit(commit: NewCommit): Promise<string>;
   /** Gives the files that are not ignored the content of a tree that was written before; branch and commits stay. */
   restore(tree: string): Promise<void>;
+  /** Takes away what a run before told git of its files: an agent may have told it to overlook some. */
+  forget(): Promise<void>;
   /** Moves the branch, and the files with it; what is not ignored and not in the commit goes. */
   moveTo(commit: string): Promise<void>;
+  /** Makes sure that index and files are those of a commit that the branch is at, and gives its tree. */
+  beAt(commit: string): Promise<string>;
   point(ref: string, commit: string): Promise<void>;
 }
 
@@ -42,6 +48,7 @@ export interface WorkspaceSpec {
   readonly limit: CommandLimit;
   /** What git was told to overlook before any agent was here. */
   readonly exclude: string;
+  readonly mark: WorkspaceMark;
 }
 
 /** Gives the owner back what he needs of rights, and takes away pipes and sockets: no commit has them, and whoever reads one waits. */
@@ -56,7 +63,7 @@ const committer = { name: "swarm", email: "swarm@localhost" };
 /** An index of our own, made anew each time: the agent's may be locked, hold a half-done merge, or be told to overlook files. */
 const ownIndex = "aimi-index";
 
-export function workspaceIn({ folder, env, branch, base, limit, exclude }: WorkspaceSpec): Workspace {
+export function workspaceIn({ folder, env, branch, base, limit, exclude, mark }: WorkspaceSpec): Workspace {
   const git = gitIn(folder, env, limit);
   const ref = `refs/heads/${branch}`;
   const runIn = async (place: string, command: readonly string[]) => {
@@ -83,6 +90,16 @@ export function workspaceIn({ folder, env, branch, base, limit, exclude }: Works
       await runIn(folder, ["rm", "-rf", "--", ...left.slice(0, mostNested)]);
     }
   }
+
+  const moveTo = (commit: string): Promise<void> =>
+    mark.around(async () => {
+      await open();
+      // Ours knows how the files are, and overlooks none.
+      await run('[ ! -e "$1" ] || { rm -rf .git/index && cp "$1" .git/index; }', `.git/${ownIndex}`);
+      await git.run(["symbolic-ref", "HEAD", ref]);
+      await git.run(["reset", "--quiet", "--hard", commit]);
+      await clean();
+    });
 
   /** A repository within ours would be committed as a mere reference: what lies in it is work like any other. */
   async function dissolveNested(): Promise<void> {
@@ -145,20 +162,35 @@ export function workspaceIn({ folder, env, branch, base, limit, exclude }: Works
         },
       }),
 
-    async restore(tree) {
-      const withIndex = { env: { GIT_INDEX_FILE: `.git/${ownIndex}` } };
+    restore: (tree) =>
+      mark.around(async () => {
+        const withIndex = { env: { GIT_INDEX_FILE: `.git/${ownIndex}` } };
+        await open();
+        await git.run(["read-tree", "--reset", "-u", tree], withIndex);
+        await clean(withIndex.env);
+      }),
+
+    async forget() {
       await open();
-      await git.run(["read-tree", "--reset", "-u", tree], withIndex);
-      await clean(withIndex.env);
+      await run(`${clear}\nrm -rf .git/index .git/${ownIndex}`, exclude);
     },
 
-    async moveTo(commit) {
-      await open();
-      // Ours knows how the files are, and overlooks none.
-      await run('[ ! -e "$1" ] || { rm -rf .git/index && cp "$1" .git/index; }', `.git/${ownIndex}`);
-      await git.run(["symbolic-ref", "HEAD", ref]);
-      await git.run(["reset", "--quiet", "--hard", commit]);
-      await clean();
+    moveTo,
+
+    async beAt(commit) {
+      const isIndexed = async (): Promise<boolean> =>
+        (await git.ask(["diff-index", "--cached", "--quiet", commit, "--"])) === 0;
+      if (!(await isIndexed()) || (await git.run(["status", "--porcelain", "--no-renames"])) !== "") {
+        await moveTo(commit);
+        const [missing] = (await git.run(["ls-files", "--deleted"])).split("\n");
+        // Files that git would write in another way, their line ends above all, differ for ever. What is missing must not.
+        if (missing !== "" || !(await isIndexed()))
+          throw new CannotWork(
+            "GIT_CHECKOUT_FAILED",
+            `the files cannot be made those of ${commit.slice(0, 10)}: ${missing || "the index"} differs`,
+          );
+      }
+      return git.run(["rev-parse", "--verify", `${commit}^{tree}`]);
     },
 
     point: async (name, commit) => {

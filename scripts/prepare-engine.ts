@@ -1,4 +1,4 @@
-import { installPackages, missingPackages } from "../src/host/engine-packages.ts";
+import { findProgram, installPackages, missingPackages } from "../src/host/engine-packages.ts";
 import { machineFacts } from "../src/host/machine.ts";
 
 /** Makes sure that a private engine can be started here. Returns why not, or null. */
@@ -13,4 +13,22 @@ export async function prepareEngine(): Promise<string | null> {
   console.error(`Installing Debian packages for the private engine: ${missing.join(", ")}`);
   await installPackages(missing, (step) => console.error(step));
   return null;
+}
+
+/** Programs that tests use, and the Debian package that brings each. */
+const tools: Readonly<Record<string, string>> = { strace: "strace" };
+
+/** Installs what tests use where that can be done; returns the programs that are missing all the same. */
+export async function prepareTools(): Promise<string[]> {
+  const missing = async (): Promise<string[]> => {
+    const found = await Promise.all(Object.keys(tools).map((name) => findProgram(name, process.env)));
+    return Object.keys(tools).filter((_, index) => found[index] === null);
+  };
+  const names = await missing();
+  const { system, isRoot } = await machineFacts();
+  if (names.length === 0 || !isRoot || (system !== "debian" && system !== "ubuntu")) return names;
+  const packages = names.flatMap((name) => tools[name] ?? []);
+  console.error(`Installing Debian packages for the tests: ${packages.join(", ")}`);
+  await installPackages(packages, (step) => console.error(step));
+  return await missing();
 }

@@ -2,7 +2,7 @@ import { readFile, rm } from "node:fs/promises";
 import { counts } from "../test/counts.ts";
 import { buildProduct } from "./build.ts";
 import { check } from "./check.ts";
-import { prepareEngine } from "./prepare-engine.ts";
+import { prepareEngine, prepareTools } from "./prepare-engine.ts";
 import { root, run, tool } from "./processes.ts";
 
 const full = process.argv.includes("--full");
@@ -22,6 +22,8 @@ async function main(): Promise<number> {
   const notRun: string[] = Object.entries(counts(full)).flatMap(([name, count]) =>
     count === 0 ? [`${name}: its count is 0`] : [],
   );
+  for (const name of only === "sysbox" ? [] : await prepareTools())
+    notRun.push(`the tests that use ${name}: it is not installed`);
   const projects = only ? [only] : ["unit", "contract", "crash", "engine", "adapter", "swarm", "agents"];
   // Whoever has Sysbox has an engine of their own.
   const engineProblem = only === "sysbox" ? null : await prepareEngine();

@@ -5,6 +5,10 @@ const table = {
   chaosMs: { reduced: 8_000, full: 60_000 },
   controlChaosMs: { reduced: 6_000, full: 60_000 },
   killedWrites: { reduced: 40, full: 1_000 },
+  /** Of the system calls of a preparation: after so many it is killed, spread over all of them. */
+  killedPreparations: { reduced: 24, full: 1_000 },
+  preparationKills: { reduced: 6, full: 100 },
+  preparationKillsGvisor: { reduced: 2, full: 20 },
   branchNames: { reduced: 400, full: 4_000 },
   graphRuns: { reduced: 200, full: 2_000 },
   hostileStreams: { reduced: 2_000, full: 20_000 },

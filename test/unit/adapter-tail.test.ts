@@ -7,7 +7,7 @@ import { test } from "../fakes/folders.ts";
 
 describe("what an adapter tells people", () => {
   test("is all that happened, or the newest of it", async ({ folder }) => {
-    const places = { workspace: folder, home: folder, aimi: folder };
+    const places = { workspace: folder, home: folder, aimi: folder, layer: folder };
     writeFileSync(journalOf(places), lines(numbered(goodNews(["US-001"]))));
     const told = async (last: number | null): Promise<string[]> => {
       const said: string[] = [];
@@ -24,7 +24,7 @@ describe("what an adapter tells people", () => {
   });
 
   test("goes on as it happens, until nobody wants to know any more", async ({ folder }) => {
-    const places = { workspace: folder, home: folder, aimi: folder };
+    const places = { workspace: folder, home: folder, aimi: folder, layer: folder };
     writeFileSync(journalOf(places), lines(numbered([activity("US-001", "one"), activity("US-001", "two")])));
     const leaving = new AbortController();
     const said: string[] = [];

@@ -160,7 +160,12 @@ describe("a file of lines", () => {
 });
 
 describe("the supervisor's journal", () => {
-  const placesIn = (aimi: string): Places => ({ workspace: "/workspace", home: "/home/agent", aimi });
+  const placesIn = (aimi: string): Places => ({
+    workspace: "/workspace",
+    home: "/home/agent",
+    aimi,
+    layer: aimi,
+  });
   const envelope = () => ({
     timestamp: "2026-01-31T12:00:00.000Z",
     swarmId: "s",

@@ -1,0 +1,25 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { prepareWorkspace } from "../../adapter/prepare-workspace.ts";
+import type { StoryStatus } from "../../src/domain/generated/swarm-state.ts";
+import { agentBranch, agentEnv, noLimit, type Preparation, preparationPlaces } from "./preparation.ts";
+
+/** node prepare-process.ts <folder>: prepares the workspace that lies there, and prints the tree of its files. */
+const [folder = ""] = process.argv.slice(2);
+const { base, good, wip } = JSON.parse(readFileSync(join(folder, "preparation.json"), "utf8")) as Preparation;
+const places = preparationPlaces(folder);
+const statusById = new Map<string, StoryStatus>([["US-001", "completed"]]);
+if (wip !== null) statusById.set("US-002", "in_progress");
+
+const workspace = await prepareWorkspace({
+  ...{ places, branch: agentBranch, repoUrl: "image:", baseCommit: base, knownBase: base },
+  env: agentEnv,
+  history: {
+    statusById,
+    lastCheckpoint: { commit: good, bundle: join(places.aimi, "out", "US-001.bundle") },
+    lastBundle: join(places.aimi, "out", "US-001.bundle"),
+  },
+  limit: noLimit,
+  knownExclude: "",
+});
+process.stdout.write(await workspace.writeTree());
