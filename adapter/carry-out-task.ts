@@ -3,8 +3,9 @@ import type { StoryStatus } from "../src/domain/generated/swarm-state.ts";
 import { readyStories, storiesToSkip } from "../src/domain/story-graph.ts";
 import type { EarlierStory } from "../src/domain/story-prompt.ts";
 import { CannotWork } from "./cannot-work.ts";
-import { carryOutStory, type StoryDeps } from "./carry-out-story.ts";
+import { carryOutStory, type GoodCommit, type StoryDeps } from "./carry-out-story.ts";
 import { storeBundle } from "./exports.ts";
+import { GitFailure } from "./git.ts";
 import type { History } from "./history.ts";
 import { TaskLimit } from "./task-limit.ts";
 
@@ -66,9 +67,12 @@ export async function carryOutTask(deps: TaskDeps, signal: AbortSignal): Promise
       .map(({ id, title }) => ({ id, title, commit: commitById.get(id) ?? null }));
     statusById.set(story.id, "in_progress");
     working(story.id);
+    const begun = isResumed
+      ? { output: "going on" }
+      : { output: "begun", tree: await startTree(deps, { commit: good, bundle: goodBundle }) };
     await say({
       type: "progress-update",
-      payload: { storyId: story.id, status: "in_progress", output: isResumed ? "going on" : "begun", from },
+      payload: { storyId: story.id, status: "in_progress", ...begun, from },
     });
     const end = await carryOutStory(deps, { story, from, good, goodBundle, isResumed, earlier }, signal);
     working(null);
@@ -90,6 +94,17 @@ export async function carryOutTask(deps: TaskDeps, signal: AbortSignal): Promise
     status: isComplete ? "completed" : "failed",
     errors: shorten(errors),
   };
+}
+
+/** The tree that the files have when a story begins: that of the last good commit, or it does not begin. */
+async function startTree({ workspace, rebuild }: TaskDeps, good: GoodCommit): Promise<string> {
+  try {
+    return await workspace.beAt(good.commit);
+  } catch (error) {
+    if (!(error instanceof GitFailure)) throw error;
+  }
+  await rebuild(good);
+  return workspace.beAt(good.commit);
 }
 
 /** What there is of the work, stored once more as a whole. */

@@ -58,7 +58,10 @@ export async function takeIn(
   if (wrong) return wrong;
   const pack = await indexPack(room, { file, packAt: header.packAt });
   if (typeof pack !== "string") return pack;
-  const no = (await wrongWithHistory(room, work)) ?? (await wrongWithTree(room, work));
+  const no =
+    (await wrongWithHistory(room, work)) ??
+    (await wrongWithStart(room, work)) ??
+    (await wrongWithTree(room, work));
   if (no) return no;
   reached("checked");
 
@@ -149,6 +152,19 @@ async function wrongWithHistory(room: CleanRoom, { tip, base, old }: WorkToTakeI
   if (isOldHere && (await oneOutside(room, before, tip)) === null) return null;
   if (!(await isAncestor(room, base, tip))) return refused("unrelated", `it does not go on from ${base}`);
   return { kind: "rewritten" };
+}
+
+/** A story that began without what earlier ones made takes it away with its commit, and looks like work. */
+async function wrongWithStart(room: CleanRoom, { tip, start }: WorkToTakeIn): Promise<No | null> {
+  if (start === undefined) return null;
+  const [tree] = (await areCommits(room, [start.commit]))
+    ? await room.objects.about([`${start.commit}^{tree}`])
+    : [];
+  if (tree && tree.id === start.tree && (await isAncestor(room, start.commit, tip))) return null;
+  return refused(
+    "start",
+    `its story began with the files ${start.tree.slice(0, 10)}, which are not those of ${start.commit.slice(0, 10)} before it`,
+  );
 }
 
 /**

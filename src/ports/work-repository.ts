@@ -15,6 +15,13 @@ export interface WorkToTakeIn {
   readonly keep: string;
   /** Where `keep` is now as far as is known: what was taken in before. The work must go on from there. */
   readonly old: string | null;
+  /** What the adapter recorded when the story began: the commit before it and the tree of its files. */
+  readonly start?: StoryStart;
+}
+
+export interface StoryStart {
+  readonly commit: string;
+  readonly tree: string;
 }
 
 export type Refusal =
@@ -25,6 +32,7 @@ export type Refusal =
   | "pack" // broken or hostile objects
   | "incomplete" // objects that are neither in it nor here
   | "unrelated" // the work does not go on from its base
+  | "start" // the story began with other files than those of the commit before it
   | "ref-moved"; // `keep` is at a commit that nobody told of
 
 export type TakenIn =

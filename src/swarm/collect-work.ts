@@ -2,12 +2,15 @@ import type { StoredBundle } from "../domain/generated/acp.ts";
 import type { ContainerRecord, Reason } from "../domain/generated/swarm-state.ts";
 import { findContainer } from "../domain/swarm-state.ts";
 import { failedRefOf, workRefOf } from "../domain/worker-names.ts";
+import type { StoryStart } from "../ports/work-repository.ts";
 import type { SwarmDeps, Worker } from "./swarm-deps.ts";
 
 export interface StoredWork extends StoredBundle {
   readonly containerId: string;
   /** The story whose unfinished work it is; null for what counts. */
   readonly failedStory: string | null;
+  /** What its story began with, where the adapter told it. */
+  readonly start?: StoryStart | undefined;
 }
 
 /** A bundle is the difference to a commit that is here already. */
@@ -42,6 +45,7 @@ export async function collectWork(
         tip: stored.commit,
         sha256: stored.sha256,
       },
+      ...(stored.start && { start: stored.start }),
       bundle: passing(
         places.stored({ containerId: stored.containerId, path: stored.bundle, mostBytes }, signal),
         () => passes("mid-collect"),

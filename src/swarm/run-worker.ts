@@ -1,11 +1,12 @@
+import type { AdapterMessage } from "../domain/acp-messages.ts";
 import { isTerminal } from "../domain/container-status.ts";
-import type { Checkpoint, StoredBundle } from "../domain/generated/acp.ts";
 import type { ContainerRecord, Reason } from "../domain/generated/swarm-state.ts";
 import { judgeEnded } from "../domain/reconcile.ts";
 import { findContainer, movedTo } from "../domain/swarm-state.ts";
 import { withMessage } from "../domain/worker-record.ts";
 import type { Conversation, ConversationEnd } from "../ports/conversations.ts";
-import { collectWork, publishWork } from "./collect-work.ts";
+import type { StoryStart } from "../ports/work-repository.ts";
+import { collectWork, publishWork, type StoredWork } from "./collect-work.ts";
 import { removeWorker, standUpWorker, stopWorker } from "./stand-up-worker.ts";
 import type { SwarmDeps, Worker } from "./swarm-deps.ts";
 import { unpauseWorker } from "./unpause-worker.ts";
@@ -43,7 +44,8 @@ export async function runWorker(
   const stoodUp = await standUpWorker(deps, worker, halt);
   if (stoodUp === null) return endUnbegun(deps, worker);
   const { containerId, pausedMs } = stoodUp;
-  const late = await catchUp(deps, worker, containerId);
+  const storedBy = storedWork();
+  const late = await catchUp(deps, worker, { containerId, storedBy });
   if (late !== null)
     return settle(
       deps,
@@ -69,7 +71,10 @@ export async function runWorker(
   if (pausedMs > 0) await conversation.resumed(pausedMs);
   onTalk(conversation);
   try {
-    await settle(deps, worker, await listen(deps, worker, conversation, containerId), { halt, stopNow });
+    await settle(deps, worker, await listen(deps, worker, conversation, { containerId, storedBy }), {
+      halt,
+      stopNow,
+    });
   } finally {
     onTalk(null);
     halt.removeEventListener("abort", cancel);
@@ -83,7 +88,11 @@ export async function runWorker(
 }
 
 /** Whoever was here before may have been cut off between hearing something and acting on it. */
-async function catchUp(deps: SwarmDeps, worker: Worker, containerId: string): Promise<Reason | null> {
+async function catchUp(
+  deps: SwarmDeps,
+  worker: Worker,
+  { containerId, storedBy }: ToCollect,
+): Promise<Reason | null> {
   const record = await recordOf(deps, worker);
   let known = record;
   let newest: Stored | null = null;
@@ -118,7 +127,7 @@ async function listen(
   deps: SwarmDeps,
   worker: Worker,
   conversation: Conversation,
-  containerId: string,
+  { containerId, storedBy }: ToCollect,
 ): Promise<Heard> {
   let failure: Reason | null = null;
   let unwritten: ((record: ContainerRecord) => ContainerRecord)[] = [];
@@ -168,18 +177,27 @@ async function listen(
   throw new Error("A conversation ended without saying so");
 }
 
-type Stored = Pick<StoredBundle, "commit" | "bundle" | "bytes" | "sha256"> & {
-  readonly failedStory: string | null;
-};
+type Stored = Omit<StoredWork, "containerId">;
 
-function storedBy(message: { readonly type: string; readonly payload: unknown }): Stored | null {
-  if (message.type === "checkpoint") {
-    const { commit, bundle, bytes, sha256 } = message.payload as Checkpoint["payload"];
-    return bundle === null || sha256 === null ? null : { commit, bundle, bytes, sha256, failedStory: null };
-  }
-  if (message.type !== "progress-update") return null;
-  const { storyId, failedWork } = message.payload as { storyId: string; failedWork?: StoredBundle };
-  return failedWork ? { ...failedWork, failedStory: storyId } : null;
+interface ToCollect {
+  readonly containerId: string;
+  readonly storedBy: (message: AdapterMessage) => Stored | null;
+}
+
+/** What a message says was stored, with what its story began with: an earlier message of the same journal said that. */
+function storedWork(): ToCollect["storedBy"] {
+  const startById = new Map<string, StoryStart>();
+  return (message) => {
+    if (message.type === "checkpoint") {
+      const { storyId, commit, bundle, bytes, sha256 } = message.payload;
+      if (bundle === null || sha256 === null) return null;
+      return { commit, bundle, bytes, sha256, failedStory: null, start: startById.get(storyId) };
+    }
+    if (message.type !== "progress-update") return null;
+    const { storyId, from, tree, failedWork } = message.payload;
+    if (from !== undefined && tree !== undefined) startById.set(storyId, { commit: from, tree });
+    return failedWork ? { ...failedWork, failedStory: storyId } : null;
+  };
 }
 
 /** Writes down how it ended, once everything that counts is here. */

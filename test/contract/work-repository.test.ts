@@ -17,6 +17,7 @@ import {
   head,
   keep,
   oneCommit,
+  refusal,
   repositoryAt,
   workIn,
   workOf,
@@ -26,6 +27,22 @@ commitAsTester();
 
 /** What may change by taking work in. */
 const ours = /^\.git\/(?:objects|aimi|refs\/aimi|logs\/refs\/aimi)$/;
+
+describe("what the adapter recorded when a story began", () => {
+  test("is the tree of the commit before it, or the work is refused", async ({ repository, folder }) => {
+    const { base, work } = oneCommit(repository, folder);
+    const [tree, other] = [`${base}^{tree}`, "HEAD:README.md"].map((name) =>
+      git(repository, "rev-parse", name).trim(),
+    ) as [string, string];
+
+    const withOtherFiles = { ...work(), start: { commit: base, tree: other } };
+    const afterUnknown = { ...work(), start: { commit: other, tree } };
+    expect(await refusal(repository, withOtherFiles)).toBe("start");
+    expect(await refusal(repository, afterUnknown)).toBe("start");
+    const taken = await repositoryAt(repository).takeIn({ ...work(), start: { commit: base, tree } });
+    expect(taken).toMatchObject({ kind: "taken" });
+  });
+});
 
 describe("work that is taken in", () => {
   test("is kept at its ref, whole, and nothing of the user's has changed", async ({ repository, folder }) => {

@@ -292,6 +292,10 @@ export interface StoryProgress {
    */
   readonly from?: string;
   /**
+   * With in_progress, when the story first starts: the tree of its files, as the adapter has checked it. The host takes in no commit of the story where this is not the tree of `from`.
+   */
+  readonly tree?: string;
+  /**
    * With completed: null when nothing had to change.
    */
   readonly commit?: string | null;
