@@ -42,7 +42,7 @@ export interface ComposeOwnerDeps extends EquipmentDeps {
   readonly engine: (recorded: string | null) => Promise<ContainerEngine>;
   readonly images: () => Promise<ImageOperations>;
   readonly ownerLock: () => Promise<Lock>;
-  readonly stateLock: () => Promise<Lock>;
+  readonly ownerStateLock: () => Promise<Lock>;
   readonly stateFile: () => Promise<StateFile>;
   readonly taskDeps: () => Promise<LoadTasksDeps & { readonly parsers: DocumentParsers }>;
 }
@@ -134,7 +134,7 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
     const image = isWork ? await build(report, access.inImage(due)) : "";
     await using owned = ownedState({
       file: await deps.stateFile(),
-      lock: await deps.stateLock(),
+      lock: await deps.ownerStateLock(),
       clock: deps.clock,
       passes: deps.passes,
     });

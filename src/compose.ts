@@ -87,21 +87,24 @@ export function compose({
     return fileAt(places, parseState);
   });
 
-  const stateLock = once(async (): Promise<Lock> => {
-    const file = await stateFile();
-    const { gitFolder } = await repository();
-    return lazyLock(async () => {
-      const bare = await lockAt(join(gitFolder, "aimi", "state.lock"));
-      if (lockKind() === "kernel") return bare;
-      return (await import("./state/fenced-lock.ts")).fencedLock(bare, file);
-    });
+  const bareStateLock = lazyLock(async () =>
+    lockAt(join((await repository()).gitFolder, "aimi", "state.lock")),
+  );
+
+  const fencedStateLock = once(async (): Promise<Lock> => {
+    const { fencedLock } = await import("./state/fenced-lock.ts");
+    return fencedLock(bareStateLock, await stateFile());
   });
+
+  /** The owner writes often, and nothing takes a kernel lock from it. */
+  const ownerStateLock = async (): Promise<Lock> =>
+    lockKind() === "kernel" ? bareStateLock : fencedStateLock();
 
   const stateStore = once(async (): Promise<StateStore> => {
     const [{ stateStore: storeOf }, file, lock] = await Promise.all([
       import("./state/state-store.ts"),
       stateFile(),
-      stateLock(),
+      fencedStateLock(),
     ]);
     return storeOf({ file, lock, clock });
   });
@@ -202,7 +205,7 @@ export function compose({
   const swarm = (): SwarmOperations =>
     composeSwarm({
       ...{ env, folders, clock, repository, project, resolveSettings, images, ownerLock, taskDeps },
-      ...{ stateLock, stateFile, stateStore, ledger, findState, passes, explainAllSettings },
+      ...{ ownerStateLock, stateFile, stateStore, ledger, findState, passes, explainAllSettings },
       engine: engineOrOwn,
       limits: sandboxLimits,
       plan: (words) => plan(words),

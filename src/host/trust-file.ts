@@ -2,10 +2,8 @@ import { mkdir, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import writeFileAtomic from "write-file-atomic";
 import { SwarmError } from "../domain/errors.ts";
-import type { Lock } from "../ports/lock.ts";
+import { type Lock, turnMs } from "../ports/lock.ts";
 import type { TrustFile } from "../ports/project-files.ts";
-
-const waitMs = 10_000;
 
 type TrustedShaByPath = Record<string, string>;
 
@@ -35,9 +33,10 @@ export function trustFile(stateFolder: string, lock: Lock): TrustFile {
     },
 
     async trust(files) {
-      await using _held = await lock.hold(waitMs);
+      await using held = await lock.hold(turnMs);
       const known = await read();
       for (const { realPath, sha256 } of files) known[realPath] = sha256;
+      await held.confirm();
       await write(known);
     },
   };

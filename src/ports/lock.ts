@@ -8,6 +8,9 @@ export interface HeldLock extends AsyncDisposable {
 
 export type { LockHolder };
 
+/** How long one waits for one's turn: longer than a holder that was killed counts as alive with any kind of lock. */
+export const turnMs = 15_000;
+
 /** One lock on one file, among all processes of this machine. */
 export interface Lock {
   /** Waits at most `waitMs`, then throws LOCK_TIMEOUT naming the holder. */

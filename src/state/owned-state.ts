@@ -2,13 +2,14 @@ import { setImmediate } from "node:timers/promises";
 import { type PassPoint, passNothing } from "../domain/crash-points.ts";
 import { isError, SwarmError } from "../domain/errors.ts";
 import type { SwarmState } from "../domain/swarm-state.ts";
-import type { Lock } from "../ports/lock.ts";
+import { type Lock, turnMs } from "../ports/lock.ts";
 import type { StateChange } from "../ports/state-store.ts";
 import type { StateFile } from "./state-file.ts";
 import { nextRevision } from "./state-store.ts";
 
 export interface OwnedStateDeps {
   readonly file: StateFile;
+  /** One that can be stolen must be a fenced one. */
   readonly lock: Lock;
   readonly clock: () => Date;
   /** Told when the lock cannot be had for a while; the changes stay in the queue. */
@@ -33,7 +34,6 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-const defaultWaitMs = 10_000;
 const defaultSoonMs = 1_000;
 
 /** Writes under the state lock all the same: other commands add wishes and new records, and those are kept. */
@@ -42,7 +42,7 @@ export function ownedState({
   lock,
   clock,
   onDelay,
-  waitMs = defaultWaitMs,
+  waitMs = turnMs,
   soonMs = defaultSoonMs,
   passes = passNothing,
 }: OwnedStateDeps): OwnedState {
@@ -91,7 +91,7 @@ export function ownedState({
           passes("during-state-write");
           await held.confirm();
         };
-        await file.write(after, { beforeRename, tidy: false });
+        await file.write(after, { beforeRename });
       }
       for (const { resolve } of applied) resolve(after);
     } catch (error) {

@@ -1,4 +1,13 @@
-import { type BigIntStats, mkdirSync, statSync } from "node:fs";
+import {
+  type BigIntStats,
+  closeSync,
+  constants,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  statSync,
+} from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { SwarmError } from "../domain/errors.ts";
@@ -6,6 +15,8 @@ import type { SwarmState } from "../domain/swarm-state.ts";
 import { nullIfInvalid } from "../ports/state-store.ts";
 import { removeLeftovers, writeDurably } from "./durable-write.ts";
 import { stateSerializer } from "./serialize-state.ts";
+
+const headBytes = 256;
 
 /** Where the state of a worktree lives. */
 export interface StatePlaces {
@@ -28,10 +39,10 @@ export interface StateFile {
   findWithOrigin(): Promise<{ readonly state: SwarmState; readonly isCopy: boolean } | null>;
   /** The copy, if it is there and valid. */
   findCopy(): Promise<SwarmState | null>;
-  /** What changes with every write of the file itself; null when it is gone, copy or not. */
-  identity(): Promise<string | null>;
   /** Writes the state and its copy; `beforeRename` is the last chance to give up. */
-  write(state: SwarmState, options?: { beforeRename?: () => Promise<void>; tidy?: boolean }): Promise<void>;
+  write(state: SwarmState, options?: { beforeRename?: () => Promise<void> }): Promise<void>;
+  /** Removes what others have written and not renamed: they cannot any more. */
+  removeUnfinished(): Promise<void>;
   /** Copies whatever is there, valid or not, into the archive; with a broken file also what its copy still has. */
   archive(): Promise<void>;
   readonly places: StatePlaces;
@@ -46,11 +57,11 @@ export function stateFile(places: StatePlaces, parse: ParseState): StateFile {
   let writing: Promise<unknown> | undefined;
 
   const findWithOrigin: StateFile["findWithOrigin"] = async () => {
-    let identity = identityOf(statIfThere(file));
+    let identity = identityAt(file);
     if (writing && seen?.identity !== identity) {
       // Whoever watches the file hears of our write before it has ended, and would read what we know.
       await writing;
-      identity = identityOf(statIfThere(file));
+      identity = identityAt(file);
     }
     const isCopy = identity === null;
     if (identity !== null && seen?.identity === identity) return { state: seen.state, isCopy };
@@ -58,7 +69,7 @@ export function stateFile(places: StatePlaces, parse: ParseState): StateFile {
     if (bytes === null) return null;
     const state = await parse(bytes, isCopy ? copyFile : file);
     // Kept only if the file did not change while it was read.
-    seen = identity !== null && identityOf(statIfThere(file)) === identity ? { state, identity } : undefined;
+    seen = identity !== null && identityAt(file) === identity ? { state, identity } : undefined;
     return { state, isCopy };
   };
 
@@ -72,11 +83,7 @@ export function stateFile(places: StatePlaces, parse: ParseState): StateFile {
       return bytes && parse(bytes, copyFile).catch(nullIfInvalid);
     },
 
-    async identity() {
-      return identityOf(statIfThere(file));
-    },
-
-    async write(state, { beforeRename = async () => {}, tidy = true } = {}) {
+    async write(state, { beforeRename = async () => {} } = {}) {
       const { promise, resolve } = Promise.withResolvers<void>();
       writing = promise;
       using _written = {
@@ -86,19 +93,21 @@ export function stateFile(places: StatePlaces, parse: ParseState): StateFile {
         },
       };
       for (const path of [file, copyFile]) mkdirSync(dirname(path), { recursive: true });
-      if (tidy) await Promise.all([removeLeftovers(file), removeLeftovers(copyFile)]);
       const bytes = Buffer.from(serialize(state));
       // The copy first: if either fails, the state file is as it was. It is for `git clean`, not for power failures, so
       // it does without the wait for the disk.
       await writeDurably(copyFile, bytes, { sync: false, beforeRename });
-      await writeDurably(file, bytes, { beforeRename }).catch(async (error: unknown) => {
-        // What was refused must not come back after `git clean`.
+      const written = await writeDurably(file, bytes, { beforeRename }).catch(async (error: unknown) => {
+        // What was refused must not come back after `git clean`. A writer that has lost its lock leaves the copy to the next.
         const old = await readIfThere(file).catch(() => null);
-        if (old) await writeDurably(copyFile, old, { sync: false }).catch(() => undefined);
+        if (old) await writeDurably(copyFile, old, { sync: false, beforeRename }).catch(() => undefined);
         throw error;
       });
-      const identity = identityOf(statIfThere(file));
-      seen = identity === null ? undefined : { state, identity };
+      seen = { state, identity: identityOf(written, bytes.subarray(0, headBytes)) };
+    },
+
+    async removeUnfinished() {
+      await Promise.all([removeLeftovers(file), removeLeftovers(copyFile)]);
     },
 
     async archive() {
@@ -121,9 +130,29 @@ export function stateFile(places: StatePlaces, parse: ParseState): StateFile {
   };
 }
 
-/** A locked write replaces the file, so another writer shows as another inode or time. */
-function identityOf(stats: BigIntStats | null): string | null {
-  return stats && [stats.dev, stats.ino, stats.size, stats.mtimeNs, stats.ctimeNs].join(" ");
+/**
+ * A locked write replaces the file, so another writer shows as another inode or time. Inodes are used again, and times of some
+ * filesystems are of whole seconds; so the beginning of the text, where the revision is, counts too.
+ */
+function identityOf({ dev, ino, size, mtimeNs }: BigIntStats, head: Buffer): string {
+  return [dev, ino, size, mtimeNs, head.toString("latin1")].join(" ");
+}
+
+function identityAt(file: string): string | null {
+  try {
+    // What lies there may be a pipe, which would be waited for.
+    const handle = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
+    try {
+      const stats = fstatSync(handle, { bigint: true });
+      const head = Buffer.alloc(headBytes);
+      return identityOf(stats, head.subarray(0, stats.isFile() ? readSync(handle, head) : 0));
+    } finally {
+      closeSync(handle);
+    }
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
+    throw unreadable(error, file);
+  }
 }
 
 /** At once: a thread's answer to so short a question takes ten times the processor time, and it is asked often. */

@@ -1,20 +1,19 @@
 import { SwarmError } from "../domain/errors.ts";
 import type { SwarmState } from "../domain/swarm-state.ts";
-import type { HeldLock, Lock } from "../ports/lock.ts";
+import { type HeldLock, type Lock, turnMs } from "../ports/lock.ts";
 import type { StateChange, StateStore } from "../ports/state-store.ts";
 import type { StateFile } from "./state-file.ts";
 
 export interface StateStoreDeps {
   readonly file: StateFile;
+  /** A fenced one: what others left behind is removed by commands, and not by each write of the owner. */
   readonly lock: Lock;
   readonly clock: () => Date;
   readonly waitMs?: number;
 }
 
-const defaultWaitMs = 10_000;
-
 /** The state of one worktree, for commands that change it once. The owner writes through `ownedState`. */
-export function stateStore({ file, lock, clock, waitMs = defaultWaitMs }: StateStoreDeps): StateStore {
+export function stateStore({ file, lock, clock, waitMs = turnMs }: StateStoreDeps): StateStore {
   const stateFile = file.places.stateFile;
 
   /** After `git clean -fdx` the file is put back, for others who look at it. */

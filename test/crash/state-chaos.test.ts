@@ -123,16 +123,18 @@ describe(`writers killed and paused for ${count.chaosMs / 1000} s`, () => {
   });
 });
 
-describe("a writer that is paused inside its update for longer than a lock may be stale", () => {
-  /** The paused writer reads, another one writes meanwhile if it can, then the first goes on. */
-  async function pausedInside(folder: string, how: string): Promise<UpdateOutcome> {
+const places = ["inside", "copy", "file"];
+
+describe("a writer that is stopped in its update for longer than a lock may be stale", () => {
+  /** The first is stopped there, another one writes meanwhile if it can, then the first goes on. */
+  async function stoppedIn(where: string, folder: string, how: string, next = how): Promise<UpdateOutcome> {
     await stateAt(folder).store.create(swarmOf(1));
     const gate = join(folder, "gate");
-    const first = startProgram("update-process", folder, how, "1", "1", gate);
+    const first = startProgram("update-process", folder, how, "1", "1", gate, where);
     if (first.stdout) await once(first.stdout, "data");
     first.kill("SIGSTOP");
 
-    const second = startProgram("update-process", folder, how, "1", "1");
+    const second = startProgram("update-process", folder, next, "1", "1");
     // With a kernel lock the second waits for as long as the first is inside.
     if (how !== "kernel") await ended(second);
     writeFileSync(gate, "");
@@ -141,21 +143,24 @@ describe("a writer that is paused inside its update for longer than a lock may b
     return updateOutcome(folder);
   }
 
-  test("kernel lock: the second waits, both are written", async ({ folder }) => {
-    expect(await pausedInside(folder, "kernel")).toEqual({ acknowledged: 2, lost: 0, refused: [] });
-  });
-
-  test("portable lock: the second takes over, the first is refused by the fence", async ({ folder }) => {
-    expect(await pausedInside(folder, "portable")).toEqual({
-      acknowledged: 1,
-      lost: 0,
-      refused: ["LOCK_LOST"],
+  for (const where of places) {
+    test(`${where}, kernel lock: the second waits, both are written`, async ({ folder }) => {
+      expect(await stoppedIn(where, folder, "kernel")).toEqual({ acknowledged: 2, lost: 0, refused: [] });
     });
-  });
 
-  test("control: proper-lockfile without the fence loses an update that it acknowledged", async ({
-    folder,
-  }) => {
-    expect((await pausedInside(folder, "unfenced")).lost).toBeGreaterThan(0);
+    for (const next of ["portable", "portable owner"])
+      test(`${where}, portable lock: the second (${next}) takes over, the first is refused`, async ({
+        folder,
+      }) => {
+        expect(await stoppedIn(where, folder, "portable", next)).toEqual({
+          acknowledged: 1,
+          lost: 0,
+          refused: ["LOCK_LOST"],
+        });
+      });
+  }
+
+  test("control: a lock that can be stolen loses an update that it acknowledged", async ({ folder }) => {
+    expect((await stoppedIn("inside", folder, "unfenced")).lost).toBeGreaterThan(0);
   });
 });

@@ -16,9 +16,8 @@ export function stateAt(
   folder: string,
   {
     lockKind = "kernel",
-    staleMs = 10_000,
-    waitMs = 10_000,
     gitFolder = join(folder, "git"),
+    ...waits
   }: { lockKind?: LockKind; staleMs?: number; waitMs?: number; gitFolder?: string } = {},
 ): {
   store: StateStore;
@@ -29,20 +28,21 @@ export function stateAt(
 } {
   const path = join(gitFolder, "state.lock");
   const bare =
-    lockKind === "kernel" ? kernelLock(path, "swarm test") : portableLock(path, "swarm test", { staleMs });
+    lockKind === "kernel" ? kernelLock(path, "swarm test") : portableLock(path, "swarm test", waits);
   const places = {
     stateFile: join(folder, ".aimi", "swarm-state.json"),
     copyFile: join(gitFolder, "swarm-state.json"),
     archiveFolder: join(folder, ".aimi", "swarms"),
   };
   const file = stateFile(places, parseState);
-  const lock = lockKind === "portable" ? fencedLock(bare, file) : bare;
+  const fenced = fencedLock(bare, file);
+  const lock = lockKind === "portable" ? fenced : bare;
   const clock = (): Date => new Date();
   return {
     file,
     lock,
     bareLock: bare,
-    store: stateStore({ file, lock, clock, waitMs }),
+    store: stateStore({ file, lock: fenced, clock, ...waits }),
     owner: (change = {}) => ownedState({ file: stateFile(places, parseState), lock, clock, ...change }),
   };
 }

@@ -1,25 +1,34 @@
 import { appendFileSync, existsSync } from "node:fs";
 import { findContainer, type SwarmState, withRecord } from "../../src/domain/swarm-state.ts";
+import type { Lock } from "../../src/ports/lock.ts";
+import { stateStore } from "../../src/state/state-store.ts";
 import { worker } from "./records.ts";
 import { type LockKind, stateAt } from "./state-at.ts";
 
 /**
- * node update-process.ts <folder> <how> <slot> <count> [gate]: counts the `lastSeq` of one container up, one update each,
- * and appends each acknowledged number to `<folder>/acknowledged` before the next. `how` is a lock, or one of the
- * controls. With a gate it stays inside each update, after reading, until that file exists.
+ * node update-process.ts <folder> <how> <slot> <count> [gate] [where]: counts the `lastSeq` of one container up, one update
+ * each, and appends each acknowledged number to `<folder>/acknowledged` before the next. `how` is a lock, or one of the
+ * controls. With a gate it stays in each update until that file exists: `inside`, after reading; or between the last look at
+ * the lock and the rename of the `copy` or of the `file`.
  */
-const [folder = "", how = "kernel", slot = "1", count = "1", gate] = process.argv.slice(2);
+const [folder = "", how = "kernel", slot = "1", count = "1", gate, where = "inside"] = process.argv.slice(2);
 const locks: Readonly<Record<string, { lockKind: LockKind; staleMs?: number }>> = {
   kernel: { lockKind: "kernel" },
   portable: { lockKind: "portable", staleMs: 2_000 },
+  "portable owner": { lockKind: "portable", staleMs: 2_000 },
   unfenced: { lockKind: "portable", staleMs: 2_000 },
 };
-const { store, file, bareLock } = stateAt(folder, { ...locks[how], waitMs: 30_000 });
+const { file, lock, bareLock, owner } = stateAt(folder, { ...locks[how], waitMs: 30_000 });
+const store = stateStore({ file, lock: gatedLock(lock), clock: () => new Date(), waitMs: 30_000 });
 const { containerName } = worker(Number(slot));
 
 const updates: Readonly<Record<string, (change: (state: SwarmState) => SwarmState) => Promise<unknown>>> = {
   kernel: (change) => store.update(change),
   portable: (change) => store.update(change),
+  async "portable owner"(change) {
+    await using owned = owner();
+    await owned.update(change);
+  },
   // As proper-lockfile is ordinarily used: whoever has the lock reads, changes and writes.
   unfenced: async (change) => {
     await using _held = await bareLock.hold(30_000);
@@ -31,7 +40,7 @@ const updates: Readonly<Record<string, (change: (state: SwarmState) => SwarmStat
 for (let index = 0; index < Number(count); index += 1) {
   let reached = 0;
   const countUp = (state: SwarmState): SwarmState => {
-    if (gate !== undefined) waitAt(gate);
+    if (where === "inside") waitAtGate();
     const record = findContainer(state, containerName);
     reached = record.lastSeq + 1;
     return withRecord(state, { ...record, lastSeq: reached });
@@ -47,11 +56,31 @@ for (let index = 0; index < Number(count); index += 1) {
 
 async function writeUnchecked(change: (state: SwarmState) => SwarmState): Promise<void> {
   const state = await file.find();
-  if (state) await file.write(change({ ...state, revision: state.revision + 1 }), { tidy: false });
+  if (state) await file.write(change({ ...state, revision: state.revision + 1 }));
+}
+
+/** The copy is written first, and each of the two asks once. */
+function gatedLock(free: Lock): Lock {
+  return {
+    ...free,
+    async hold(waitMs, signal) {
+      const held = await free.hold(waitMs, signal);
+      let asked = 0;
+      return {
+        ...held,
+        async confirm() {
+          await held.confirm();
+          asked += 1;
+          if (where === (asked === 1 ? "copy" : "file")) waitAtGate();
+        },
+      };
+    },
+  };
 }
 
 /** Holds the whole process, timers and all, as a debugger or a laptop's lid would. */
-function waitAt(gate: string): void {
+function waitAtGate(): void {
+  if (gate === undefined) return;
   process.stdout.write("inside\n");
   while (!existsSync(gate)) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10);
 }

@@ -1,0 +1,127 @@
+import { randomBytes } from "node:crypto";
+import { fstatSync, readdirSync, statSync } from "node:fs";
+import { type FileHandle, link, mkdir, open, unlink } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+
+/** One process's turn at what a lock guards. */
+export interface Claim {
+  /** Stays open: what is done through it reaches this claim only, whatever has its name by then. */
+  readonly handle: FileHandle;
+  /** Whether no newer one was made, nor this one removed. */
+  isNewest(): boolean;
+}
+
+export interface NewestClaim {
+  readonly number: number;
+  readonly path: string;
+  /** When its holder renewed it last. */
+  readonly renewedMs: number;
+}
+
+/**
+ * The claims on a lock: files of its name with a number behind (`state.lock.17`). Each number is made once, by `link()`, which
+ * no filesystem grants to two. Only the newest counts, and only a newer one removes it.
+ */
+export interface Claims {
+  newest(): NewestClaim | null;
+  /** Makes the one that follows what was looked at, with this text in it; undefined if another process was quicker. */
+  makeAfter(looked: NewestClaim | null, text: string): Promise<Claim | undefined>;
+}
+
+/** The claims beside this file. */
+export function claimsAt(file: string): Claims {
+  const [folder, prefix] = [dirname(file), `${basename(file)}.`];
+  const pathOf = (number: number): string => join(folder, `${prefix}${number}`);
+
+  /** Ascending; a name that is no number counts as a temporary file. */
+  const list = (): { readonly numbers: number[]; readonly temporary: string[] } => {
+    const endings = namesIn(folder).flatMap((name) =>
+      name.startsWith(prefix) ? [name.slice(prefix.length)] : [],
+    );
+    return {
+      numbers: endings
+        .filter((ending) => /^[1-9]\d{0,14}$/.test(ending))
+        .map(Number)
+        .sort((a, b) => a - b),
+      temporary: endings.filter((ending) => /^[0-9a-f]{18}\.tmp$/.test(ending)),
+    };
+  };
+  const newestNumber = (): number => list().numbers.at(-1) ?? 0;
+
+  /** The oldest first, and none of them without those before it: a process that sees its own claim last, and still there, has missed no newer one. */
+  const removeOlder = async (number: number): Promise<void> => {
+    const { numbers, temporary } = list();
+    const older = numbers.filter((other) => other < number).map(String);
+    for (const ending of [...older, ...temporary])
+      if (!(await isRemoved(join(folder, `${prefix}${ending}`)))) return;
+  };
+
+  return {
+    newest() {
+      const number = newestNumber();
+      if (number === 0) return null;
+      const path = pathOf(number);
+      // One that a newer claim removes meanwhile has not been renewed, and to follow it will not succeed.
+      const renewedMs = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+      return { number, path, renewedMs };
+    },
+
+    async makeAfter(looked, text) {
+      await mkdir(folder, { recursive: true });
+      const number = (looked?.number ?? 0) + 1;
+      const temporary = `${file}.${randomBytes(9).toString("hex")}.tmp`;
+      await using undo = new AsyncDisposableStack();
+      const handle = undo.use(await open(temporary, "wx", 0o644));
+      try {
+        await handle.writeFile(text);
+        // It is whole before it gets its name.
+        if (!(await isLinked(temporary, pathOf(number)))) return undefined;
+      } finally {
+        await unlink(temporary).catch(() => undefined);
+      }
+      const isNewest = (): boolean => newestNumber() === number && isNamed(handle);
+      // A process that was stopped on its way here may have made a number that was removed long ago.
+      if (!isNewest()) return undefined;
+      await removeOlder(number);
+      undo.move();
+      return { handle, isNewest };
+    },
+  };
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+    throw error;
+  }
+}
+
+/** False if the name is taken, or if the next claim has removed the temporary file already. */
+async function isLinked(temporary: string, path: string): Promise<boolean> {
+  try {
+    await link(temporary, path);
+    return true;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "EEXIST" || code === "ENOENT") return false;
+    throw error;
+  }
+}
+
+function isNamed({ fd }: FileHandle): boolean {
+  try {
+    return fstatSync(fd).nlink > 0;
+  } catch {
+    // A network filesystem says so of a file that is gone.
+    return false;
+  }
+}
+
+async function isRemoved(path: string): Promise<boolean> {
+  return unlink(path).then(
+    () => true,
+    ({ code }: NodeJS.ErrnoException) => code === "ENOENT",
+  );
+}
