@@ -4,6 +4,12 @@ const table = {
   updatesPerProcess: { reduced: 50, full: 100 },
   chaosMs: { reduced: 8_000, full: 60_000 },
   controlChaosMs: { reduced: 6_000, full: 60_000 },
+  /** Kills, and stops, that hit a process while it holds the portable lock; and the updates that are acknowledged meanwhile. */
+  holderHits: { reduced: 5, full: 30 },
+  updatesUnderHits: { reduced: 150, full: 2_000 },
+  staleMs: { reduced: 500, full: 2_000 },
+  /** Of the steps at which two writers are stopped, every so manieth. */
+  stopEvery: { reduced: 3, full: 1 },
   killedWrites: { reduced: 40, full: 1_000 },
   /** Of the system calls of a preparation: after so many it is killed, spread over all of them. */
   killedPreparations: { reduced: 24, full: 1_000 },

@@ -52,9 +52,13 @@ export async function writeDurably(
 
 /**
  * Removes what other writers began and did not rename. Those that were killed left it behind, and one that was stopped cannot
- * rename it when it goes on; so it fails if it cannot remove all. Call it only with the lock.
+ * rename it when it goes on; so it fails if it cannot remove all. Call it only with the lock, and with its last look: what was
+ * there before that look is not the next holder's.
  */
-export async function removeLeftovers(file: string, files: WriteFiles = fs): Promise<void> {
+export async function removeLeftovers(
+  file: string,
+  { files = fs, confirm = async () => {} }: { files?: WriteFiles; confirm?: () => Promise<void> } = {},
+): Promise<void> {
   const folder = dirname(file);
   try {
     const entries = await files.readdir(folder, { withFileTypes: true }).catch(ifMissing([]));
@@ -62,10 +66,12 @@ export async function removeLeftovers(file: string, files: WriteFiles = fs): Pro
       (entry) =>
         !entry.isDirectory() && entry.name.startsWith(temporaryPrefix(file)) && entry.name.endsWith(".tmp"),
     );
+    if (leftovers.length > 0) await confirm();
     await Promise.all(
       leftovers.map(({ name }) => files.unlink(join(folder, name)).catch(ifMissing(undefined))),
     );
   } catch (error) {
+    if (error instanceof SwarmError) throw error;
     throw new SwarmError("STATE_WRITE_FAILED", { file, reason: reasonOf(error), holds: "old" }, error);
   }
 }

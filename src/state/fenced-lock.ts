@@ -10,7 +10,7 @@ export function fencedLock(lock: Lock, file: Pick<StateFile, "removeUnfinished">
     async hold(waitMs, signal) {
       await using undo = new AsyncDisposableStack();
       const held = undo.use(await lock.hold(waitMs, signal));
-      await file.removeUnfinished();
+      await file.removeUnfinished(() => held.confirm());
       undo.move();
       return held;
     },

@@ -24,7 +24,7 @@ export function portableLock(
 ): Lock {
   const claims = claimsAt(file);
   /** A claim from the future is no better than an old one: the clock has jumped, or is another machine's. */
-  const isHeld = (newest: NewestClaim): boolean => Math.abs(Date.now() - newest.renewedMs) <= staleMs;
+  const isHeld = (newest: NewestClaim): boolean => Math.abs(Date.now() - newest.renewedMs) < staleMs;
 
   const holder = (): LockHolder | null => {
     const newest = claims.newest();

@@ -41,8 +41,8 @@ export interface StateFile {
   findCopy(): Promise<SwarmState | null>;
   /** Writes the state and its copy; `beforeRename` is the last chance to give up. */
   write(state: SwarmState, options?: { beforeRename?: () => Promise<void> }): Promise<void>;
-  /** Removes what others have written and not renamed: they cannot any more. */
-  removeUnfinished(): Promise<void>;
+  /** Removes what earlier holders of the lock have written and not renamed: they cannot any more. `confirm` is the lock's. */
+  removeUnfinished(confirm: () => Promise<void>): Promise<void>;
   /** Copies whatever is there, valid or not, into the archive; with a broken file also what its copy still has. */
   archive(): Promise<void>;
   readonly places: StatePlaces;
@@ -106,8 +106,8 @@ export function stateFile(places: StatePlaces, parse: ParseState): StateFile {
       seen = { state, identity: identityOf(written, bytes.subarray(0, headBytes)) };
     },
 
-    async removeUnfinished() {
-      await Promise.all([removeLeftovers(file), removeLeftovers(copyFile)]);
+    async removeUnfinished(confirm) {
+      await Promise.all([removeLeftovers(file, { confirm }), removeLeftovers(copyFile, { confirm })]);
     },
 
     async archive() {

@@ -2,6 +2,7 @@ import { appendFileSync, existsSync } from "node:fs";
 import { findContainer, type SwarmState, withRecord } from "../../src/domain/swarm-state.ts";
 import type { Lock } from "../../src/ports/lock.ts";
 import { stateStore } from "../../src/state/state-store.ts";
+import { count as counts } from "../counts.ts";
 import { worker } from "./records.ts";
 import { type LockKind, stateAt } from "./state-at.ts";
 
@@ -14,9 +15,9 @@ import { type LockKind, stateAt } from "./state-at.ts";
 const [folder = "", how = "kernel", slot = "1", count = "1", gate, where = "inside"] = process.argv.slice(2);
 const locks: Readonly<Record<string, { lockKind: LockKind; staleMs?: number }>> = {
   kernel: { lockKind: "kernel" },
-  portable: { lockKind: "portable", staleMs: 2_000 },
-  "portable owner": { lockKind: "portable", staleMs: 2_000 },
-  unfenced: { lockKind: "portable", staleMs: 2_000 },
+  portable: { lockKind: "portable", staleMs: counts.staleMs },
+  "portable owner": { lockKind: "portable", staleMs: counts.staleMs },
+  unfenced: { lockKind: "portable", staleMs: counts.staleMs },
 };
 const { file, lock, bareLock, owner } = stateAt(folder, { ...locks[how], waitMs: 30_000 });
 const store = stateStore({ file, lock: gatedLock(lock), clock: () => new Date(), waitMs: 30_000 });
