@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { renameSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { readdirSync, renameSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect } from "vitest";
 import type { Lock } from "../../src/ports/lock.ts";
@@ -9,10 +9,35 @@ import { kernelLock } from "../../src/state/kernel-lock.ts";
 import { portableLock } from "../../src/state/portable-lock.ts";
 import { test } from "../fakes/folders.ts";
 
-const kinds: Readonly<Record<string, (file: string) => Lock>> = {
-  kernel: (file) => kernelLock(file, "swarm test"),
-  portable: (file) => portableLock(file, "swarm test"),
+interface Kind {
+  readonly lockAt: (file: string, waits?: { readonly staleMs: number }) => Lock;
+  /** Where the lock lies while it is held. */
+  readonly heldAt: (file: string) => string;
+  /** How soon the lock of a killed holder can be had. */
+  readonly freeWithinMs: number;
+}
+
+const staleMs = 2_000;
+const kinds: Readonly<Record<string, Kind>> = {
+  kernel: {
+    lockAt: (file) => kernelLock(file, "swarm test"),
+    heldAt: (file) => file,
+    freeWithinMs: 500,
+  },
+  portable: {
+    lockAt: (file, waits) => portableLock(file, "swarm test", waits),
+    heldAt: newestClaim,
+    freeWithinMs: staleMs + 2_000,
+  },
 };
+
+function newestClaim(file: string): string {
+  const [folder, prefix] = [dirname(file), `${basename(file)}.`];
+  const numbers = readdirSync(folder).flatMap((name) =>
+    name.startsWith(prefix) ? [Number(name.slice(prefix.length))] : [],
+  );
+  return `${file}.${Math.max(...numbers)}`;
+}
 
 const holderProgram = fileURLToPath(new URL("../fakes/hold-lock-process.ts", import.meta.url));
 
@@ -25,7 +50,7 @@ async function holdElsewhere(kind: string, file: string) {
   return child;
 }
 
-for (const [kind, lockAt] of Object.entries(kinds)) {
+for (const [kind, { lockAt, heldAt, freeWithinMs }] of Object.entries(kinds)) {
   describe(`the ${kind} lock`, () => {
     test("is held by one at a time", async ({ folder }) => {
       const file = join(folder, "state.lock");
@@ -82,41 +107,95 @@ for (const [kind, lockAt] of Object.entries(kinds)) {
 
       await expect(lockAt(file).hold(60_000, AbortSignal.abort(reason))).rejects.toBe(reason);
     });
+
+    test("is free soon after its holder is killed", async ({ folder }) => {
+      const file = join(folder, "state.lock");
+      const holder = await holdElsewhere(kind, file);
+      const gone = once(holder, "exit");
+      holder.kill("SIGKILL");
+      await gone;
+      const killed = performance.now();
+
+      await using _held = await lockAt(file, { staleMs }).hold(10_000);
+
+      expect(performance.now() - killed).toBeLessThan(freeWithinMs);
+    });
+
+    for (const [name, replace] of [
+      ["deleted", (path: string) => rmSync(path)],
+      [
+        "deleted and made anew",
+        (path: string) => {
+          rmSync(path);
+          writeFileSync(path, "");
+        },
+      ],
+      ["moved away", (path: string) => renameSync(path, `${path}.away`)],
+    ] as const) {
+      test(`notices that its file was ${name}`, async ({ folder }) => {
+        const file = join(folder, "state.lock");
+        await using held = await lockAt(file).hold(1_000);
+        await held.confirm();
+
+        replace(heldAt(file));
+
+        await expect(held.confirm()).rejects.toMatchObject({ code: "LOCK_LOST" });
+      });
+    }
   });
 }
 
-describe("the kernel lock alone", () => {
-  test("is free at once when its holder is killed", async ({ folder }) => {
+describe("the portable lock alone", () => {
+  const lockAt = kinds["portable"]?.lockAt ?? expect.fail();
+  /** As it is when a holder was stopped for that long; it renews it when it goes on. */
+  const setBack = (file: string, byMs: number): void => {
+    const then = new Date(Date.now() - byMs);
+    utimesSync(newestClaim(file), then, then);
+  };
+
+  for (const [name, byMs] of [
+    ["was not renewed for too long", 20_000],
+    ["is from the future, since a clock has jumped", -86_400_000],
+  ] as const)
+    test(`a claim that ${name} is followed by the next, and its holder told so`, async ({ folder }) => {
+      const file = join(folder, "state.lock");
+      await using first = await lockAt(file).hold(1_000);
+      setBack(file, byMs);
+
+      await using second = await lockAt(file).hold(1_000);
+
+      await expect(first.confirm()).rejects.toMatchObject({ code: "LOCK_LOST" });
+      await second.confirm();
+    });
+
+  test("a holder that has lost it takes nothing from the next when it lets go", async ({ folder }) => {
     const file = join(folder, "state.lock");
-    const holder = await holdElsewhere("kernel", file);
-    const gone = once(holder, "exit");
-    holder.kill("SIGKILL");
-    await gone;
-    const killed = performance.now();
+    const first = await lockAt(file).hold(1_000);
+    setBack(file, 20_000);
+    await using second = await lockAt(file).hold(1_000);
 
-    await using _held = await kernelLock(file, "next").hold(10_000);
+    await first[Symbol.asyncDispose]();
 
-    expect(performance.now() - killed).toBeLessThan(500);
+    await second.confirm();
+    await expect(lockAt(file).hold(0)).rejects.toMatchObject({ code: "LOCK_TIMEOUT" });
   });
 
-  for (const [name, replace] of [
-    ["deleted", (file: string) => rmSync(file)],
-    [
-      "deleted and made anew",
-      (file: string) => {
-        rmSync(file);
-        writeFileSync(file, "");
-      },
-    ],
-    ["moved away", (file: string) => renameSync(file, `${file}.away`)],
-  ] as const) {
-    test(`notices that its file was ${name}`, async ({ folder }) => {
-      const file = join(folder, "state.lock");
-      await using held = await kernelLock(file, "swarm test").hold(1_000);
+  test("one that is held for longer than a claim may be stale is renewed, and kept", async ({ folder }) => {
+    const file = join(folder, "state.lock");
+    await using held = await lockAt(file, { staleMs }).hold(1_000);
 
-      replace(file);
+    await expect(lockAt(file, { staleMs }).hold(2 * staleMs)).rejects.toMatchObject({ code: "LOCK_TIMEOUT" });
 
-      await expect(held.confirm()).rejects.toMatchObject({ code: "LOCK_LOST" });
-    });
-  }
+    await held.confirm();
+  });
+
+  test("leaves one claim behind, however often it was held", async ({ folder }) => {
+    const file = join(folder, "state.lock");
+    for (let turn = 0; turn < 12; turn += 1) {
+      await using held = await lockAt(file).hold(1_000);
+      await held.confirm();
+    }
+
+    expect(readdirSync(folder)).toEqual(["state.lock.12"]);
+  });
 });

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect } from "vitest";
@@ -8,6 +9,7 @@ import { stateSerializer } from "../../src/state/serialize-state.ts";
 import { stateFile } from "../../src/state/state-file.ts";
 import { watchState } from "../../src/state/watch-state.ts";
 import { test } from "../fakes/folders.ts";
+import { ended, startProgram } from "../fakes/processes.ts";
 import { now, swarmOf, worker } from "../fakes/records.ts";
 import { type LockKind, stateAt } from "../fakes/state-at.ts";
 
@@ -221,6 +223,36 @@ describe("what this process wrote", () => {
       "aimi-sample-7",
     );
     expect(parsed).toBe(1);
+  });
+
+  test("is read again when another file has its inode, length and times", async ({ folder }) => {
+    const { file } = stateAt(folder);
+    const path = file.places.stateFile;
+    await file.write({ ...swarmOf(1), revision: 7 });
+    const { atime, mtime } = statSync(path);
+    utimesSync(path, atime, mtime);
+    expect((await file.find())?.revision).toBe(7);
+
+    writeFileSync(path, readFileSync(path, "utf8").replace('"revision": 7', '"revision": 8'));
+    utimesSync(path, atime, mtime);
+
+    expect((await file.find())?.revision).toBe(8);
+  });
+});
+
+describe("a writer after a holder that was killed", () => {
+  test("gets in with the usual waits of the portable lock", async ({ folder }) => {
+    const { store } = stateAt(folder, { lockKind: "portable" });
+    await store.create(swarmOf(0));
+    const holder = startProgram("hold-lock-process", "portable", join(folder, "git", "state.lock"));
+    if (holder.stdout) await once(holder.stdout, "data");
+    holder.kill("SIGKILL");
+    await ended(holder);
+    const killed = performance.now();
+
+    await store.update((state) => withContainer(state, worker(1), now));
+
+    expect(performance.now() - killed).toBeLessThan(12_000);
   });
 });
 

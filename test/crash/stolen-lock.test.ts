@@ -1,4 +1,4 @@
-import { mkdirSync } from "node:fs";
+import { mkdirSync, readFileSync, renameSync } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, vi } from "vitest";
@@ -9,6 +9,7 @@ import { stateStore } from "../../src/state/state-store.ts";
 import { count } from "../counts.ts";
 import { test } from "../fakes/folders.ts";
 import { now, swarmOf, worker } from "../fakes/records.ts";
+import { write } from "../fakes/repository.ts";
 import { stateAt } from "../fakes/state-at.ts";
 
 /** Which writer a file operation is of, and what it waits for before it. */
@@ -132,6 +133,30 @@ async function interleaveAll(folder: string, lockOf: Change, { untilLost = false
     }
   return { pairs, lost, refused };
 }
+
+describe("what a process remembers of its own write", () => {
+  test("is what it wrote, whichever file took its place at any step since", async ({ folder }) => {
+    const wrong: number[] = [];
+    let isStopped = true;
+    for (let nth = 1; isStopped; nth += 1) {
+      const { file } = stateAt(join(folder, String(nth)));
+      await file.write(swarmOf(1));
+      const stop = stopAt(nth);
+      const written = writers.run(stop, () => file.write(swarmOf(2)));
+      isStopped = await Promise.race([stop.stopped.then(() => true), written.then(() => false)]);
+      // By hand, as a restored backup does.
+      const backup = write(folder, "backup.json", JSON.stringify(swarmOf(3)));
+      renameSync(backup, file.places.stateFile);
+      stop.goOn();
+      await written;
+
+      const found = await file.find();
+      const { containers } = JSON.parse(readFileSync(file.places.stateFile, "utf8"));
+      if (found?.containers.length !== containers.length) wrong.push(nth);
+    }
+    expect(wrong).toEqual([]);
+  });
+});
 
 describe("two writers, each stopped at any step, with a lock that is taken away at any time", () => {
   test("what is acknowledged stays, in the file and in its copy", async ({ folder }) => {
