@@ -58,6 +58,8 @@ export function ownedState({
       try {
         await writeBatch();
       } catch (error) {
+        // Nothing was written, and the changes that wait are made upon what others wrote meanwhile.
+        if (isError(error, "LOCK_LOST")) continue;
         if (!isError(error, "LOCK_TIMEOUT") || closed) {
           rejectAll(error);
           return;
@@ -95,6 +97,11 @@ export function ownedState({
       }
       for (const { resolve } of applied) resolve(after);
     } catch (error) {
+      if (isError(error, "LOCK_LOST")) {
+        queue.unshift(...applied);
+        isDue = true;
+        throw error;
+      }
       for (const { reject } of applied) reject(error);
     }
   };

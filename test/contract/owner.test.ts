@@ -52,6 +52,28 @@ describe("the owner's writes", () => {
     expect((await store.read()).containers).toHaveLength(40);
   });
 
+  for (const [lockKind, lockFile] of [
+    ["kernel", "state.lock"],
+    ["portable", "state.lock.2"],
+  ] as const)
+    test(`are made again upon what others wrote when the ${lockKind} lock is lost`, async ({ folder }) => {
+      const { store, owner } = stateAt(folder, { lockKind });
+      await store.create(swarmOf(0));
+      let isLost = false;
+      const loseOnce = (): void => {
+        if (isLost) return;
+        isLost = true;
+        rmSync(join(folder, "git", lockFile));
+      };
+      await using owned = owner({ passes: loseOnce });
+
+      const { containers } = await owned.update((state) => withContainer(state, worker(1), now));
+
+      expect(isLost).toBe(true);
+      expect(containers).toHaveLength(1);
+      expect((await store.read()).containers).toEqual(containers);
+    });
+
   test("a change that fails fails alone", async ({ folder }) => {
     const { store, owner } = stateAt(folder);
     await store.create(swarmOf(0));
