@@ -8,6 +8,8 @@ const table = {
   holderHits: { reduced: 5, full: 30 },
   updatesUnderHits: { reduced: 150, full: 2_000 },
   staleMs: { reduced: 500, full: 2_000 },
+  /** From the kill of a holder to the next writer, with the usual waits; a busy machine may take all that a writer waits. */
+  nextWriterMs: { reduced: 15_000, full: 12_000 },
   /** Of the steps at which two writers are stopped, every so manieth. */
   stopEvery: { reduced: 3, full: 1 },
   killedWrites: { reduced: 40, full: 1_000 },

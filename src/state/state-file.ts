@@ -150,7 +150,8 @@ function identityAt(file: string): string | null {
       closeSync(handle);
     }
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
+    const { code = "" } = error as NodeJS.ErrnoException;
+    if (["ENOENT", "ENOTDIR"].includes(code)) return null;
     throw unreadable(error, file);
   }
 }

@@ -27,7 +27,7 @@ const kinds: Readonly<Record<string, Kind>> = {
   portable: {
     lockAt: (file, waits) => portableLock(file, "swarm test", waits),
     heldAt: newestClaim,
-    freeWithinMs: staleMs + 2_000,
+    freeWithinMs: staleMs + 6_000,
   },
 };
 

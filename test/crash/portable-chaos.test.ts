@@ -114,7 +114,7 @@ describe(`${count.holderHits} kills and ${count.holderHits} stops that hit a hol
     console.info(`portable lock: ${JSON.stringify(seen)}, refused ${JSON.stringify(countsOf(refused))}`);
     expect(seen.lost).toBe(0);
     expect(seen.acknowledged).toBeGreaterThanOrEqual(count.updatesUnderHits);
-    expect(seen.longestWaitMs).toBeLessThan(12_000);
+    expect(seen.longestWaitMs).toBeLessThan(count.nextWriterMs);
     expect(refused.filter((code) => code !== "LOCK_LOST")).toEqual([]);
   });
 
