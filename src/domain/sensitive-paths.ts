@@ -28,11 +28,11 @@ export interface ChangedPath {
 
 /** As parts of a path, wherever they are: a tool can be started in any folder. A part that is a link or file counts too. */
 const folders: readonly (readonly [parts: string, why: SensitiveReason])[] = [
-  [".github/workflows", "workflow"],
-  [".claude", "agent-settings"],
-  [".aimi", "swarm-settings"],
-  [".devcontainer", "dev-container"],
-  [".husky", "git-hooks"],
+  ["/.github/workflows/", "workflow"],
+  ["/.claude/", "agent-settings"],
+  ["/.aimi/", "swarm-settings"],
+  ["/.devcontainer/", "dev-container"],
+  ["/.husky/", "git-hooks"],
 ];
 
 const names: readonly (readonly [name: RegExp, why: SensitiveReason])[] = [
@@ -47,7 +47,8 @@ const names: readonly (readonly [name: RegExp, why: SensitiveReason])[] = [
 /** Why somebody should look at a change before working with it; null for most. Upper and lower case are the same to many disks. */
 export function sensitiveReason({ path, linkTo, hasOtherScripts }: ChangedPath): SensitiveReason | null {
   const lower = path.toLowerCase();
-  const folder = folders.find(([parts]) => `/${lower}/`.includes(`/${parts}/`));
+  const enclosed = `/${lower}/`;
+  const folder = folders.find(([parts]) => enclosed.includes(parts));
   if (folder) return folder[1];
   const name = names.find(([pattern]) => pattern.test(nameOf(lower)));
   if (name) return name[1];

@@ -18,69 +18,144 @@ const skips =
   /\b(?:it|test|describe|suite|context)\.(?:skip|todo|only|fixme|fails)\b|\bx(?:it|test|describe)\s*\(|@pytest\.mark\.(?:skip|xfail)|@unittest\.(?:skip|expectedFailure)|\bpytest\.skip\(|\bt\.Skip(?:f|Now)?\(|#\[ignore\b|@(?:Disabled|Ignore)\b/;
 
 const mostTold = 50;
+/** Of files with tests and of lines in them that begin or skip one. */
+const mostHeld = 20_000;
 
+/** A file that is or was one of tests, with no more of it than counts. */
 interface ChangedFile {
+  /** Clean to be shown. */
   readonly path: string;
-  /** Where it was before. */
-  from: string;
-  isDeleted: boolean;
-  readonly removed: string[];
-  readonly added: string[];
+  readonly from: string;
+  readonly isTest: boolean;
+  readonly wasTest: boolean;
+  readonly isDeleted: boolean;
+  readonly removed: TestLine[];
+  readonly added: TestLine[];
+  readonly addedSkips: string[];
+  removedSkips: number;
+}
+
+interface TestLine {
+  readonly name: string;
+  readonly line: string;
 }
 
 export interface FoundWeakening {
   readonly tests: readonly WeakenedTest[];
   /** Whether there are fewer tests than before, or some that do not run any more; who rewrites them has as many. */
   readonly isLoss: boolean;
+  /** There was more than is looked at. */
+  readonly isCut: boolean;
 }
 
-/** Tests that a change deletes or skips, from its patch without context. One that only moves is neither. */
-export function weakenedTests(patch: string): FoundWeakening {
-  const files = changedFiles(patch);
-  const tests = files.filter(({ path }) => testFile.test(path));
-  // What stands in other files runs as no test.
-  const added = new Map<string, number>();
-  for (const file of tests) for (const line of file.added) count(added, nameOfTest(line), 1);
-  const found: WeakenedTest[] = [];
-  const tell = (how: WeakenedTest["how"], { path }: ChangedFile, line: string): void => {
-    found.push({ path: cleanText(path), how, line: cleanText(line.trim(), 200) });
+export interface TestWatch {
+  /** A line of a patch without context, in their order. */
+  readonly see: (line: string) => void;
+  /** Tests that the patch deletes or skips. One that only moves is neither. */
+  readonly found: () => FoundWeakening;
+}
+
+/** Looks for tests that a change deletes or skips, line by line: a patch may be far longer than what counts of it. */
+export function watchTests(): TestWatch {
+  const files: ChangedFile[] = [];
+  let held = 0;
+  let head = { path: "", from: "", isDeleted: false };
+  let file: ChangedFile | null = null;
+  let [toRemove, toAdd] = [0, 0];
+
+  const hold = (): boolean => ++held <= mostHeld;
+  /** What the lines of the head say of a file is known where its first hunk begins, or the next file. */
+  const begin = (): void => {
+    const [isTest, wasTest] = [testFile.test(head.path), testFile.test(head.from)];
+    if (file !== null || !(isTest || wasTest) || !hold()) return;
+    file = {
+      ...{ path: cleanText(head.path), from: cleanText(head.from), isTest, wasTest },
+      ...{ isDeleted: head.isDeleted, removed: [], added: [], addedSkips: [], removedSkips: 0 },
+    };
+    files.push(file);
   };
-  for (const file of files.filter(({ from }) => testFile.test(from))) {
-    if (!testFile.test(file.path)) tell("deleted", { ...file, path: file.from }, `it is ${file.path} now`);
-    const declared = file.removed.filter((line) => nameOfTest(line) !== null);
-    const gone = declared.filter((line) => {
-      const name = nameOfTest(line) ?? "";
-      const isElsewhere = (added.get(name) ?? 0) > 0;
-      if (isElsewhere) count(added, name, -1);
-      return !isElsewhere;
-    });
-    for (const line of gone) tell("deleted", file, line);
-    if (isGoneAsAWhole(file)) tell("deleted", file, "the whole file");
-    const skippedBefore = file.removed.filter((line) => skips.test(line)).length;
-    for (const line of file.added.filter((each) => skips.test(each)).slice(skippedBefore))
-      tell("skipped", file, line);
+
+  return {
+    /** Lines count as what they are by the numbers of their hunk, since their content may look like anything. */
+    see(line) {
+      if (toRemove > 0 && line.startsWith("-")) {
+        toRemove -= 1;
+        removed(line.slice(1));
+      } else if (toAdd > 0 && line.startsWith("+")) {
+        toAdd -= 1;
+        added(line.slice(1));
+      } else if (line.startsWith("diff --git ")) {
+        begin();
+        // By the new name; of a deleted file both are the same.
+        const path = pathIn(line);
+        head = { path, from: path, isDeleted: false };
+        file = null;
+      } else if (line.startsWith("deleted file mode")) head.isDeleted = true;
+      else if (line.startsWith("rename from ")) head.from = line.slice("rename from ".length);
+      else if (line.startsWith("@@ ")) {
+        begin();
+        const [, less = "1", more = "1"] = /^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@/.exec(line) ?? [];
+        [toRemove, toAdd] = [Number(less), Number(more)];
+      }
+    },
+
+    found() {
+      begin();
+      return { ...weakeningIn(files), isCut: held > mostHeld };
+    },
+  };
+
+  function removed(line: string): void {
+    if (!file?.wasTest) return;
+    const name = nameOfTest(line);
+    if (name !== null && hold()) file.removed.push({ name, line });
+    if (skips.test(line)) file.removedSkips += 1;
   }
-  const gained = tests
-    .flatMap((file) => file.added)
-    .filter((line) => {
-      const name = nameOfTest(line);
-      const isLeft = name !== null && (added.get(name) ?? 0) > 0;
-      if (isLeft) count(added, name, -1);
-      return isLeft;
-    }).length;
-  const lost = found.filter(({ how }) => how === "deleted").length;
-  const isLoss = lost > gained || lost < found.length || files.some(isGoneAsAWhole) || files.some(isMovedOut);
-  return { tests: found.slice(0, mostTold), isLoss };
+
+  function added(line: string): void {
+    // What stands in other files runs as no test.
+    const name = file?.isTest ? nameOfTest(line) : null;
+    if (name !== null && hold()) file?.added.push({ name, line });
+    if (file?.wasTest && skips.test(line) && hold()) file.addedSkips.push(line);
+  }
+}
+
+function weakeningIn(files: readonly ChangedFile[]): Omit<FoundWeakening, "isCut"> {
+  const added = new Map<string, number>();
+  for (const file of files) for (const { name } of file.added) count(added, name, 1);
+  const tests: WeakenedTest[] = [];
+  const told = { deleted: 0, skipped: 0 };
+  const tell = (how: WeakenedTest["how"], path: string, line: string): void => {
+    told[how] += 1;
+    if (tests.length < mostTold) tests.push({ path, how, line: cleanText(line.trim(), 200) });
+  };
+  for (const file of files.filter(({ wasTest }) => wasTest)) {
+    if (!file.isTest) tell("deleted", file.from, `it is ${file.path} now`);
+    for (const { name, line } of file.removed)
+      if ((added.get(name) ?? 0) > 0) count(added, name, -1);
+      else tell("deleted", file.path, line);
+    if (isGoneAsAWhole(file)) tell("deleted", file.path, "the whole file");
+    for (const line of file.addedSkips.slice(file.removedSkips)) tell("skipped", file.path, line);
+  }
+  let gained = 0;
+  for (const { name } of files.flatMap((file) => file.added)) {
+    if ((added.get(name) ?? 0) <= 0) continue;
+    count(added, name, -1);
+    gained += 1;
+  }
+  const isLoss =
+    told.deleted > gained || told.skipped > 0 || files.some(isGoneAsAWhole) || files.some(isMovedOut);
+  return { tests, isLoss };
 }
 
 /** A file of tests in which none was recognised, so nobody can say whether others are as good. */
-function isGoneAsAWhole({ path, isDeleted, removed }: ChangedFile): boolean {
-  return isDeleted && testFile.test(path) && removed.every((line) => nameOfTest(line) === null);
+function isGoneAsAWhole({ isTest, isDeleted, removed }: ChangedFile): boolean {
+  return isDeleted && isTest && removed.length === 0;
 }
 
 /** What was a test by its name and is none any more. */
-function isMovedOut({ path, from }: ChangedFile): boolean {
-  return testFile.test(from) && !testFile.test(path);
+function isMovedOut({ isTest, wasTest }: ChangedFile): boolean {
+  return wasTest && !isTest;
 }
 
 const comment = /^\s*(?:\/\/|\/\*|\*|#(?!\[)|--|<!--)/;
@@ -94,35 +169,8 @@ function nameOfTest(line: string): string | null {
   return null;
 }
 
-function count(counts: Map<string, number>, name: string | null, more: number): void {
-  if (name !== null) counts.set(name, (counts.get(name) ?? 0) + more);
-}
-
-/** Lines count as what they are by the numbers of their hunk, since their content may look like anything. */
-function changedFiles(patch: string): ChangedFile[] {
-  const files: ChangedFile[] = [];
-  let file: ChangedFile | undefined;
-  let [toRemove, toAdd] = [0, 0];
-  for (const line of patch.split("\n")) {
-    if (file && toRemove > 0 && line.startsWith("-")) {
-      file.removed.push(line.slice(1));
-      toRemove -= 1;
-    } else if (file && toAdd > 0 && line.startsWith("+")) {
-      file.added.push(line.slice(1));
-      toAdd -= 1;
-    } else if (line.startsWith("diff --git ")) {
-      // By the new name; of a deleted file both are the same.
-      const path = pathIn(line);
-      file = { path, from: path, isDeleted: false, removed: [], added: [] };
-      files.push(file);
-    } else if (file && line.startsWith("deleted file mode")) file.isDeleted = true;
-    else if (file && line.startsWith("rename from ")) file.from = line.slice("rename from ".length);
-    else {
-      const [, removed = "1", added = "1"] = /^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@/.exec(line) ?? [];
-      if (line.startsWith("@@ ")) [toRemove, toAdd] = [Number(removed), Number(added)];
-    }
-  }
-  return files;
+function count(counts: Map<string, number>, name: string, more: number): void {
+  counts.set(name, (counts.get(name) ?? 0) + more);
 }
 
 /** `diff --git a/path b/path`, each in quotes where it has odd characters. */

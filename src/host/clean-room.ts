@@ -3,7 +3,7 @@ import { copyFile } from "node:fs/promises";
 import { join } from "node:path";
 import { SwarmError } from "../domain/errors.ts";
 import { type ObjectReader, objectReader } from "./object-reader.ts";
-import { type GitEnd, type GitRun, runGit, streamGit } from "./run-git.ts";
+import { type GitEnd, type GitRun, type GitStream, runGit, streamGit } from "./run-git.ts";
 import { seenNearby } from "./walk-back.ts";
 
 /** What git may take in memory at once: neither a delta that unfolds to gigabytes nor a claim of millions of objects gets it. */
@@ -41,7 +41,7 @@ export interface CleanRoom {
   ): Promise<{ readonly exitCode: number; readonly output: Buffer; readonly isCut: boolean }>;
   text(args: readonly string[], run?: Omit<RoomRun, "answers">): Promise<string>;
   /** Its output as it comes, however much it is. */
-  stream(args: readonly string[]): AsyncIterable<Uint8Array>;
+  stream(args: readonly string[], run?: Pick<GitStream, "limitMs" | "onLate">): AsyncIterable<Uint8Array>;
   readonly objects: ObjectReader;
 }
 
@@ -87,7 +87,7 @@ export async function makeCleanRoom(
   return {
     ...{ folder, run, git },
     text: async (args, options) => (await git(args, options)).output.toString(),
-    stream: (args) => streamGit([...safeArguments, ...args], always),
+    stream: (args, options) => streamGit([...safeArguments, ...args], { ...always, ...options }),
     objects: objectReader(safeArguments, always),
   };
 }

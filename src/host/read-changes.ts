@@ -1,15 +1,24 @@
 import { cleanText } from "../domain/clean-text.ts";
-import { type ChangedPath, hasOtherScripts, sensitiveReason } from "../domain/sensitive-paths.ts";
+import { hasOtherScripts, type SensitivePath, sensitiveReason } from "../domain/sensitive-paths.ts";
 import { nameOf } from "../domain/tree-path.ts";
-import type { SensitiveChanges, WorkChanges } from "../ports/work-repository.ts";
+import type { PatchToRead, SensitiveChanges, WorkChanges } from "../ports/work-repository.ts";
 import type { CleanRoom } from "./clean-room.ts";
-import { type ChangedEntry, changedEntries } from "./read-entries.ts";
+import { type ChangedEntry, readChangedEntries } from "./read-entries.ts";
 import { readSmallFiles } from "./small-files.ts";
+import { splitStream } from "./split-stream.ts";
 
 /** More is in nobody's package.json, and no path is longer. */
-const [mostManifestBytes, mostLinkBytes] = [1024 * 1024, 4096];
-const [mostManifests, mostLinks] = [200, 20_000];
+const [mostManifestBytes, mostLinkBytes] = [256 * 1024, 4096];
+/** Of all together: what they say is compared while everything else waits. */
+const [mostBytesOfManifests, mostLinks] = [4 * 1024 * 1024, 20_000];
+/** So many changes are looked at together, and held no longer. */
+const together = 200;
 const mostShown = 1_000;
+/** A path with the numbers of its lines, and of a commit's first line more than is shown. */
+const fields = { end: 0, longest: 8 * 1024 };
+/** Longer lines name no test. */
+const lines = { end: 10, longest: 64 * 1024 };
+const mostPatchBytes = 16 * 1024 * 1024;
 const limitMs = 120_000;
 
 /** See `WorkRepository`. */
@@ -18,32 +27,41 @@ export async function readSensitivePaths(
   base: string,
   tip: string,
 ): Promise<SensitiveChanges> {
-  const { entries, isCut } = await changedEntries(room, base, tip);
-  const linkEntries = entries.filter(isLink).slice(0, mostLinks);
-  const allManifests = entries.filter(isManifest);
-  const manifestEntries = allManifests.slice(0, mostManifests);
-  const links = await readSmallFiles(
-    room,
-    linkEntries.map(({ id }) => id),
-    mostLinkBytes,
-  );
-  const manifests = await readSmallFiles(
-    room,
-    manifestEntries.flatMap(({ id, oldId }) => [id, oldId]),
-    mostManifestBytes,
-  );
-
-  const paths = entries.flatMap((entry) => {
-    const changed: ChangedPath = {
-      path: entry.path,
-      // One that is too long to be read leads nowhere, and is worth a look.
-      linkTo: isLink(entry) ? (links.get(entry.id) ?? "/") : null,
-      hasOtherScripts: isManifest(entry) && otherScriptsIn(manifests, entry),
-    };
-    const why = sensitiveReason(changed);
-    return why ? [{ path: cleanText(entry.path), why }] : [];
+  const paths: SensitivePath[] = [];
+  let isCut = false;
+  let waiting: ChangedEntry[] = [];
+  let links = 0;
+  const runsOtherScripts = scriptComparer(room);
+  const judge = async (): Promise<void> => {
+    const entries = waiting;
+    waiting = [];
+    const linkIds = entries
+      .filter(isLink)
+      .slice(0, mostLinks - links)
+      .map(({ id }) => id);
+    links += linkIds.length;
+    const targets = await readSmallFiles(room, linkIds, mostLinkBytes);
+    for (const entry of entries) {
+      const why = sensitiveReason({
+        path: entry.path,
+        // One that is too long to be read leads nowhere, and is worth a look.
+        linkTo: isLink(entry) ? (targets.get(entry.id) ?? "/") : null,
+        hasOtherScripts: isManifest(entry) && (await runsOtherScripts(entry)),
+      });
+      if (why === null) continue;
+      if (paths.length < mostShown) paths.push({ path: cleanText(entry.path), why });
+      else isCut = true;
+    }
+  };
+  const unread = await readChangedEntries(room.objects, {
+    ...{ base, tip },
+    async see(entry) {
+      waiting.push(entry);
+      if (waiting.length >= together) await judge();
+    },
   });
-  return { paths: paths.slice(0, mostShown), isCut: isCut || paths.length > mostShown };
+  await judge();
+  return { paths, isCut: isCut || unread !== null };
 }
 
 function isLink({ mode }: ChangedEntry): boolean {
@@ -54,72 +72,100 @@ function isManifest({ mode, path }: ChangedEntry): boolean {
   return mode.startsWith("100") && nameOf(path).toLowerCase() === "package.json";
 }
 
-/** What is too large or was not read might have any. */
-function otherScriptsIn(contents: ReadonlyMap<string, string | null>, { id, oldId }: ChangedEntry): boolean {
-  const after = contents.get(id) ?? null;
-  return after === null || hasOtherScripts(contents.get(oldId) ?? null, after);
+/** Whether a package.json runs other scripts than before; what is too large to be read might. */
+function scriptComparer(room: CleanRoom): (entry: ChangedEntry) => Promise<boolean> {
+  let left = mostBytesOfManifests;
+  return async ({ id, oldId }) => {
+    const contents = await readSmallFiles(room, [id, oldId], Math.min(mostManifestBytes, left));
+    const [after, before] = [contents.get(id) ?? null, contents.get(oldId) ?? null];
+    left -= (after?.length ?? 0) + (before?.length ?? 0);
+    return after === null || hasOtherScripts(before, after);
+  };
 }
 
 /** See `WorkRepository`. */
 export async function readChanges(room: CleanRoom, base: string, tip: string): Promise<WorkChanges> {
-  const log = await room.git(
+  let isLate = false;
+  const run = {
+    limitMs,
+    onLate: () => {
+      isLate = true;
+    },
+  };
+  const log = room.stream(
     [
       ...["log", "-z", "--topo-order", `--max-count=${mostShown + 1}`, "--no-show-signature", "--no-mailmap"],
       ...["--no-notes", "--format=%H%x00%an%x00%s", "--end-of-options", tip, `^${base}`],
     ],
-    { limitMs, mostBytes: 16 * 1024 * 1024 },
+    run,
   );
-  const fields = log.output.toString().split("\0");
   const commits: { id: string; author: string; subject: string }[] = [];
-  for (let at = 0; at + 3 < fields.length; at += 3)
-    commits.push({
-      id: fields[at] ?? "",
-      author: cleanText(fields[at + 1] ?? "", 100),
-      subject: cleanText(fields[at + 2] ?? ""),
-    });
+  let commit: string[] = [];
+  for await (const field of splitStream(log, fields)) {
+    commit.push(field);
+    const [id = "", author = "", subject] = commit;
+    if (subject === undefined) continue;
+    commits.push({ id, author: cleanText(author, 100), subject: cleanText(subject) });
+    commit = [];
+  }
 
-  const counted = await room.git(
+  const files: WorkChanges["files"][number][] = [];
+  const totals = { files: 0, added: 0, deleted: 0 };
+  const counted = room.stream(
     [
       // Comparing the lines of huge files takes minutes and tells nothing.
       ...["-c", "core.bigFileThreshold=8m", "diff-tree", "-r", "--numstat", "-z", "--no-renames"],
       ...["--no-ext-diff", "--no-textconv", "--end-of-options", base, tip],
     ],
-    { limitMs, mostBytes: 64 * 1024 * 1024 },
+    run,
   );
-  const files = counted.output.toString().split("\0").slice(0, -1).flatMap(countedFile);
+  for await (const row of splitStream(counted, fields)) {
+    const file = countedFile(row);
+    if (file === null) continue;
+    totals.files += 1;
+    totals.added += file.added ?? 0;
+    totals.deleted += file.deleted ?? 0;
+    if (files.length < mostShown) files.push({ ...file, path: cleanText(file.path) });
+  }
   return {
-    commits: commits.slice(0, mostShown).reverse(),
-    files: files.slice(0, mostShown),
-    totals: {
-      files: files.length,
-      added: files.reduce((sum, { added }) => sum + (added ?? 0), 0),
-      deleted: files.reduce((sum, { deleted }) => sum + (deleted ?? 0), 0),
-    },
-    isCut: log.isCut || counted.isCut || commits.length > mostShown || files.length > mostShown,
+    ...{ commits: commits.slice(0, mostShown).reverse(), files, totals },
+    isCut: isLate || commits.length > mostShown || totals.files > mostShown,
   };
 }
 
 /** See `WorkRepository`. */
 export async function readPatch(
   room: CleanRoom,
-  base: string,
-  tip: string,
-): Promise<{ readonly text: string; readonly isCut: boolean }> {
-  const { output, isCut } = await room.git(
+  { base, tip, see }: PatchToRead,
+): Promise<{ readonly isCut: boolean }> {
+  let isCut = false;
+  let bytes = 0;
+  const patch = room.stream(
     [
       ...["-c", "core.bigFileThreshold=1m", "-c", "core.quotePath=false", "diff-tree", "-r", "--patch"],
       ...["--unified=0", "--find-renames", "-l400", "--no-ext-diff", "--no-textconv", "--no-color"],
       ...["--end-of-options", base, tip],
     ],
-    { limitMs, mostBytes: 16 * 1024 * 1024 },
+    {
+      limitMs,
+      onLate: () => {
+        isCut = true;
+      },
+    },
   );
-  return { text: output.toString(), isCut };
+  for await (const line of splitStream(patch, lines)) {
+    bytes += line.length + 1;
+    isCut ||= bytes > mostPatchBytes;
+    if (isCut) break;
+    see(line);
+  }
+  return { isCut };
 }
 
 /** `3<tab>1<tab>path`, and `-` twice for what is not text. */
-function countedFile(row: string): WorkChanges["files"][number][] {
+function countedFile(row: string): WorkChanges["files"][number] | null {
   const [, added, deleted, path] = /^(\d+|-)\t(\d+|-)\t(.+)$/s.exec(row) ?? [];
-  if (added === undefined || deleted === undefined || path === undefined) return [];
+  if (added === undefined || deleted === undefined || path === undefined) return null;
   const lines = (text: string): number | null => (text === "-" ? null : Number(text));
-  return [{ path: cleanText(path), added: lines(added), deleted: lines(deleted) }];
+  return { path, added: lines(added), deleted: lines(deleted) };
 }

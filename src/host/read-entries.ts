@@ -1,7 +1,9 @@
+import { showBytes } from "../domain/duration.ts";
 import { SwarmError } from "../domain/errors.ts";
 import { joinPath } from "../domain/tree-path.ts";
-import type { CleanRoom } from "./clean-room.ts";
-import { pairsOf } from "./read-tree.ts";
+import type { Refusal } from "../ports/work-repository.ts";
+import type { ObjectReader } from "./object-reader.ts";
+import { pairsOf, type TreeRow } from "./read-tree.ts";
 
 /** A file that differs between two commits. */
 export interface ChangedEntry {
@@ -12,84 +14,155 @@ export interface ChangedEntry {
   readonly oldId: string;
 }
 
-/** A folder of which two versions are to be compared. */
-interface Folder {
-  readonly path: string;
-  readonly oldId: string;
-  readonly id: string;
+/** Why what differs was not read to its end. */
+export interface Unread {
+  readonly why: Extract<Refusal, "too-deep" | "too-many" | "too-long" | "incomplete">;
+  readonly reason: string;
 }
 
-/** More is nobody's work of a night, and nobody could look at it. */
-const [mostEntries, mostDepth, mostTreeBytes] = [100_000, 200, 64 * 1024 * 1024];
+export interface TreeLimits {
+  /** Of changed files, and of folders in which something changed. */
+  readonly mostEntries: number;
+  readonly mostDepth: number;
+  /** Of one path, and of all that changed. */
+  readonly mostPathBytes: number;
+  readonly mostBytesOfPaths: number;
+  /** Of both versions of every folder that is looked into: with them the memory of who reads is bounded. */
+  readonly mostTreeBytes: number;
+}
 
-const emptyTree = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
+/** More is nobody's work of a night, and nobody could look at it. A longer path cannot be checked out on Linux. */
+export const treeLimits: TreeLimits = {
+  ...{ mostEntries: 100_000, mostDepth: 200 },
+  ...{ mostPathBytes: 4095, mostBytesOfPaths: 16 * 1024 * 1024, mostTreeBytes: 20 * 1024 * 1024 },
+};
+
+export interface ChangesToRead {
+  readonly base: string;
+  readonly tip: string;
+  readonly limits?: TreeLimits;
+  /** Told of each file in the order of its path; the next one waits for it. */
+  readonly see: (entry: ChangedEntry) => Promise<void> | void;
+}
+
 const folderMode = "040000";
 const [noMode, nothing] = ["000000", "0".repeat(40)];
 
+/** A folder of which two versions are to be compared; null where there is none. */
+interface Folder {
+  readonly path: string;
+  readonly pathBytes: number;
+  readonly depth: number;
+  readonly oldId: string | null;
+  readonly id: string | null;
+}
+
+interface Walk {
+  readonly objects: ObjectReader;
+  readonly limits: TreeLimits;
+  readonly see: ChangesToRead["see"];
+  entries: number;
+  bytesOfPaths: number;
+  treeBytes: number;
+}
+
 /**
- * What differs, by path. Folder by folder and counted, since git holds all of a recursive comparison in memory before it
- * prints a word: folders that hold themselves ten times, ten levels deep, are a few hundred bytes and take all of it.
+ * Reads what differs, folder by folder, and keeps none of it: held are the folders that lead to where it is. Each bound is
+ * looked at before what it bounds is read. git's own comparison holds all of it in memory before it prints a word: folders
+ * that hold themselves ten times, ten levels deep, are a few hundred bytes and take all of it. Null when it came to the end.
  */
-export async function changedEntries(
-  room: CleanRoom,
-  base: string,
-  tip: string,
-): Promise<{ readonly entries: readonly ChangedEntry[]; readonly isCut: boolean }> {
-  const [was, now] = await room.objects.about([`${base}^{tree}`, `${tip}^{tree}`]);
-  if (!was || !now)
-    throw new SwarmError("GIT_FAILED", { command: "cat-file", reason: "a commit has no tree" });
-  const entries: ChangedEntry[] = [];
-  let folders: Folder[] = was.id === now.id ? [] : [{ path: "", oldId: was.id, id: now.id }];
-  for (let depth = 0; folders.length > 0; depth += 1) {
-    const isTooMuch = entries.length + folders.length > mostEntries || depth > mostDepth;
-    if (isTooMuch || (await bytesOf(room, folders)) > mostTreeBytes)
-      return { entries: sorted(entries), isCut: true };
-    const next: Folder[] = [];
-    for await (const { mode, oldMode, ...entry } of compare(room, folders)) {
-      const [isFolder, wasFolder] = [mode === folderMode, oldMode === folderMode];
-      if (isFolder || wasFolder)
-        next.push({
-          path: entry.path,
-          oldId: wasFolder ? entry.oldId : emptyTree,
-          id: isFolder ? entry.id : emptyTree,
-        });
-      else entries.push({ ...entry, mode });
-    }
-    folders = next;
+export async function readChangedEntries(
+  objects: ObjectReader,
+  { base, tip, limits = treeLimits, see }: ChangesToRead,
+): Promise<Unread | null> {
+  const [was, now] = await objects.about([`${base}^{tree}`, `${tip}^{tree}`]);
+  if (!was || !now) {
+    const reason = "a commit has no tree";
+    if (was) return { why: "incomplete", reason };
+    throw new SwarmError("GIT_FAILED", { command: "cat-file", reason });
   }
-  return { entries: sorted(entries), isCut: false };
+  if (was.id === now.id) return null;
+  const walk: Walk = { objects, limits, see, entries: 0, bytesOfPaths: 0, treeBytes: 0 };
+  return readFolder(walk, { path: "", pathBytes: 0, depth: 0, oldId: was.id, id: now.id });
 }
 
-function sorted(entries: readonly ChangedEntry[]): ChangedEntry[] {
-  return entries.toSorted((one, other) => (one.path < other.path ? -1 : one.path > other.path ? 1 : 0));
-}
-
-async function bytesOf(room: CleanRoom, folders: readonly Folder[]): Promise<number> {
-  const ids = [...new Set(folders.flatMap(({ oldId, id }) => [oldId, id]))];
-  const sizes = new Map((await room.objects.about(ids)).map((facts, at) => [ids[at], facts?.bytes ?? 0]));
-  return folders.reduce((sum, { oldId, id }) => sum + (sizes.get(oldId) ?? 0) + (sizes.get(id) ?? 0), 0);
-}
-
-/** One level: what differs between the two trees of each folder. Two trees at a time are in memory. */
-async function* compare(
-  room: CleanRoom,
-  folders: readonly Folder[],
-): AsyncGenerator<ChangedEntry & { readonly oldMode: string }> {
-  let was: Buffer | null = null;
-  let at = 0;
-  for await (const tree of room.objects.contents(folders.flatMap(({ oldId, id }) => [oldId, id]))) {
-    if (was === null) {
-      was = tree;
+async function readFolder(walk: Walk, folder: Folder): Promise<Unread | null> {
+  const { see, limits } = walk;
+  if (folder.depth > limits.mostDepth)
+    return { why: "too-deep", reason: `its folders lie more than ${limits.mostDepth} deep in one another` };
+  const trees = await treesOf(walk, folder);
+  if ("why" in trees) return trees;
+  for (const [old, row] of pairsOf(trees.was, trees.now)) {
+    const some = row ?? old;
+    if (!some) continue;
+    const [oldId, id] = [old?.id() ?? null, row?.id() ?? null];
+    if (oldId === id && old?.mode === row?.mode) continue;
+    const excess = count(walk, folder, some);
+    if (excess) return excess;
+    const path = joinPath(folder.path, some.name());
+    const [wasFolder, isFolder] = [old?.mode === folderMode, row?.mode === folderMode];
+    if (!wasFolder && !isFolder) {
+      await see({ path, mode: row?.mode ?? noMode, id: id ?? nothing, oldId: oldId ?? nothing });
       continue;
     }
-    const path = folders[at]?.path ?? "";
-    for (const [old, entry] of pairsOf(was, tree)) {
-      const [oldId, id] = [old?.id ?? nothing, entry?.id ?? nothing];
-      const [oldMode, mode] = [old?.mode ?? noMode, entry?.mode ?? noMode];
-      if (oldId === id && oldMode === mode) continue;
-      yield { path: joinPath(path, (entry ?? old)?.name ?? ""), oldMode, mode, oldId, id };
-    }
-    was = null;
-    at += 1;
+    const inner = { path, pathBytes: pathBytesOf(folder, some), depth: folder.depth + 1 };
+    const unread = await readFolder(walk, {
+      ...inner,
+      ...{ oldId: wasFolder ? oldId : null, id: isFolder ? id : null },
+    });
+    if (unread) return unread;
   }
+  return null;
+}
+
+/** One more of what is bounded, before its name is made a text. */
+function count(walk: Walk, folder: Folder, row: TreeRow): Unread | null {
+  const { mostEntries, mostPathBytes, mostBytesOfPaths } = walk.limits;
+  const bytes = pathBytesOf(folder, row);
+  walk.entries += 1;
+  walk.bytesOfPaths += bytes;
+  if (walk.entries > mostEntries)
+    return { why: "too-many", reason: `it changes more than ${mostEntries} files and folders` };
+  if (bytes > mostPathBytes)
+    return { why: "too-long", reason: `one of its paths is longer than ${mostPathBytes} bytes` };
+  if (walk.bytesOfPaths > mostBytesOfPaths)
+    return {
+      why: "too-long",
+      reason: `the paths that it changes add up to more than ${showBytes(mostBytesOfPaths)}`,
+    };
+  return null;
+}
+
+function pathBytesOf({ path, pathBytes }: Folder, { nameBytes }: TreeRow): number {
+  return path === "" ? nameBytes : pathBytes + 1 + nameBytes;
+}
+
+/** Both versions of a folder, none of them before it is known how large they are. */
+async function treesOf(
+  walk: Walk,
+  { oldId, id }: Folder,
+): Promise<{ readonly was: Buffer; readonly now: Buffer } | Unread> {
+  const { objects, limits } = walk;
+  const ids = [oldId, id].filter((each) => each !== null);
+  const facts = await objects.about(ids);
+  const missing = ids.find((_, at) => facts[at]?.type !== "tree");
+  if (missing !== undefined) {
+    const reason = `the folder ${missing} is missing, or is none`;
+    // What the work began with is here, or something is wrong here.
+    if (missing === oldId) throw new SwarmError("GIT_FAILED", { command: "cat-file", reason });
+    return { why: "incomplete", reason };
+  }
+  walk.treeBytes += facts.reduce((sum, fact) => sum + (fact?.bytes ?? 0), 0);
+  if (walk.treeBytes > limits.mostTreeBytes)
+    return {
+      why: "too-many",
+      reason: `the folders that it changes have lists of more than ${showBytes(limits.mostTreeBytes)}`,
+    };
+  const contents: Buffer[] = [];
+  for await (const content of objects.contents(ids)) contents.push(content);
+  const none = Buffer.alloc(0);
+  return {
+    was: oldId === null ? none : (contents[0] ?? none),
+    now: id === null ? none : (contents.at(-1) ?? none),
+  };
 }

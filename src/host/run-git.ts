@@ -46,13 +46,25 @@ export async function runGit(
   if (isTimedOut)
     return {
       ...{ exitCode: undefined, output, isCut, isTimedOut },
-      reason: `it took longer than ${showDuration(start.limitMs ?? 0)}`,
+      reason: lateReason(start),
     };
   return { exitCode, output, isCut, isTimedOut, reason };
 }
 
+function lateReason({ limitMs = 0 }: GitStart): string {
+  return `it took longer than ${showDuration(limitMs)}`;
+}
+
+export interface GitStream extends GitStart {
+  /** Called where git takes longer than it may; without it that is a failure. */
+  readonly onLate?: (() => void) | undefined;
+}
+
 /** What git writes, as it comes; GIT_FAILED in the end where it failed. Whoever stops reading ends it. */
-export async function* streamGit(args: readonly string[], start: GitStart): AsyncGenerator<Uint8Array> {
+export async function* streamGit(
+  args: readonly string[],
+  { onLate, ...start }: GitStream,
+): AsyncGenerator<Uint8Array> {
   const { child, ended, stop } = startGit(args, { ...start, stdin: "ignore" });
   let isRead = false;
   try {
@@ -63,6 +75,8 @@ export async function* streamGit(args: readonly string[], start: GitStart): Asyn
     await ended;
   }
   start.signal?.throwIfAborted();
-  const { exitCode, reason } = await ended;
+  const { exitCode, reason, isTimedOut } = await ended;
+  if (isTimedOut && onLate) return onLate();
+  if (isTimedOut) throw gitFailure(args, lateReason(start));
   if (exitCode !== 0) throw gitFailure(args, reason);
 }

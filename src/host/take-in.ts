@@ -10,7 +10,7 @@ import { areCommits, type CleanRoom, isAncestor } from "./clean-room.ts";
 import { installPack } from "./install-pack.ts";
 import { type Refs, refsIn } from "./move-ref.ts";
 import { openQuarantine, storeStream } from "./quarantine.ts";
-import { changedEntries } from "./read-entries.ts";
+import { readChangedEntries } from "./read-entries.ts";
 import { seenNearby } from "./walk-back.ts";
 
 /** Where a kill must be survivable. */
@@ -59,9 +59,9 @@ export async function takeIn(
   const pack = await indexPack(room, { file, packAt: header.packAt });
   if (typeof pack !== "string") return pack;
   const no =
+    (await wrongWithTree(room, work)) ??
     (await wrongWithHistory(room, work)) ??
-    (await wrongWithStart(room, work)) ??
-    (await wrongWithTree(room, work));
+    (await wrongWithStart(room, work));
   if (no) return no;
   reached("checked");
 
@@ -142,9 +142,25 @@ async function passOver(file: FileHandle, bytes: number): Promise<void> {
   }
 }
 
+/**
+ * What it changes can be looked at, before anything follows its objects without a bound. git's own check only tells of these
+ * links. Compared with the base, since a repository that has one from old times must still be able to take work in.
+ */
+async function wrongWithTree(room: CleanRoom, { tip, base }: WorkToTakeIn): Promise<No | null> {
+  if (!(await areCommits(room, [tip]))) return refused("incomplete", `${tip} is not in it, or is no commit`);
+  let link = "";
+  const unread = await readChangedEntries(room.objects, {
+    ...{ base, tip },
+    see({ mode, path }) {
+      if (mode === "120000" && /(?:^|\/)\.(?:gitattributes|gitmodules)$/i.test(path)) link ||= path;
+    },
+  });
+  if (unread) return refused(unread.why, unread.reason);
+  return link === "" ? null : refused("pack", `${cleanText(link, 100)} is a link`);
+}
+
 /** Nothing is missing, and the tip goes on from where the work began and from what was taken in before. */
 async function wrongWithHistory(room: CleanRoom, { tip, base, old }: WorkToTakeIn): Promise<No | null> {
-  if (!(await areCommits(room, [tip]))) return refused("incomplete", `${tip} is not in it, or is no commit`);
   const connected = await room.run(["rev-list", "--objects", "--quiet", tip, "--not", base]);
   if (connected.exitCode !== 0) return refused("incomplete", `objects are missing: ${connected.reason}`);
   const isOldHere = old === null || (await areCommits(room, [old]));
@@ -165,19 +181,6 @@ async function wrongWithStart(room: CleanRoom, { tip, start }: WorkToTakeIn): Pr
     "start",
     `its story began with the files ${start.tree.slice(0, 10)}, which are not those of ${start.commit.slice(0, 10)} before it`,
   );
-}
-
-/**
- * git's own check only tells of these links. Compared with the base, since a repository that has one from old times must
- * still be able to take work in.
- */
-async function wrongWithTree(room: CleanRoom, { tip, base }: WorkToTakeIn): Promise<No | null> {
-  const { entries, isCut } = await changedEntries(room, base, tip);
-  if (isCut) return refused("too-large", "it changes more files than anybody could look at");
-  const link = entries.find(
-    ({ mode, path }) => mode === "120000" && /(?:^|\/)\.(?:gitattributes|gitmodules)$/i.test(path),
-  );
-  return link ? refused("pack", `${cleanText(link.path, 100)} is a link`) : null;
 }
 
 function refused(why: Refusal, reason: string): No {

@@ -52,17 +52,12 @@ export function talkToGit(args: readonly string[], start: GitStart): GitTalk {
     },
 
     async bytes(count) {
-      if (count <= held.length) return take(count);
-      const parts = [held];
-      let length = held.length;
-      while (length < count) {
-        held = Buffer.alloc(0);
-        await more();
-        parts.push(held);
-        length += held.length;
+      // Copied: a piece of a pipe would be held whole for the sake of a few bytes of it.
+      const taken = Buffer.allocUnsafe(count);
+      for (let length = 0; ; await more()) {
+        length += take(Math.min(count - length, held.length)).copy(taken, length);
+        if (length === count) return taken;
       }
-      held = Buffer.concat(parts, length);
-      return take(count);
     },
 
     async end() {

@@ -1,7 +1,7 @@
 import type { ObjectReader } from "./object-reader.ts";
 
 /** Further back it is git's own walk that is cheaper, and no honest commit is larger. */
-const [mostSteps, mostTogether, mostBytes] = [32, 64, 1024 * 1024];
+const [mostSteps, mostTogether, mostBytes] = [32, 64, 64 * 1024];
 
 /**
  * Whether commits are the tip or among its ancestors, where a few steps back show it: the work of a story is rarely more.

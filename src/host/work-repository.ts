@@ -71,6 +71,6 @@ export function workRepository(deps: TakeInDeps): WorkRepository {
 
     changes: (base, tip, signal) => inRoom([base, tip], (room) => readChanges(room, base, tip), signal),
 
-    patch: (base, tip, signal) => inRoom([base, tip], (room) => readPatch(room, base, tip), signal),
+    readPatch: (patch, signal) => inRoom([patch.base, patch.tip], (room) => readPatch(room, patch), signal),
   };
 }

@@ -27,6 +27,9 @@ export interface StoryStart {
 export type Refusal =
   | "tip" // not the name of a commit
   | "too-large"
+  | "too-deep" // folders in one another
+  | "too-many" // changed files and folders
+  | "too-long" // paths
   | "checksum"
   | "header"
   | "pack" // broken or hostile objects
@@ -118,6 +121,13 @@ export interface WorkChanges {
   readonly isCut: boolean;
 }
 
+export interface PatchToRead {
+  readonly base: string;
+  readonly tip: string;
+  /** Told of each line; none of them is kept. */
+  readonly see: (line: string) => void;
+}
+
 /**
  * The user's repository, as the place where the work of workers ends. Their working trees, index, stash, configuration and
  * other branches are never touched, and nothing that came from a container is executed. Texts are clean to be shown.
@@ -157,9 +167,5 @@ export interface WorkRepository {
   sensitivePaths(base: string, tip: string, signal?: AbortSignal): Promise<SensitiveChanges>;
   changes(base: string, tip: string, signal?: AbortSignal): Promise<WorkChanges>;
   /** What changed line by line, without lines around it; cut where it is longer than anybody could look at. */
-  patch(
-    base: string,
-    tip: string,
-    signal?: AbortSignal,
-  ): Promise<{ readonly text: string; readonly isCut: boolean }>;
+  readPatch(patch: PatchToRead, signal?: AbortSignal): Promise<{ readonly isCut: boolean }>;
 }

@@ -4,9 +4,9 @@ import { SwarmError } from "../domain/errors.ts";
 import type { MergeReport, RanCheck } from "../domain/generated/merge.ts";
 import { integrationBranchOf, resultOf, withoutResult } from "../domain/merge-report.ts";
 import type { ContainerRecord } from "../domain/swarm-state.ts";
-import { weakenedTests } from "../domain/weakened-tests.ts";
 import type { CommitReader } from "../ports/commit-reader.ts";
 import type { WorkRepository } from "../ports/work-repository.ts";
+import { findWeakenedTests } from "./find-weakened-tests.ts";
 import { mergeResults, type Result } from "./merge-results.ts";
 
 export interface MergeSwarmDeps {
@@ -86,12 +86,11 @@ async function holdOf(
   { work, signal }: MergeSwarmDeps,
   { worker, base, commit }: Pick<Result, "worker" | "base" | "commit">,
 ): Promise<Result["hold"]> {
-  const { text, isCut } = await work.patch(base, commit, signal);
+  const { tests, isLoss, isCut } = await findWeakenedTests({ work }, { base, tip: commit }, signal);
   if (isCut) {
     const large = `it is too large for all of its tests to be looked at; \`swarm merge ${worker}\` takes it all the same`;
     return { code: "TESTS_WEAKENED", message: large };
   }
-  const { tests, isLoss } = weakenedTests(text);
   const [first] = tests;
   if (!isLoss || !first) return null;
   const more = tests.length > 1 ? ` and ${countOf(tests.length - 1, "more test")}` : "";

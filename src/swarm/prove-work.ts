@@ -2,11 +2,11 @@ import type { PassPoint } from "../domain/crash-points.ts";
 import type { ProofCheck, ProofReport, RanCheck } from "../domain/generated/proof.ts";
 import type { TaskFile } from "../domain/generated/tasks.ts";
 import { judgeProof } from "../domain/judge-proof.ts";
-import { weakenedTests } from "../domain/weakened-tests.ts";
 import type { WorkRepository } from "../ports/work-repository.ts";
+import { findWeakenedTests } from "./find-weakened-tests.ts";
 
 export interface ProveDeps {
-  readonly work: Pick<WorkRepository, "patch">;
+  readonly work: Pick<WorkRepository, "readPatch">;
   /** Runs commands on a commit, one after the other in a new sandbox where no agent ever was. */
   readonly runChecks: (
     commit: string,
@@ -51,11 +51,11 @@ export function workProver(
     const commands = [...new Set([...demanded, ...(test === null ? [] : [test])])];
     const checks = await runBoth(toProve, commands, demanded, signal);
     deps.passes("after-proof-checks");
-    const patch = base === commit ? { text: "", isCut: false } : await deps.work.patch(base, commit, signal);
+    const tests = await findWeakenedTests(deps, { base, tip: commit }, signal);
     const proof: ProofReport = {
       ...{ worker: slug, attempt, commit, base, at: deps.clock().toISOString() },
       ...judgeProof(checks),
-      ...{ checks, stories, weakenedTests: weakenedTests(patch.text).tests, isCut: patch.isCut },
+      ...{ checks, stories, weakenedTests: tests.tests, isCut: tests.isCut },
     };
     await deps.keepProof(proof);
     return proof;

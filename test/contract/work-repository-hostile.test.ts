@@ -357,7 +357,7 @@ describe("work that is hostile inside of a sound bundle", () => {
     const made = commit(idOf(root), [base]);
     const bytes = bundleOf(headerOf(base, idOf(made)), packOf([content, ...levels, made]));
 
-    expect(await refusal(repository, workOf(bytes, { base, tip: idOf(made) }))).toBe("too-large");
+    expect(await refusal(repository, workOf(bytes, { base, tip: idOf(made) }))).toBe("too-many");
   }, 30_000);
 
   test("a link .gitattributes that the repository had before is no reason against the work", async ({

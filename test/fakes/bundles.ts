@@ -16,7 +16,14 @@ export function blob(content: string): RawObject {
 }
 
 /** A tree of exactly these entries, in this order and with these modes. */
-export function tree(...entries: [mode: string, name: string, id: string][]): RawObject {
+export function tree(...entries: TreeRows): RawObject {
+  return treeOf(entries);
+}
+
+export type TreeRows = [mode: string, name: string, id: string][];
+
+/** The same of more entries than a call may have arguments. */
+export function treeOf(entries: Readonly<TreeRows>): RawObject {
   const rows = entries.flatMap(([mode, name, id]) => [
     Buffer.from(`${mode} ${name}\0`),
     Buffer.from(id, "hex"),

@@ -174,7 +174,7 @@ export function fakeSwarm(
       changes: unused,
       merge: unused,
       conflicts: unused,
-      ...{ patch: unused, mergeAnyway: unused, keepAt: unused, keptAt: unused },
+      ...{ readPatch: unused, mergeAnyway: unused, keepAt: unused, keptAt: unused },
       isAncestor: unused,
       branch: unused,
       has: async () => true,

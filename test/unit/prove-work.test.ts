@@ -17,7 +17,7 @@ function proverWith(endOf: (commit: string, command: string) => number | null) {
   const files = proofFiles({ root, swarmId: "swarm" }, async () => true);
   const prove = workProver({
     ...files,
-    work: { patch: async () => ({ text: "", isCut: false }) },
+    work: { readPatch: async () => ({ isCut: false }) },
     async runChecks(commit, commands) {
       ran.push(`${commit[0]}: ${commands.join(", ")}`);
       await new Promise(setImmediate);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { weakenedTests } from "../../src/domain/weakened-tests.ts";
+import { type FoundWeakening, watchTests } from "../../src/domain/weakened-tests.ts";
 
 interface Change {
   readonly path: string;
@@ -125,3 +125,9 @@ describe("tests that a change weakens", () => {
     expect(weakenedTests(patchOf(gone, { path: "a.test.ts", added: ['test("a", f)'] })).isLoss).toBe(true);
   });
 });
+
+function weakenedTests(patch: string): FoundWeakening {
+  const tests = watchTests();
+  for (const line of patch.split("\n")) tests.see(line);
+  return tests.found();
+}

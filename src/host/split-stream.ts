@@ -1,0 +1,20 @@
+/** Texts of a stream that end with a byte each. Of one that is longer than it may be the rest is passed over. */
+export async function* splitStream(
+  bytes: AsyncIterable<Uint8Array>,
+  { end, longest }: { readonly end: number; readonly longest: number },
+): AsyncGenerator<string> {
+  let parts: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of bytes)
+    for (let at = 0; at < chunk.length; ) {
+      const found = chunk.indexOf(end, at);
+      const upTo = found < 0 ? chunk.length : found;
+      const part = chunk.subarray(at, Math.min(upTo, at + longest - length));
+      if (part.length > 0) parts.push(part);
+      length += part.length;
+      at = upTo + 1;
+      if (found < 0) continue;
+      yield Buffer.concat(parts).toString();
+      [parts, length] = [[], 0];
+    }
+}

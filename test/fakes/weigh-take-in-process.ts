@@ -1,0 +1,39 @@
+import { createReadStream, readFileSync } from "node:fs";
+import { workRepository } from "../../src/host/work-repository.ts";
+import type { WorkToTakeIn } from "../../src/ports/work-repository.ts";
+import { findWeakenedTests } from "../../src/swarm/find-weakened-tests.ts";
+
+/** Takes work in, looks at it as an owner does, and says what became of it and how much memory that took. */
+const [commonFolder = "", file = "", text = ""] = process.argv.slice(2);
+const work: Omit<WorkToTakeIn, "bundle"> = JSON.parse(text);
+
+/** The most that this process ever held, in MB. */
+function peakMb(): number {
+  const [, kib] = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync("/proc/self/status", "utf8")) ?? [];
+  return Number(kib) / 1024;
+}
+
+const repository = workRepository({ commonFolder });
+const before = peakMb();
+/** What the process has grown by at the end of each step. */
+const addedMb: Record<string, number> = {};
+async function weigh<T>(step: string, act: () => Promise<T>): Promise<T> {
+  const result = await act();
+  addedMb[step] = Math.round(peakMb() - before);
+  return result;
+}
+
+const { base, tip } = work;
+const outcome = await weigh("takeIn", () => repository.takeIn({ ...work, bundle: createReadStream(file) }));
+const told: Record<string, unknown> = { outcome, addedMb };
+if (outcome.kind === "taken") {
+  const sensitive = await weigh("sensitive", () => repository.sensitivePaths(base, tip));
+  const changes = await weigh("changes", () => repository.changes(base, tip));
+  const lost = await weigh("patch", () => findWeakenedTests({ work: repository }, { base, tip }));
+  Object.assign(told, {
+    sensitive: { ...sensitive, paths: sensitive.paths.length },
+    changes: { ...changes, commits: changes.commits.length, files: changes.files.length },
+    lost: { ...lost, tests: lost.tests.length },
+  });
+}
+console.log(JSON.stringify(told));
