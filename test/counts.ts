@@ -38,6 +38,8 @@ const table = {
   cutStories: { reduced: 2, full: 20 },
   /** Of some 1 500 command lines that only look like ours. */
   hookMutations: { reduced: 150, full: 2_000 },
+  /** Pairs of trees that are compared by the reader and by git. */
+  generatedTrees: { reduced: 400, full: 20_000 },
   unreadMessages: { reduced: 60_000, full: 100_000 },
 } as const;
 

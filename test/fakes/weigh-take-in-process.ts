@@ -1,17 +1,12 @@
-import { createReadStream, readFileSync } from "node:fs";
+import { createReadStream } from "node:fs";
 import { workRepository } from "../../src/host/work-repository.ts";
 import type { WorkToTakeIn } from "../../src/ports/work-repository.ts";
 import { findWeakenedTests } from "../../src/swarm/find-weakened-tests.ts";
+import { peakMb } from "./peak.ts";
 
 /** Takes work in, looks at it as an owner does, and says what became of it and how much memory that took. */
 const [commonFolder = "", file = "", text = ""] = process.argv.slice(2);
 const work: Omit<WorkToTakeIn, "bundle"> = JSON.parse(text);
-
-/** The most that this process ever held, in MB. */
-function peakMb(): number {
-  const [, kib] = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync("/proc/self/status", "utf8")) ?? [];
-  return Number(kib) / 1024;
-}
 
 const repository = workRepository({ commonFolder });
 const before = peakMb();

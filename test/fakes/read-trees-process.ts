@@ -1,0 +1,23 @@
+import { readFileSync } from "node:fs";
+import { objectReader } from "../../src/host/object-reader.ts";
+import { readChangedEntries } from "../../src/host/read-entries.ts";
+import type { Pair, Reading } from "./generated-trees.ts";
+import { peakMb } from "./peak.ts";
+
+/** Reads what differs between the trees of each pair, and says what that was and how much memory it took. */
+const [repository = "", file = ""] = process.argv.slice(2);
+const pairs: readonly Pair[] = JSON.parse(readFileSync(file, "utf8"));
+
+const before = peakMb();
+const readings: Reading[] = [];
+await using objects = objectReader([], { folder: repository });
+for (const { base, tip, limits } of pairs) {
+  const seen: string[] = [];
+  const unread = await readChangedEntries(objects, {
+    ...{ base, tip, limits },
+    see: ({ mode, oldId, id, path }) => void seen.push(`${mode} ${oldId} ${id} ${path}`),
+  });
+  readings.push({ seen, why: unread?.why ?? null });
+}
+const addedMb = Math.round(peakMb() - before);
+console.log(JSON.stringify({ readings, addedMb }));
