@@ -1,8 +1,9 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SwarmError } from "../domain/errors.ts";
 import type { CommitReader, TrackedFile } from "../ports/commit-reader.ts";
+import { makeOwnFolder } from "./own-folder.ts";
 import { type GitRun, runGit } from "./run-git.ts";
 
 /** Nobody's settings, for the repository that is made in passing. */
@@ -48,10 +49,8 @@ export function commitReader(folder: string): CommitReader {
     isShallow: async () => (await line("rev-parse", "--is-shallow-repository")) === "true",
 
     async bundle(commit, branch, signal, without) {
-      const temporary = await mkdtemp(join(tmpdir(), "swarm-bundle-"));
       await using undo = new AsyncDisposableStack();
-      const dispose = (): Promise<void> => rm(temporary, { recursive: true, force: true });
-      undo.defer(dispose);
+      const { folder: temporary } = undo.use(await makeOwnFolder(tmpdir(), "swarm-bundle-"));
       // A repository of its own that borrows the objects: the user's one gets no ref, and its settings have no say.
       const borrowing = join(temporary, "borrowing.git");
       const objects = await line("rev-parse", "--path-format=absolute", "--git-path", "objects");
@@ -69,8 +68,8 @@ export function commitReader(folder: string): CommitReader {
           : made.reason;
         throw new SwarmError("GIT_FAILED", { command: "bundle", reason });
       }
-      undo.move();
-      return { file, [Symbol.asyncDispose]: dispose };
+      const kept = undo.move();
+      return { file, [Symbol.asyncDispose]: () => kept.disposeAsync() };
     },
   };
 

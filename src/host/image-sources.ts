@@ -1,11 +1,12 @@
 import { spawn } from "node:child_process";
-import { mkdir, mkdtemp, readFile, rename, rm, stat } from "node:fs/promises";
+import { mkdir, readFile, rename, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { SwarmError } from "../domain/errors.ts";
 import type { ImageSources } from "../ports/image-sources.ts";
 import { findProgram } from "./engine-packages.ts";
+import { makeOwnFolder } from "./own-folder.ts";
 import type { Environment } from "./user-folders.ts";
 
 export interface ImageSourcesDeps {
@@ -40,64 +41,58 @@ export function imageSources({
       if (await stat(file).catch(() => null)) return file;
       await mkdir(cacheFolder, { recursive: true });
       // npm checks what it fetched against the registry's checksum; only a whole file gets its name.
-      const folder = await mkdtemp(join(cacheFolder, "download-"));
-      try {
-        const { execa } = await import("execa");
-        const { failed, stderr, stdout, code } = await execa(
-          "npm",
-          ["pack", `${name}@${version}`, "--loglevel=error", "--pack-destination", folder],
-          {
-            ...{ cwd: folder, env, extendEnv: false, reject: false, stdin: "ignore" },
-            ...(signal && { cancelSignal: signal }),
-          },
-        );
-        signal?.throwIfAborted();
-        const packed = stdout.trim().split("\n").at(-1) ?? "";
-        if (failed || packed === "")
-          throw new SwarmError("DOWNLOAD_FAILED", {
-            what: `${name}@${version}`,
-            reason: code === "ENOENT" ? "npm is not installed" : firstWords(stderr) || "npm gave no reason",
-          });
-        await rename(join(folder, packed), file);
-        return file;
-      } finally {
-        await rm(folder, { recursive: true, force: true });
-      }
+      await using own = await makeOwnFolder(cacheFolder, "download-");
+      const { folder } = own;
+      const { execa } = await import("execa");
+      const { failed, stderr, stdout, code } = await execa(
+        "npm",
+        ["pack", `${name}@${version}`, "--loglevel=error", "--pack-destination", folder],
+        {
+          ...{ cwd: folder, env, extendEnv: false, reject: false, stdin: "ignore" },
+          ...(signal && { cancelSignal: signal }),
+        },
+      );
+      signal?.throwIfAborted();
+      const packed = stdout.trim().split("\n").at(-1) ?? "";
+      if (failed || packed === "")
+        throw new SwarmError("DOWNLOAD_FAILED", {
+          what: `${name}@${version}`,
+          reason: code === "ENOENT" ? "npm is not installed" : firstWords(stderr) || "npm gave no reason",
+        });
+      await rename(join(folder, packed), file);
+      return file;
     },
 
     async *makeRootFilesystem(release, onStep, signal) {
       await refuseWithout(env);
-      const folder = await mkdtemp(join(tmpdir(), "swarm-root-"));
-      try {
-        await debootstrap(env, release, join(folder, "root"), onStep, signal);
-        onStep("Packing the root filesystem");
-        const tar = spawn(
-          "tar",
-          [
-            "--create",
-            "--one-file-system",
-            "--numeric-owner",
-            "--exclude=./var/cache/apt/archives/*.deb",
-            "--directory",
-            join(folder, "root"),
-            ".",
-          ],
-          { stdio: ["ignore", "pipe", "ignore"], ...(signal && { signal }) },
-        );
-        const ended = new Promise<number | null>((resolve, reject) => {
-          tar.once("error", reject);
-          tar.once("close", resolve);
-        });
-        ended.catch(() => {});
-        yield* tar.stdout;
-        const code = await ended.catch((error) => {
-          signal?.throwIfAborted();
-          throw error;
-        });
-        if (code !== 0) throw new SwarmError("ROOT_FILESYSTEM_FAILED", { reason: `tar exited with ${code}` });
-      } finally {
-        await rm(folder, { recursive: true, force: true });
-      }
+      await using own = await makeOwnFolder(tmpdir(), "swarm-root-");
+      const { folder } = own;
+      await debootstrap(env, release, join(folder, "root"), onStep, signal);
+      onStep("Packing the root filesystem");
+      const tar = spawn(
+        "tar",
+        [
+          "--create",
+          "--one-file-system",
+          "--numeric-owner",
+          "--exclude=./var/cache/apt/archives/*.deb",
+          "--directory",
+          join(folder, "root"),
+          ".",
+        ],
+        { stdio: ["ignore", "pipe", "ignore"], ...(signal && { signal }) },
+      );
+      const ended = new Promise<number | null>((resolve, reject) => {
+        tar.once("error", reject);
+        tar.once("close", resolve);
+      });
+      ended.catch(() => {});
+      yield* tar.stdout;
+      const code = await ended.catch((error) => {
+        signal?.throwIfAborted();
+        throw error;
+      });
+      if (code !== 0) throw new SwarmError("ROOT_FILESYSTEM_FAILED", { reason: `tar exited with ${code}` });
     },
   };
 }

@@ -1,9 +1,9 @@
-import { createHash, randomBytes } from "node:crypto";
-import { mkdir, open, readdir, rm, stat } from "node:fs/promises";
-import { hostname } from "node:os";
+import { createHash } from "node:crypto";
+import { mkdir, open } from "node:fs/promises";
 import { join } from "node:path";
 import { SwarmError } from "../domain/errors.ts";
 import { type CleanRoom, makeCleanRoom } from "./clean-room.ts";
+import { makeOwnFolder } from "./own-folder.ts";
 
 /** A fresh folder that only we can enter, gone in the end. */
 export interface Quarantine extends AsyncDisposable {
@@ -16,11 +16,8 @@ export interface Quarantine extends AsyncDisposable {
 export async function openQuarantine(commonFolder: string, signal?: AbortSignal): Promise<Quarantine> {
   const parent = join(commonFolder, "aimi", "quarantine");
   await mkdir(parent, { recursive: true, mode: 0o700 });
-  await removeLeftovers(parent);
-  const folder = join(parent, `${thisHost()}.${process.pid}.${randomBytes(9).toString("hex")}`);
-  await mkdir(folder, { mode: 0o700 });
   const undo = new AsyncDisposableStack();
-  undo.defer(() => rm(folder, { recursive: true, force: true, maxRetries: 3 }));
+  const { folder } = undo.use(await makeOwnFolder(parent));
   return {
     folder,
     async room(newObjects) {
@@ -30,34 +27,6 @@ export async function openQuarantine(commonFolder: string, signal?: AbortSignal)
     },
     [Symbol.asyncDispose]: () => undo.disposeAsync(),
   };
-}
-
-/** Longer than anything in there is allowed to take. */
-const longestMs = 24 * 3_600_000;
-
-/** Those of processes that are gone. A number that is used again, or another machine's, keeps a folder for a day. */
-async function removeLeftovers(parent: string): Promise<void> {
-  for (const name of await readdir(parent)) {
-    const [, host, pid] = /^(.*)\.(\d+)\.[0-9a-f]+$/.exec(name) ?? [];
-    const isOurs = host === thisHost() && pid !== undefined;
-    const stats = await stat(join(parent, name)).catch(() => null);
-    const isOld = stats !== null && Date.now() - stats.mtimeMs > longestMs;
-    if (isOld || (isOurs && !isThere(Number(pid))))
-      await rm(join(parent, name), { recursive: true, force: true, maxRetries: 3 });
-  }
-}
-
-function thisHost(): string {
-  return hostname().replace(/[^A-Za-z0-9-]/g, "-");
-}
-
-function isThere(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM";
-  }
 }
 
 /** Writes a stream to a new file, no further than it may go. What is wrong with its bytes is an answer. */
