@@ -34,21 +34,13 @@ export async function runGit(
   child.stdin?.on("error", () => {});
   if (input instanceof Uint8Array) child.stdin?.end(input);
 
-  const { exitCode, reason, isTimedOut } = await ended;
+  const end = await ended;
   start.signal?.throwIfAborted();
   const output = Buffer.concat(pieces);
   const isCut = length > mostBytes;
-  if (isCut)
-    return {
-      ...{ exitCode: undefined, output, isCut, isTimedOut },
-      reason: `its answer is longer than ${showBytes(mostBytes)}`,
-    };
-  if (isTimedOut)
-    return {
-      ...{ exitCode: undefined, output, isCut, isTimedOut },
-      reason: lateReason(start),
-    };
-  return { exitCode, output, isCut, isTimedOut, reason };
+  if (!isCut && !end.isTimedOut) return { ...end, output, isCut };
+  const reason = isCut ? `its answer is longer than ${showBytes(mostBytes)}` : lateReason(start);
+  return { ...end, exitCode: undefined, output, isCut, reason };
 }
 
 function lateReason({ limitMs = 0 }: GitStart): string {

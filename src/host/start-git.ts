@@ -32,6 +32,8 @@ export interface StartedGit {
 export interface GitEnded {
   /** Undefined when it did not end by itself. */
   readonly exitCode: number | undefined;
+  /** What ended it, where something did. */
+  readonly endedBy: NodeJS.Signals | null;
   /** Why it failed, where it did: git's own words, clean to be shown. */
   readonly reason: string;
   readonly isTimedOut: boolean;
@@ -83,19 +85,31 @@ export function startGit(
   signal?.addEventListener("abort", stop);
 
   const { promise: ended, resolve } = Promise.withResolvers<GitEnded>();
-  const end = (exitCode: number | undefined, failure: string | null): void => {
+  const end = (
+    { exitCode, endedBy }: Pick<GitEnded, "exitCode" | "endedBy">,
+    failure: string | null = null,
+  ): void => {
     running.delete(child);
     clearTimeout(limit);
     clearTimeout(forced);
     signal?.removeEventListener("abort", stop);
     const own = cleanText(Buffer.concat(complaints).toString().trim(), 400);
-    resolve({ exitCode, isTimedOut, reason: failure ?? (own || `exit ${exitCode ?? "by a signal"}`) });
+    const how = endedBy === null ? `exit ${exitCode}` : `it was ended by ${endedBy}`;
+    resolve({ exitCode, endedBy, isTimedOut, reason: failure ?? (own || how) });
   };
   child.once("error", (error: NodeJS.ErrnoException) =>
-    end(undefined, error.code === "ENOENT" ? "git is not installed" : error.message),
+    end(
+      { exitCode: undefined, endedBy: null },
+      error.code === "ENOENT" ? "git is not installed" : error.message,
+    ),
   );
-  child.once("close", (exitCode) => end(exitCode ?? undefined, null));
+  child.once("close", (exitCode, endedBy) => end({ exitCode: exitCode ?? undefined, endedBy }));
   return { child, ended, stop };
+}
+
+/** Whether it was what git read that ended it, and neither a person, nor we, nor a machine without memory. */
+export function hasCrashed({ endedBy }: GitEnded): boolean {
+  return endedBy !== null && ["SIGSEGV", "SIGBUS", "SIGABRT"].includes(endedBy);
 }
 
 /** GIT_FAILED for a git that was called with these arguments. */

@@ -11,6 +11,8 @@ import { installPack } from "./install-pack.ts";
 import { type Refs, refsIn } from "./move-ref.ts";
 import { openQuarantine, storeStream } from "./quarantine.ts";
 import { readChangedEntries } from "./read-entries.ts";
+import type { GitEnd } from "./run-git.ts";
+import { hasCrashed } from "./start-git.ts";
 import { seenNearby } from "./walk-back.ts";
 
 /** Where a kill must be survivable. */
@@ -113,23 +115,28 @@ async function oneOutside(room: CleanRoom, commits: readonly string[], tip: stri
   return (await room.text(["rev-list", "--max-count=1", "--stdin"], { input })).trim() || null;
 }
 
-/** The name of the checked pack. Whatever git says against it is the pack's fault, unless it is clearly ours. */
+/** The name of the checked pack. Whatever git says against it is the pack's fault, unless it could say nothing. */
 async function indexPack(
   room: CleanRoom,
   { file, packAt }: { readonly file: string; readonly packAt: number },
 ): Promise<string | No> {
   await using pack = await open(file);
   await passOver(pack, packAt);
-  const { exitCode, output, reason, isTimedOut } = await room.run(
+  const ended = await room.run(
     // Modes that git does not write are let pass by --strict.
     ["index-pack", "--stdin", "--fix-thin", "--strict=badFilemode=error", "--fsck-objects"],
     { input: pack, limitMs: 30 * 60_000 },
   );
-  const [, hash] = /^(?:pack|keep)\t([0-9a-f]{40})$/m.exec(output.toString()) ?? [];
-  if (exitCode === 0 && hash !== undefined) return hash;
-  const isOurs = (exitCode === undefined && !isTimedOut) || /No space left|Permission denied/.test(reason);
-  if (isOurs) throw new SwarmError("GIT_FAILED", { command: "index-pack", reason });
-  return refused("pack", `git refuses its objects: ${reason}`);
+  const [, hash] = /^(?:pack|keep)\t([0-9a-f]{40})$/m.exec(ended.output.toString()) ?? [];
+  if (ended.exitCode === 0 && hash !== undefined) return hash;
+  if (saysNothing(ended)) throw new SwarmError("GIT_FAILED", { command: "index-pack", reason: ended.reason });
+  return refused("pack", `git refuses its objects: ${ended.reason}`);
+}
+
+/** Whether it is this machine, or who uses it, that kept git from an answer. */
+function saysNothing(ended: GitEnd): boolean {
+  const wasStopped = ended.exitCode === undefined && !ended.isTimedOut && !hasCrashed(ended);
+  return wasStopped || /No space left|Permission denied/.test(ended.reason);
 }
 
 /** Whoever reads next begins behind them. */
@@ -159,10 +166,18 @@ async function wrongWithTree(room: CleanRoom, { tip, base }: WorkToTakeIn): Prom
   return link === "" ? null : refused("pack", `${cleanText(link, 100)} is a link`);
 }
 
+const deepHistory =
+  "git crashes as it follows its history, as it does where folders lie too deep in one another";
+
 /** Nothing is missing, and the tip goes on from where the work began and from what was taken in before. */
 async function wrongWithHistory(room: CleanRoom, { tip, base, old }: WorkToTakeIn): Promise<No | null> {
   const connected = await room.run(["rev-list", "--objects", "--quiet", tip, "--not", base]);
-  if (connected.exitCode !== 0) return refused("incomplete", `objects are missing: ${connected.reason}`);
+  if (connected.exitCode !== 0) {
+    if (saysNothing(connected))
+      throw new SwarmError("GIT_FAILED", { command: "rev-list", reason: connected.reason });
+    if (hasCrashed(connected) || /tree depth/.test(connected.reason)) return refused("too-deep", deepHistory);
+    return refused("incomplete", `git cannot follow its objects: ${connected.reason}`);
+  }
   const isOldHere = old === null || (await areCommits(room, [old]));
   const before = old !== null && isOldHere ? [base, old] : [base];
   if (isOldHere && (await oneOutside(room, before, tip)) === null) return null;
