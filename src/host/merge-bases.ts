@@ -70,20 +70,25 @@ async function commitMerge(
   return commit.trim();
 }
 
+/** More files that conflict are looked at by nobody. */
+const [mostNames, mostNamesBytes] = [1_000, 1024 * 1024];
+
 interface MergedTree {
   readonly tree: string;
   readonly conflicts: readonly string[];
 }
 
 async function mergeTrees(room: CleanRoom, ours: string, theirs: string): Promise<MergedTree> {
-  const { exitCode, output } = await room.git(
+  const { exitCode, output, isCut } = await room.git(
     ["merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", "--end-of-options", ours, theirs],
-    { answers: [0, 1] },
+    { answers: [0, 1], mostBytes: mostNamesBytes },
   );
+  // What is cut has names of files, and only what conflicts has any.
+  const isConflict = exitCode === 1 || isCut;
   const [tree = "", ...files] = output.toString().split("\0").filter(Boolean);
   if (!/^[0-9a-f]{40}$/.test(tree))
     throw new SwarmError("GIT_FAILED", { command: "merge-tree", reason: "it named no tree" });
   // What conflicts is told by the answer; which files, by names that may be odd.
-  const conflicts = exitCode === 1 ? files.slice(0, 1_000).map((path) => cleanText(path)) : [];
-  return { tree, conflicts: exitCode === 1 && conflicts.length === 0 ? ["?"] : conflicts };
+  const conflicts = isConflict ? files.slice(0, mostNames).map((path) => cleanText(path)) : [];
+  return { tree, conflicts: isConflict && conflicts.length === 0 ? ["?"] : conflicts };
 }

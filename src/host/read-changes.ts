@@ -10,14 +10,14 @@ import { splitStream } from "./split-stream.ts";
 /** More is in nobody's package.json, and no path is longer. */
 const [mostManifestBytes, mostLinkBytes] = [256 * 1024, 4096];
 /** Of all together: what they say is compared while everything else waits. */
-const [mostBytesOfManifests, mostLinks] = [4 * 1024 * 1024, 20_000];
+const [mostBytesOfManifests, mostLinks] = [2 * 1024 * 1024, 20_000];
 /** So many changes are looked at together, and held no longer. */
 const together = 200;
 const mostShown = 1_000;
 /** A path with the numbers of its lines, and of a commit's first line more than is shown. */
 const fields = { end: 0, longest: 8 * 1024 };
-/** Longer lines name no test. */
-const lines = { end: 10, longest: 64 * 1024 };
+/** The two paths of a file fit in, and longer lines name no test. */
+const lines = { end: 10, longest: 16 * 1024 };
 const mostPatchBytes = 16 * 1024 * 1024;
 const limitMs = 120_000;
 
@@ -153,12 +153,15 @@ export async function readPatch(
       },
     },
   );
-  for await (const line of splitStream(patch, lines)) {
-    bytes += line.length + 1;
-    isCut ||= bytes > mostPatchBytes;
-    if (isCut) break;
-    see(line);
-  }
+  const counted = async function* (): AsyncGenerator<Uint8Array> {
+    for await (const chunk of patch) {
+      bytes += chunk.length;
+      isCut ||= bytes > mostPatchBytes;
+      if (isCut) return;
+      yield chunk;
+    }
+  };
+  for await (const line of splitStream(counted(), lines)) see(line);
   return { isCut };
 }
 

@@ -14,7 +14,16 @@ export async function* splitStream(
       length += part.length;
       at = upTo + 1;
       if (found < 0) continue;
-      yield Buffer.concat(parts).toString();
+      yield textOf(parts);
       [parts, length] = [[], 0];
     }
+}
+
+/** Most lie in one piece, and need no copy. */
+function textOf(parts: readonly Uint8Array[]): string {
+  const [only, ...more] = parts;
+  if (!only) return "";
+  const bytes =
+    more.length > 0 ? Buffer.concat(parts) : Buffer.from(only.buffer, only.byteOffset, only.length);
+  return bytes.toString();
 }

@@ -1,7 +1,13 @@
-import { writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { Readable } from "node:stream";
 import { describe, expect } from "vitest";
+import { showBytes } from "../../src/domain/duration.ts";
+import { treeLimits } from "../../src/host/read-entries.ts";
 import type { TakenIn } from "../../src/ports/work-repository.ts";
+import { collectWork } from "../../src/swarm/collect-work.ts";
 import {
   blob,
   bundleOf,
@@ -13,9 +19,10 @@ import {
   tree,
   treeOf,
 } from "../fakes/bundles.ts";
+import { fakeSwarm } from "../fakes/fake-swarm.ts";
 import { test } from "../fakes/folders.ts";
 import { said, startProgram } from "../fakes/processes.ts";
-import { commitAsTester, expectTidy, head, headerOf, workOf } from "../fakes/work.ts";
+import { commitAsTester, expectTidy, head, headerOf, repositoryAt, workOf } from "../fakes/work.ts";
 
 commitAsTester();
 
@@ -111,6 +118,16 @@ const large: readonly [what: string, make: () => RawObject[]][] = [
   ["millions of lines of tests", () => [treeOf(manyTests), tests]],
 ];
 
+test("the bounds are those that the docs name", () => {
+  const { mostEntries, mostDepth, mostPathBytes, mostBytesOfPaths, mostTreeBytes } = treeLimits;
+  const told = readFileSync(new URL("../../docs/swarm.md", import.meta.url), "utf8").replace(/\s+/g, " ");
+
+  expect(told).toContain(
+    `at most ${mostEntries} files and folders, ${mostDepth} folders deep, with paths of at most ${mostPathBytes} bytes each and ` +
+      `${showBytes(mostBytesOfPaths)} in all, in folders whose lists have at most ${showBytes(mostTreeBytes)}.`,
+  );
+});
+
 describe("work that is as large as may be", () => {
   for (const [what, make] of large)
     test(`is taken in and looked at, and its owner hardly grows: ${what}`, async ({ repository, folder }) => {
@@ -129,3 +146,69 @@ describe("work that is as large as may be", () => {
       expectTidy(repository);
     }, 60_000);
 });
+
+describe("one worker's bundle", () => {
+  test.for([
+    ["what counts", null],
+    ["unfinished work", "US-001"],
+  ] as const)(
+    "that is refused is its own failure and no other's: %s",
+    async ([, failedStory], { repository }) => {
+      const base = head(repository);
+      const ref = failedStory === null ? "refs/heads/feat/one" : `refs/aimi/failed/${failedStory}`;
+      const bundleWith = (trees: readonly RawObject[]): { bytes: Buffer; tip: string } => {
+        const made = commit(idOf(trees[0] ?? content), [base]);
+        const header = headerOf(base, idOf(made)).replace("refs/heads/work", ref);
+        return { bytes: bundleOf(header, packOf([content, ...trees, made])), tip: idOf(made) };
+      };
+      const collected = async (slug: string, { bytes, tip }: ReturnType<typeof bundleWith>) => {
+        const swarm = fakeSwarm([{ slug }]);
+        Object.assign(swarm.deps, { work: repositoryAt(repository) });
+        Object.assign(swarm.deps.places, { stored: () => Readable.from([bytes]) });
+        const name = swarm.nameOf(slug);
+        await swarm.deps.change(name, (record) => ({ ...record, branchName: "feat/one" }));
+        const worker = { name, slug, base, request: {} } as Parameters<typeof collectWork>[1];
+        const sha256 = createHash("sha256").update(bytes).digest("hex");
+        const stored = { commit: tip, bundle: "/aimi/out/x", bytes: bytes.length, sha256 };
+        return collectWork(swarm.deps, worker, { ...stored, containerId: "c", failedStory });
+      };
+
+      const [failure, none] = await Promise.all([
+        collected("deep", bundleWith(nested(300, "d", files(1)))),
+        collected("good", bundleWith(nested(200, "d", files(1)))),
+      ]);
+
+      expect(failure).toEqual({
+        code: "COLLECT_FAILED",
+        message: "its folders lie more than 200 deep in one another",
+      });
+      expect(none).toBeNull();
+    },
+  );
+});
+
+test("of more files that conflict than fit into an answer, some are told, and no merge is made", async ({
+  repository,
+}) => {
+  const version = (letter: string): { objects: RawObject[]; id: string } => {
+    const changed = blob(letter);
+    const rows = files(5_000, 250).map(([mode, name]): TreeRows[number] => [mode, name, idOf(changed)]);
+    const all = treeOf(rows);
+    return { objects: [changed, all], id: idOf(all) };
+  };
+  const [was, one, other] = [version("a"), version("b"), version("c")];
+  const base = commit(was.id, []);
+  const [ours, theirs] = [commit(one.id, [idOf(base)]), commit(other.id, [idOf(base)])];
+  const pack = packOf([...was.objects, ...one.objects, ...other.objects, base, ours, theirs]);
+  execFileSync("git", ["index-pack", "--stdin"], {
+    cwd: repository,
+    input: pack,
+    stdio: ["pipe", "ignore", "inherit"],
+  });
+  const commits = { ours: idOf(ours), theirs: idOf(theirs), message: "Merge" };
+
+  const merged = await repositoryAt(repository).merge(commits);
+
+  expect(merged).toMatchObject({ kind: "conflict" });
+  expect(merged.kind === "conflict" ? merged.files.length : 0).toBe(1_000);
+}, 60_000);
