@@ -13,7 +13,7 @@ const adapterTests = [
 /** Swarms and sandboxes of a repository of their own: none meets another. */
 const swarmTests = [
   ...["swarm-*", "gateway-*", "watch-commands", "agent-shell", "cleanup"],
-  ...["sandbox-commands", "sandbox-endings"],
+  ...["sandbox-commands", "sandbox-endings", "sandbox-outputs"],
 ].map((name) => `test/engine/${name}.test.ts`);
 
 /** Kinds of tests, from milliseconds to minutes. Those that stress the machine run one file after another, alone. */

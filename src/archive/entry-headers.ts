@@ -10,6 +10,9 @@ export interface EntryHeader extends TarHeader {
 /** More than any name or any set of attributes needs. */
 const longestPreludeBytes = 64 * 1024;
 
+/** Nested folders make names of any length. What such a name has beyond the limit above is read and thrown away. */
+const longestNameBytes = 1024 * 1024;
+
 /** More than `tar` fills its last record up with at any usual blocking factor. */
 const longestTailBytes = 1024 * 1024;
 
@@ -40,10 +43,12 @@ export async function readEntryHeader(
     if (!what) return joinHeaders(header, contentByPrelude);
     // Without this an archive of headers alone would never come to an end.
     if (contentByPrelude.has(header.type)) throw refusal(showName(header.name), `it has a second ${what}`);
-    if (header.size > longestPreludeBytes)
-      throw refusal(showName(header.name), `its ${what} is longer than ${longestPreludeBytes} bytes`);
-    contentByPrelude.set(header.type, await bytes.read(header.size, showName(header.name)));
-    await bytes.skip(paddingOf(header.size), showName(header.name));
+    const longest = "LK".includes(header.type) ? longestNameBytes : longestPreludeBytes;
+    if (header.size > longest)
+      throw refusal(showName(header.name), `its ${what} is longer than ${longest} bytes`);
+    const kept = Math.min(header.size, longestPreludeBytes);
+    contentByPrelude.set(header.type, await bytes.read(kept, showName(header.name)));
+    await bytes.skip(header.size - kept + paddingOf(header.size), showName(header.name));
   }
 }
 

@@ -1,6 +1,6 @@
 import { type ArchiveBytes, archiveBytes } from "./archive-bytes.ts";
 import { type EntryHeader, isPlainFile, paddingOf, readEntryHeader } from "./entry-headers.ts";
-import { findOddity, parseEntryPath, pathClaims } from "./entry-path.ts";
+import { findExcess, findOddity, parseEntryPath, pathClaims } from "./entry-path.ts";
 import { refusal } from "./refusal.ts";
 import { blockBytes, showName } from "./tar-header.ts";
 
@@ -20,11 +20,16 @@ export interface ArchiveEntry {
   readonly kind: "file" | "folder";
   readonly mode: number;
   readonly size: number;
+  /** Folders that must be made before it, outermost first: those that no entry before has told or implied. */
+  readonly newFolders: readonly string[];
   /** To be read before the next entry is asked for; what was not read by then is skipped. */
   readonly content: AsyncIterable<Uint8Array>;
 }
 
+/** `barred` never leaves a container; `missed` would have been taken, had there been room for it. */
 export interface LeftOut {
+  readonly kind: "barred" | "missed";
+  /** Cut where it is long. */
   readonly path: string;
   readonly reason: string;
 }
@@ -42,10 +47,13 @@ const linksAndDevices: ReadonlyMap<string, string> = new Map([
   ["6", "a FIFO"],
 ]);
 
+/** Content that is read and thrown away, for each byte that may be taken. */
+const passedOverShare = 2;
+
 /**
  * The files and folders of a tar archive that may have been made to do harm, in order, each checked before it is given.
- * With `onLeftOut`, links, devices, FIFOs, sparse files and names that nobody can show are left out and told; without,
- * they refuse the archive.
+ * With `onLeftOut`, links, devices, FIFOs, sparse files, names that nobody can show and what there is no room for are
+ * left out and told; without, they refuse the archive.
  * Everything else that is no plain file or folder with a plain name below the archive's own folder always refuses it.
  */
 export async function* readArchive(
@@ -55,43 +63,38 @@ export async function* readArchive(
   const bytes = archiveBytes(archive);
   const claim = pathClaims(limits);
   let bytesLeft = limits.bytes;
+  let passedOverLeft = passedOverShare * limits.bytes;
+  let unnamedCount = 0;
   let path = "";
-  let oddNames = 0;
 
   try {
     for (;;) {
       const header = await readEntryHeader(bytes, path);
       if (!header) return;
-      const oddity = onLeftOut && findOddity(header.name);
-      if (oddity && onLeftOut) {
-        path = showName(header.name);
-        judgeKind(header, path);
-        spend(header.size);
-        oddNames += 1;
-        if (oddNames > limits.entries)
-          throw refusal(path, `there are more than ${limits.entries} files and folders`);
-        onLeftOut({ path, reason: oddity });
-        if (header.type === "S" && header.isContinued) await skipSparseMap();
-        await bytes.skip(header.size + paddingOf(header.size), path);
-        continue;
-      }
-      path = parseEntryPath(header.name, limits);
-      const kind = judgeKind(header, path);
-      spend(header.size);
-      claim(path, kind === "folder" ? "folder" : "leaf");
-
-      if (path === "") continue;
-      if (kind === "file" || kind === "folder") {
+      path = showName(header.name);
+      const verdict = judge(header);
+      if (verdict === null) continue;
+      if ("newFolders" in verdict) {
         const rest = { bytes: header.size, isOver: false };
         const { size } = header;
-        yield { path, kind, mode: maskMode(kind, header.mode), size, content: contentOf(bytes, rest, path) };
+        const content = contentOf(bytes, rest, path);
+        yield { ...verdict, mode: maskMode(verdict.kind, header.mode), size, content };
         rest.isOver = true;
         await bytes.skip(rest.bytes + paddingOf(size), path);
         continue;
       }
 
-      if (!onLeftOut) throw refusal(path, `it is ${kind.other}`);
-      onLeftOut({ path, reason: `it is ${kind.other}` });
+      const { kind, reason } = verdict;
+      if (!onLeftOut) throw refusal(path, reason);
+      const isLast = kind === "last" || header.size > passedOverLeft;
+      const shown = showName(Buffer.from(path.replace(/^\.\//, "")));
+      onLeftOut(
+        isLast
+          ? { kind: "missed", path: shown, reason: `${reason}; nothing that follows it was taken` }
+          : { kind, path: shown, reason },
+      );
+      if (isLast) return;
+      passedOverLeft -= header.size;
       if (header.type === "S" && header.isContinued) await skipSparseMap();
       await bytes.skip(header.size + paddingOf(header.size), path);
     }
@@ -99,18 +102,63 @@ export async function* readArchive(
     await bytes.close();
   }
 
-  function spend(size: number): void {
-    if (size > bytesLeft) throw refusal(path, `the content is more than ${limits.bytes} bytes`);
-    bytesLeft -= size;
+  /** Null is the archive's own folder. `last` is an entry that there is no room behind, either. */
+  function judge(
+    header: EntryHeader,
+  ):
+    | Pick<ArchiveEntry, "kind" | "path" | "newFolders">
+    | { readonly kind: LeftOut["kind"] | "last"; readonly reason: string }
+    | null {
+    const unnamed = onLeftOut && findUnnamed(header.name, limits);
+    if (unnamed) {
+      judgeKind(header, path);
+      unnamedCount += 1;
+      return unnamedCount > limits.entries
+        ? { kind: "last", reason: `there are more than ${limits.entries} files and folders` }
+        : unnamed;
+    }
+    const parsed = parseEntryPath(header.name);
+    path = parsed;
+    const excess = findExcess(path, limits);
+    if (excess && !onLeftOut) throw refusal(path, excess);
+    const kind = judgeKind(header, path);
+    if (excess) return { kind: "missed", reason: excess };
+    const fits = header.size <= bytesLeft;
+    if (!fits && !onLeftOut) throw refusal(path, tooMuch(limits));
+    const claimed = claim(path, kind === "folder" ? "folder" : "leaf");
+    if ("excess" in claimed) return { kind: "last", reason: claimed.excess };
+
+    if (path === "") return null;
+    if (typeof kind !== "string") return { kind: "barred", reason: `it is ${kind.other}` };
+    if (!fits) return { kind: "missed", reason: tooMuch(limits) };
+    bytesLeft -= header.size;
+    return { kind, path, newFolders: claimed.newFolders };
   }
 
   async function skipSparseMap(): Promise<void> {
     for (let isContinued = true; isContinued; ) {
       // It has no size of its own, so it counts as content, or it could go on for ever.
-      spend(blockBytes);
+      if (blockBytes > bytesLeft) throw refusal(path, tooMuch(limits));
+      bytesLeft -= blockBytes;
       isContinued = (await bytes.read(blockBytes, path))[504] !== 0;
     }
   }
+}
+
+/** A name that is not looked at any further: nobody can show it, or it is longer than any that is taken. */
+function findUnnamed(
+  name: Uint8Array,
+  { nameBytes }: ArchiveLimits,
+): { readonly kind: LeftOut["kind"]; readonly reason: string } | undefined {
+  const surround = "./".length + "/".length;
+  if (name.length > nameBytes + surround)
+    return { kind: "missed", reason: `the name is longer than ${nameBytes} bytes` };
+  const oddity = findOddity(name);
+  return oddity === undefined ? undefined : { kind: "barred", reason: oddity };
+}
+
+function tooMuch({ bytes }: ArchiveLimits): string {
+  return `the content is more than ${bytes} bytes`;
 }
 
 function judgeKind(header: EntryHeader, path: string): "file" | "folder" | { other: string } {

@@ -77,9 +77,12 @@ export function parsePax(content: Uint8Array, entry: string): PaxRecords {
   };
 }
 
-/** A name in an error, which may be one that is no UTF-8. */
+/** More than is shown of any name. */
+const longestShownBytes = 800;
+
+/** A name as it is told: it may be no UTF-8, and it may be of any length, so that it is cut before it becomes a text. */
 export function showName(name: Uint8Array): string {
-  return Buffer.from(name).toString("utf8");
+  return Buffer.from(name.subarray(0, longestShownBytes)).toString("utf8");
 }
 
 /** Whether all of it is zeros. */

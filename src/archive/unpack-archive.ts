@@ -1,6 +1,7 @@
 import { constants } from "node:fs";
 import { chmod, lstat, mkdir, mkdtemp, open, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { FirstOfMany } from "../domain/first-of-many.ts";
 import { type ArchiveEntry, type ArchiveLimits, type LeftOut, readArchive } from "./read-archive.ts";
 import { refusal } from "./refusal.ts";
 import { untilAborted } from "./until-aborted.ts";
@@ -14,15 +15,25 @@ export interface UnpackOptions {
 }
 
 export interface Unpacked {
-  /** In the order of the archive, without the folders. */
-  readonly files: string[];
+  /** The first ones in the order of the archive, without the folders. */
+  readonly files: readonly string[];
   readonly bytes: number;
-  readonly leftOut: LeftOut[];
+  /** The first of what was left out. */
+  readonly leftOut: readonly LeftOut[];
+  /** How many there are of each kind that are not listed. */
+  readonly more: { readonly files: number; readonly barred: number; readonly missed: number };
 }
+
+/** What is listed of it; an archive can hold names without end. */
+const listedFiles = { items: 100_000, characters: 8 * 1024 * 1024 };
+const listedLeftOut = { items: 100, characters: 100_000 };
 
 const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
 
 const folderMode = 0o755;
+
+/** What a path may have on this machine; a name is refused or left out before it is tried. */
+const longestPathBytes = 4095;
 
 /** Unpacks an archive that may have been made to do harm: all of it, or nothing. */
 export async function unpackArchive(
@@ -38,21 +49,26 @@ export async function unpackArchive(
   await using undo = new AsyncDisposableStack();
   undo.defer(() => rm(fresh, { recursive: true, force: true }));
 
-  const files: string[] = [];
-  const leftOut: LeftOut[] = [];
+  const files = new FirstOfMany<string>(listedFiles);
+  const leftOut = {
+    barred: new FirstOfMany<LeftOut>(listedLeftOut),
+    missed: new FirstOfMany<LeftOut>(listedLeftOut),
+  };
   let bytes = 0;
-  const folders = foldersBelow(fresh);
   for await (const entry of readArchive(signal ? untilAborted(archive, signal) : archive, {
-    limits,
-    onLeftOut: leaveOut ? (entry) => leftOut.push(entry) : undefined,
+    limits: {
+      ...limits,
+      nameBytes: Math.min(limits.nameBytes, longestPathBytes - Buffer.byteLength(fresh) - 1),
+    },
+    onLeftOut: leaveOut
+      ? (entry) => leftOut[entry.kind].add(entry, entry.path.length + entry.reason.length)
+      : undefined,
   })) {
-    if (entry.kind === "folder") {
-      await translated(entry.path, () => folders.make(entry.path));
-      continue;
-    }
-    await translated(entry.path, () => folders.make(dirname(entry.path)));
+    for (const folder of entry.newFolders)
+      await translated(entry.path, () => makeFolder(join(fresh, folder)));
+    if (entry.kind === "folder") continue;
     await writeFile(join(fresh, entry.path), entry);
-    files.push(entry.path);
+    files.add(entry.path, entry.path.length);
     bytes += entry.size;
   }
 
@@ -60,21 +76,17 @@ export async function unpackArchive(
   signal?.throwIfAborted();
   await rename(fresh, into);
   undo.move();
-  return { files, bytes, leftOut };
+  const { barred, missed } = leftOut;
+  return {
+    ...{ files: files.items, bytes, leftOut: [...barred.items, ...missed.items] },
+    more: { files: files.more, barred: barred.more, missed: missed.more },
+  };
 }
 
-function foldersBelow(fresh: string): { make(path: string): Promise<void> } {
-  const made = new Set(["."]);
-  return { make };
-
-  async function make(path: string): Promise<void> {
-    if (made.has(path)) return;
-    await make(dirname(path));
-    await mkdir(join(fresh, path));
-    // Apart from `mkdir`, so that the umask has no part in it.
-    await chmod(join(fresh, path), folderMode);
-    made.add(path);
-  }
+async function makeFolder(folder: string): Promise<void> {
+  await mkdir(folder);
+  // Apart from `mkdir`, so that the umask has no part in it.
+  await chmod(folder, folderMode);
 }
 
 async function writeFile(file: string, { path, mode, content }: ArchiveEntry): Promise<void> {

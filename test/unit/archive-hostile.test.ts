@@ -235,7 +235,7 @@ const attacks: [name: string, archive: (outside: string) => Uint8Array[], reason
     /pax header is longer/,
   ],
   ["a giant long name", () => [header({ type: "L", size: 2 ** 33 - 1 })], /long name is longer/],
-  ["a giant long link name", () => [header({ type: "K", size: 65_537 })], /long link name is longer/],
+  ["a giant long link name", () => [header({ type: "K", size: 2 ** 20 + 1 })], /long link name is longer/],
   [
     "headers without an end",
     () => Array.from({ length: 50 }, () => pax(paxRecord("comment", "x"))),
@@ -385,14 +385,15 @@ describe("an archive with something odd in it that does no harm", () => {
       files: ["a", "z"],
       bytes: 11,
       leftOut: [
-        { path: "symbolic", reason: "it is a symbolic link" },
-        { path: "hard", reason: "it is a hard link" },
-        { path: "dir/character", reason: "it is a character device" },
-        { path: "block", reason: "it is a block device" },
-        { path: "pipe", reason: "it is a FIFO" },
-        { path: "old", reason: "it is a sparse file" },
-        { path: "new", reason: "it is a sparse file" },
+        { kind: "barred", path: "symbolic", reason: "it is a symbolic link" },
+        { kind: "barred", path: "hard", reason: "it is a hard link" },
+        { kind: "barred", path: "dir/character", reason: "it is a character device" },
+        { kind: "barred", path: "block", reason: "it is a block device" },
+        { kind: "barred", path: "pipe", reason: "it is a FIFO" },
+        { kind: "barred", path: "old", reason: "it is a sparse file" },
+        { kind: "barred", path: "new", reason: "it is a sparse file" },
       ],
+      more: { files: 0, barred: 0, missed: 0 },
     });
     expect(readdirSync(join(below, "out"), { recursive: true }).sort()).toEqual(["a", "z"]);
   });

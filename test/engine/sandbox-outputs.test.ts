@@ -1,0 +1,103 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, describe, expect, inject } from "vitest";
+import { findViolations } from "../../src/schema/find-violations.ts";
+import { openEngine } from "../fakes/engine-at.ts";
+import { test } from "../fakes/folders.ts";
+import { write } from "../fakes/repository.ts";
+import { destroyUsed, listed, outputsOf, sandbox, up } from "../fakes/sandbox-command.ts";
+
+const { runtimes } = await openEngine(inject("endpoint")).info();
+
+/** How each is asked for. */
+const demands = { runc: [], runsc: ["--isolation", "strong"] } as const;
+
+afterEach(destroyUsed);
+
+/** Begins with a file that must come out, whatever the rest does. */
+const good = 'import os, subprocess, sys\nopen("/outputs/good.txt", "w").write("good")\n';
+
+/** A program that outlives the task and writes to a file that takes long to read. */
+const busyWriter = `${good}
+open("/outputs/busy", "wb").write(b"x" * (64 << 20))
+writer = 'import os, sys\\nfile = os.open("/outputs/busy", os.O_WRONLY)\\nprint("begun", flush=True)\\nos.close(1)\\nwhile True: os.pwrite(file, b"y", 0)'
+child = subprocess.Popen([sys.executable, "-c", writer], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True)
+child.stdout.readline()
+`;
+
+const hidden = `${good}
+os.mkdir("/outputs/hidden")
+open("/outputs/hidden/a.txt", "w").write("unread")
+os.chmod("/outputs/hidden", 0)
+`;
+
+const sparse = `${good}
+os.truncate(os.open("/outputs/holes*", os.O_CREAT | os.O_WRONLY), 1 << 40)
+open("/outputs/last.txt", "w").write("last")
+`;
+
+const oddNames = `${good}
+os.chdir("/outputs")
+name = "line\\n" + "x" * 245
+for _ in range(200):
+    os.mkdir(name)
+    os.chdir(name)
+for number in range(15_000): open(str(number), "w").close()
+`;
+
+for (const [runtime, demand] of Object.entries(demands))
+  describe.skipIf(!runtimes.includes(runtime))(`what a task leaves in /outputs under ${runtime}`, () => {
+    test.for<[what: string, task: string, missed: RegExp]>([
+      ["a program that still writes", busyWriter, /^outputs\/busy: .*changed/],
+      ["a folder that nobody may read", hidden, /^outputs\/hidden: .*Permission denied/],
+      ["a sparse file of a terabyte", sparse, /^outputs\/holes\*: .*larger/],
+    ])("%s costs nothing else, and is told by name", async ([_what, task, missed], { folder }) => {
+      write(folder, "task.py", task);
+      const record = await up(folder, "runtime: python\n", ...demand);
+
+      const ran = await sandbox(folder, "run", "task.py");
+
+      expect(outputsOf(folder, record, "good.txt"), ran.stderr).toBe("good");
+      expect(ran.exit, ran.stderr).toBe(9);
+      expect(ran.stderr).toContain("error OUTPUTS_INCOMPLETE: ");
+      const summary = JSON.parse(outputsOf(folder, record, "summary.json"));
+      expect(await findViolations("sandbox-summary", summary)).toEqual([]);
+      expect(summary).toMatchObject({
+        exitCode: 0,
+        status: "failed",
+        reason: { code: "OUTPUTS_INCOMPLETE" },
+      });
+      expect(summary.missed).toEqual([expect.stringMatching(missed)]);
+      expect((await listed(folder))[0]).toMatchObject({ status: "failed", exitCode: 0 });
+    });
+
+    test("what could not be read does not hide the task's own exit code", async ({ folder }) => {
+      write(folder, "task.py", `${hidden}sys.exit(3)\n`);
+      const record = await up(folder, "runtime: python\n", ...demand);
+
+      const ran = await sandbox(folder, "run", "task.py");
+
+      expect(ran).toMatchObject({ exit: 3, stderr: expect.stringContaining("outputs/hidden: ") });
+      expect(outputsOf(folder, record, "good.txt")).toBe("good");
+    });
+
+    test("15 000 files below long names that nobody can show are counted, and no command breaks at them", async ({
+      folder,
+    }) => {
+      write(folder, "task.py", oddNames);
+      const record = await up(folder, "runtime: python\n", ...demand);
+
+      const ran = await sandbox(folder, "run", "task.py");
+
+      expect(ran, ran.stderr.slice(0, 2_000)).toMatchObject({ exit: 0 });
+      expect(outputsOf(folder, record, "good.txt")).toBe("good");
+      const summary = JSON.parse(outputsOf(folder, record, "summary.json"));
+      expect(summary.leftOut.length + summary.more.leftOut).toBe(15_200);
+      expect(JSON.stringify(summary.leftOut).length).toBeLessThan(100_000);
+      expect((await sandbox(folder, "ls")).exit).toBe(0);
+      expect((await sandbox(folder, "stats")).exit).toBe(0);
+      expect(readFileSync(join(folder, ".aimi/sandboxes", record.id, "run.json")).length).toBeLessThan(
+        10_000,
+      );
+    });
+  });
