@@ -22,5 +22,6 @@ export async function passingThrough(
 export function exitOf({ code, exitCode }: SwarmError): number {
   if (code === "PROGRAM_NOT_FOUND") return passThrough.notFound;
   if (code === "PROGRAM_NOT_EXECUTABLE") return passThrough.notExecutable;
-  return exitCode === exitCodes.limited ? exitCodes.limited : passThrough.ours;
+  if (code === "OUTPUTS_INCOMPLETE" || exitCode === exitCodes.limited) return exitCode;
+  return passThrough.ours;
 }

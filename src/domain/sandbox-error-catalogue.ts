@@ -48,6 +48,7 @@ export interface SandboxErrorFacts {
   OUTPUT_TOO_LONG: { readonly command: string; readonly limit: string };
   FILE_NOT_FOUND: { readonly path: string };
   ARCHIVE_REFUSED: { readonly entry: string; readonly reason: string };
+  OUTPUTS_INCOMPLETE: { readonly first: string; readonly count: number };
   // Limits
   MEMORY_EXHAUSTED: { readonly name: string; readonly limit: string };
   DISK_FULL: { readonly name: string; readonly used: string; readonly limit: string };
@@ -243,6 +244,13 @@ export const sandboxCatalogue: {
     conflict,
     (f) => `What came out of the container was refused at ${JSON.stringify(f.entry)}: ${f.reason}`,
     () => "Nothing was kept of it. Only plain files and folders with plain names leave a sandbox.",
+  ),
+  OUTPUTS_INCOMPLETE: entry(
+    conflict,
+    (f) =>
+      `The task ended well, but not all of /outputs came out whole: ${f.first}${f.count > 1 ? `, and ${f.count - 1} more` : ""}`,
+    () =>
+      "The rest is in the sandbox's folder. What is missing is still in the sandbox: `swarm sandbox exec` can end a writer, give rights or pack a large file, and the next `run` or `destroy` brings it out.",
   ),
 
   // Limits

@@ -23,6 +23,7 @@ import type { DestroyedSandbox, SandboxFolders } from "../ports/sandbox-folders.
 import { findInputs } from "./find-inputs.ts";
 import { liesInside } from "./inside.ts";
 import { openOutputLog } from "./output-log.ts";
+import { ownOutputs, placeOutputs } from "./place-outputs.ts";
 
 export interface SandboxFoldersDeps {
   /** The repository's folder, or the one that the command was started in. */
@@ -35,8 +36,9 @@ export interface SandboxFoldersDeps {
 }
 
 const idForm = /^[A-Za-z0-9_-]{8}$/;
-const ownOutputs: readonly string[] = ["stdout.log", "stderr.log", "summary.json"];
 const lookAgainMs = 200;
+/** Several times what a record can have: two hundred paths twice, of 4096 characters each. */
+const largestRecord = 8 * 1024 * 1024;
 const { O_WRONLY, O_APPEND, O_CREAT, O_NOFOLLOW } = constants;
 
 /** `.aimi/sandboxes/` below a folder. */
@@ -55,7 +57,7 @@ export function sandboxFolders({
 
   const readRecord = async (id: string): Promise<SandboxRecord | null> => {
     const file = pathFor(id, "run.json");
-    const bytes = await readFile(file).catch(ifMissing(null));
+    const bytes = await readRecordFile(file).catch(ifMissing(null));
     if (bytes === null) return null;
     const link = await findLink(pathFor(id));
     if (link)
@@ -130,23 +132,7 @@ export function sandboxFolders({
       await rename(collected, pathFor(id, "work"));
     },
 
-    async replaceOutputs(id, collected) {
-      const outputs = pathFor(id, "outputs");
-      for (const name of await readdir(outputs)) {
-        if (!ownOutputs.includes(name)) await rm(join(outputs, name), { recursive: true, force: true });
-      }
-      const names = await readdir(collected);
-      // Our own files keep their names; a task's file of such a name steps aside.
-      for (const name of names)
-        await rename(join(collected, name), join(outputs, ownOutputs.includes(name) ? `task-${name}` : name));
-      await rm(collected, { recursive: true, force: true });
-      const entries = await readdir(outputs, { recursive: true, withFileTypes: true });
-      return entries
-        .filter((entry) => entry.isFile())
-        .map((entry) => join(entry.parentPath, entry.name).slice(outputs.length + 1))
-        .filter((name) => !ownOutputs.includes(name))
-        .sort();
-    },
+    replaceOutputs: (id, collected, expected) => placeOutputs(pathFor(id, "outputs"), collected, expected),
 
     async addDestroyed(line) {
       await appendLine(destroyedFile, `${JSON.stringify(line)}\n`);
@@ -186,6 +172,14 @@ async function findLink(folder: string): Promise<string | null> {
     if (stats?.isSymbolicLink()) return path;
   }
   return null;
+}
+
+/** A file that another program may have written, and that every command reads. */
+async function readRecordFile(file: string): Promise<Uint8Array> {
+  const { size } = await stat(file);
+  if (size > largestRecord)
+    throw new SwarmError("FILE_TOO_LARGE", { place: { file }, bytes: size, limit: largestRecord });
+  return readFile(file);
 }
 
 async function appendLine(file: string, line: string): Promise<void> {

@@ -25,6 +25,15 @@ export interface InputFile {
   readonly from: string;
 }
 
+/** The files of a sandbox's `outputs/`, as they lie here now. */
+export interface CollectedOutputs {
+  /** The first of them, in the order of their names. */
+  readonly files: readonly string[];
+  readonly more: number;
+  /** Of the expected ones, those that are not among all of them. */
+  readonly missing: readonly string[];
+}
+
 /** Takes what a task writes, up to a limit for each stream, and remembers the order. */
 export interface OutputLog extends AsyncDisposable {
   write(chunk: OutputChunk): Promise<void>;
@@ -57,7 +66,7 @@ export interface SandboxFolders {
   pathFor(id: string, name: string): string;
   /** Puts what was collected in its place: `work/`, or the files of `outputs/` beside the logs. */
   replaceWork(id: string, collected: string): Promise<void>;
-  replaceOutputs(id: string, collected: string): Promise<string[]>;
+  replaceOutputs(id: string, collected: string, expected: readonly string[]): Promise<CollectedOutputs>;
   addDestroyed(line: DestroyedSandbox): Promise<void>;
   findDestroyed(id: string): Promise<DestroyedSandbox | null>;
   /** Removes the copies of inputs and of the working folder; with `everything`, the outputs too. */

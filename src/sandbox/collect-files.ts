@@ -1,22 +1,36 @@
 import { randomBytes } from "node:crypto";
 import { SwarmError } from "../domain/errors.ts";
+import { FirstOfMany } from "../domain/first-of-many.ts";
 import type { SandboxRecord } from "../domain/generated/sandbox-run.ts";
 import type { OpenEngine } from "../ports/engine.ts";
+import type { CollectedOutputs } from "../ports/sandbox-folders.ts";
 import type { ProjectSandboxes } from "./project-sandboxes.ts";
 import { copyPathOut } from "./sandbox-files.ts";
 
+/** Of each list the first ones, and in `more` how many are not in it. */
 export interface CollectedFiles {
   readonly outputFiles: readonly string[];
   readonly missingOutputs: readonly string[];
-  /** Links, devices, and whole folders that could not be brought out, with the reason. */
+  /** Links, devices and names that cannot be shown, with the reason: these never leave a sandbox. */
   readonly leftOut: readonly string[];
-  /** The whole folders among them: what is in these is still in the sandbox, and nowhere else. */
-  readonly failed: readonly string[];
+  /** What ought to have come and did not, or not as a whole: files, folders, `/work` or `/outputs` itself. */
+  readonly missed: readonly string[];
+  readonly more: { readonly outputFiles: number; readonly leftOut: number; readonly missed: number };
+  /** The first of what is still in the sandbox, and nowhere else. */
+  readonly stillInside: readonly string[];
+  /** The same as `missed`, of `/outputs` alone. */
+  readonly outputsMissed: { readonly first: string; readonly count: number } | null;
 }
 
-const longestMs = 60 * 60_000;
+type Folder = "work" | "outputs";
 
-/** Brings `/work` and `/outputs` of a sandbox into its folder here. What cannot be taken is told, never half taken. */
+const longestMs = 60 * 60_000;
+const listed = { items: 100, characters: 100_000 };
+
+/**
+ * Brings `/work` and `/outputs` of a sandbox into its folder here, each as far as it can be read. What did not come is told;
+ * a folder of which nothing came leaves what was brought out before in its place.
+ */
 export async function collectFiles(
   { folders }: Pick<ProjectSandboxes, "folders">,
   { containers }: OpenEngine,
@@ -27,13 +41,16 @@ export async function collectFiles(
   }: {
     readonly record: SandboxRecord;
     readonly containerId: string;
-    readonly names?: readonly ("work" | "outputs")[];
+    readonly names?: readonly Folder[];
   },
   signal?: AbortSignal,
 ): Promise<CollectedFiles> {
-  const leftOut: string[] = [];
-  const failed: string[] = [];
-  const take = async (name: "work" | "outputs"): Promise<string | null> => {
+  const leftOut = new FirstOfMany<string>(listed);
+  const missed = new FirstOfMany<string>(listed);
+  const stillInside: string[] = [];
+  const tell = (list: FirstOfMany<string>, text: string): void => list.add(text, text.length);
+
+  const take = async (name: Folder): Promise<string | null> => {
     const into = folders.pathFor(record.id, `.${name}-${randomBytes(4).toString("hex")}`);
     const limit = new AbortController();
     const facts = { command: `bringing out /${name}`, limitMs: longestMs };
@@ -44,25 +61,35 @@ export async function collectFiles(
         { id: containerId, path: `/${name}`, into, leaveOut: true },
         signal ? AbortSignal.any([signal, limit.signal]) : limit.signal,
       );
-      leftOut.push(...copied.leftOut.map(({ path, reason }) => `${path}: ${reason}`));
+      for (const { kind, path, reason } of copied.leftOut) {
+        tell(kind === "barred" ? leftOut : missed, `${path}: ${reason}`);
+        if (kind === "missed") stillInside.push(`${path}: ${reason}`);
+      }
+      leftOut.more += copied.more.barred;
+      missed.more += copied.more.missed + copied.more.torn;
       return into;
     } catch (error) {
       if (!(error instanceof SwarmError) || error.code === "ENGINE_UNREACHABLE") throw error;
-      failed.push(`/${name}: ${error.message}`);
+      tell(missed, `/${name}: ${error.message}`);
+      stillInside.push(`/${name}: ${error.message}`);
       return null;
     } finally {
       clearTimeout(timer);
     }
   };
+
+  // First, for their place in a list that ends after so many.
+  const outputs = await take("outputs");
+  const [first] = missed.items;
+  const outputsMissed = first === undefined ? null : { first, count: missed.items.length + missed.more };
+  const placed: CollectedOutputs = outputs
+    ? await folders.replaceOutputs(record.id, outputs, record.expectedOutputs)
+    : { files: [], more: 0, missing: record.expectedOutputs };
   const work = names.includes("work") ? await take("work") : null;
   if (work) await folders.replaceWork(record.id, work);
-  const outputs = await take("outputs");
-  const outputFiles = outputs ? await folders.replaceOutputs(record.id, outputs) : [];
   return {
-    ...{ outputFiles, leftOut: [...leftOut, ...failed], failed },
-    missingOutputs: record.expectedOutputs.filter(
-      (path) =>
-        !outputFiles.some((file) => file === path || file === `task-${path}` || file.startsWith(`${path}/`)),
-    ),
+    ...{ outputFiles: placed.files, missingOutputs: placed.missing, outputsMissed, stillInside },
+    ...{ leftOut: leftOut.items, missed: missed.items },
+    more: { outputFiles: placed.more, leftOut: leftOut.more, missed: missed.more },
   };
 }

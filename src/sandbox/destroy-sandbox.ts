@@ -25,12 +25,16 @@ export async function destroySandbox(
     const mayHoldFiles = facts !== null && facts.state !== "created";
     // What a program wrote after its last task was collected is the user's too.
     if (mayHoldFiles && !purge) {
-      const { failed } = await collectFiles(deps, open, {
+      const { stillInside } = await collectFiles(deps, open, {
         record,
         containerId: facts.id,
         names: ["outputs"],
       });
-      if (failed.length > 0) throw new Error(`${failed.join("; ")}; --purge removes it all the same`);
+      const [first] = stillInside;
+      if (first !== undefined)
+        throw new Error(
+          `${first}${stillInside.length > 1 ? ", and more" : ""}, is nowhere else; --purge removes it all the same`,
+        );
     }
     await removeRemains(open, record, facts, AbortSignal.timeout(destroyMs));
   } catch (error) {

@@ -105,11 +105,27 @@ for name in * .[!.]* ..?*; do
   fi
 done`;
 
-/** `sh -c <this> sh <path>`: a file or folder as a tar stream, its name without what comes before. */
+/**
+ * `sh -c <this> sh <path> <most bytes, or nothing>`: a file or folder as a tar stream, its name without what comes before.
+ * Files of more bytes stay where they are and are complained of as `tar` does: a sparse one of a terabyte would otherwise
+ * be sent whole, only to be thrown away. A BusyBox without such a list sends them.
+ */
 export const packPath: string = `
 [ -e "$1" ] || [ -L "$1" ] || exit ${scriptExits.missing}
 cd -- "$(dirname -- "$1")" 2>/dev/null || exit ${scriptExits.forbidden}
-exec tar -cf - -- "./$(basename -- "$1")"`;
+top="./$(basename -- "$1")"
+[ -d "$top" ] && [ ! -L "$top" ] && { [ -r "$top" ] && [ -x "$top" ] || exit ${scriptExits.forbidden}; }
+export LC_ALL=C
+newline='
+'
+case "$2$(tar --version 2>/dev/null | head -n 1)" in
+  [0-9]*GNU*)
+    find "$top" -type f -size "+$2c" ! -path "*$newline*" 2>/dev/null | while IFS= read -r name; do
+      printf 'tar: %s: it is larger than %s bytes\\n' "$name" "$2" >&2
+      printf '%s\\n' "$name"
+    done | sed 's/[][*?\\\\]/\\\\&/g' | tar -X - -cf - -- "$top";;
+  *) exec tar -cf - -- "$top";;
+esac`;
 
 /** `sh -c <this> sh <folder>`: unpacks a tar stream from its input. */
 export const unpackInto: string = `

@@ -15,7 +15,7 @@ import type { ProjectSandboxes } from "./project-sandboxes.ts";
 import { newCommandKey } from "./run-command.ts";
 import { copyFilesIn } from "./sandbox-files.ts";
 import { removeRemains, settleHeld } from "./settle-sandbox.ts";
-import { summarizeTask } from "./summarize-task.ts";
+import { incompleteness, summarizeTask } from "./summarize-task.ts";
 import { refuseOver, startUsed, type UsableSandbox } from "./use-sandbox.ts";
 
 export interface TaskRequest {
@@ -34,6 +34,8 @@ export interface RanTask {
 }
 
 const afterwardsMs = 60_000;
+/** What a record takes. */
+const longestReason = 2_000;
 
 /** Runs a task file in a sandbox by its interpreter, and brings out what it made. */
 export async function runTask(
@@ -130,18 +132,18 @@ async function finish(
     ? await countMemoryKills({ containers, containerId }, deadline).catch(ifForeseen(memoryKills))
     : 0;
   const ranOut = kills > memoryKills;
-  const failure = ranOut
-    ? new SwarmError("MEMORY_EXHAUSTED", { name: "the task", limit: showBytes(record.limits.memoryBytes) })
-    : outcome.kind === "stopped"
-      ? outcome.error
-      : null;
   const open = await (await deps.engineAt(record.engine)).open();
   const collected = await collectFiles(deps, open, { record, containerId });
   const completedAt = deps.clock().toISOString();
   const result = outcome.kind === "ran" ? outcome.result : null;
+  const failure = ranOut
+    ? new SwarmError("MEMORY_EXHAUSTED", { name: "the task", limit: showBytes(record.limits.memoryBytes) })
+    : outcome.kind === "stopped"
+      ? outcome.error
+      : incompleteness(result?.exitCode ?? null, collected);
   const finished: SandboxRecord = {
     ...record,
-    status: result?.exitCode === 0 ? "completed" : "failed",
+    status: result?.exitCode === 0 && failure === null ? "completed" : "failed",
     ...{ completedAt, exitCode: result?.exitCode ?? null, execution: null },
     duration: Date.parse(completedAt) - Date.parse(record.startedAt ?? completedAt),
     reason: failure === null ? null : reasonOf(failure),
@@ -153,7 +155,7 @@ async function finish(
   const { status, exitCode, reason } = finished;
   await deps.folders.tell(record.id, { event: "task-ended", status, exitCode, reason });
   // Nothing can happen in it any more, and what it filled up is needed elsewhere.
-  if (isOver(finished) && collected.failed.length === 0)
+  if (isOver(finished) && collected.stillInside.length === 0)
     await removeRemains(open, finished, await lookOwn(containers, finished, deadline), deadline);
   return { record: finished, summary, failure };
 }
@@ -164,8 +166,8 @@ function isWatchedLimit(reason: SandboxRecord["reason"]): boolean {
 }
 
 function reasonOf(error: unknown): { code: string; message: string } {
-  if (error instanceof SwarmError) return { code: error.code, message: error.message };
-  return { code: "INTERRUPTED", message: error instanceof Error ? error.message : String(error) };
+  const message = (error instanceof Error ? error.message : String(error)).slice(0, longestReason);
+  return { code: error instanceof SwarmError ? error.code : "INTERRUPTED", message };
 }
 
 function endOf(record: SandboxRecord): unknown {

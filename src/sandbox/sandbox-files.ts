@@ -2,12 +2,14 @@ import { randomBytes } from "node:crypto";
 import { lstat, mkdtemp, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { type PackedFile, packFiles } from "../archive/pack-files.ts";
-import type { ArchiveLimits, LeftOut } from "../archive/read-archive.ts";
+import type { ArchiveLimits } from "../archive/read-archive.ts";
 import { unpackArchive } from "../archive/unpack-archive.ts";
 import { showBytes } from "../domain/duration.ts";
 import { SwarmError } from "../domain/errors.ts";
+import { FirstOfMany } from "../domain/first-of-many.ts";
 import type { Containers } from "../ports/containers.ts";
 import * as scripts from "./in-container-scripts.ts";
+import { type Complaint, complaintLines } from "./pack-complaints.ts";
 import { runCommand } from "./run-command.ts";
 import { sandboxUser } from "./sandbox-defaults.ts";
 
@@ -18,14 +20,19 @@ export interface ListedFile {
   readonly size: number;
 }
 
+/** What was copied; of each list the first ones, and in `more` how many are not in it. */
 export interface CopiedOut {
   readonly files: readonly string[];
   readonly bytes: number;
-  readonly leftOut: readonly LeftOut[];
+  /** What never leaves a sandbox, what is still in there, and what was written to while it was read. */
+  readonly leftOut: readonly Complaint[];
+  readonly more: { readonly files: number } & Readonly<Record<Complaint["kind"], number>>;
 }
 
 /** What may come out of a sandbox at once. */
 const copyLimits: ArchiveLimits = { entries: 1_000_000, bytes: 8 * 1024 ** 3, nameBytes: 4096 };
+
+const listedComplaints = { items: 100, characters: 60_000 };
 
 const fileMs = 10 * 60_000;
 const longestList = 64 * 1024 * 1024;
@@ -128,8 +135,8 @@ export async function copyFilesIn(
 }
 
 /**
- * Brings a file or folder out of a sandbox into a path that does not exist yet, checked entry by entry. Links and devices
- * refuse the whole unless they are to be left out.
+ * Brings a file or folder out of a sandbox into a path that does not exist yet, checked entry by entry. Links, devices and
+ * what cannot be read refuse the whole unless they are to be left out.
  */
 export async function copyPathOut(
   containers: Containers,
@@ -141,9 +148,20 @@ export async function copyPathOut(
   const facts = await containers.look(id, undefined, signal);
   if (!facts) throw new SwarmError("CONTAINER_GONE", { id });
   // Into or out of a running container the engine's own way can lie; a program in it does not.
+  const complaints = {
+    barred: new FirstOfMany<Complaint>(listedComplaints),
+    missed: new FirstOfMany<Complaint>(listedComplaints),
+    torn: new FirstOfMany<Complaint>(listedComplaints),
+  };
   const archive =
     facts.state === "running"
-      ? packedByProgram(containers, { id, path }, signal)
+      ? packedByProgram(
+          containers,
+          { id, path, most: leaveOut ? String(copyLimits.bytes) : "" },
+          (complaint) =>
+            complaints[complaint.kind].add(complaint, complaint.path.length + complaint.reason.length),
+          signal,
+        )
       : containers.copyOut(id, path, signal);
   const name = basename(path);
   if (name === "")
@@ -153,11 +171,11 @@ export async function copyPathOut(
   });
   try {
     const all = join(folder, "all");
-    const { files, bytes, leftOut } = await unpackArchive(
-      archive,
-      { into: all, leaveOut, limits: copyLimits },
-      signal,
-    );
+    const unpacked = await unpackArchive(archive, { into: all, leaveOut, limits: copyLimits }, signal);
+    const { barred, missed, torn } = complaints;
+    const [problem] = [...missed.items, ...torn.items];
+    if (problem && !leaveOut) throw unreadable(path, problem);
+    const leftOut = [...unpacked.leftOut, ...barred.items, ...missed.items, ...torn.items];
     await rename(join(all, name), into).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== "ENOENT") throw error;
       throw new SwarmError("ARCHIVE_REFUSED", {
@@ -165,7 +183,22 @@ export async function copyPathOut(
         reason: leftOut[0]?.reason ?? "it is not in the archive",
       });
     });
-    return { files: files.map((file) => file.slice(name.length + 1)).filter(Boolean), bytes, leftOut };
+    return {
+      files: unpacked.files.map((file) => file.slice(name.length + 1)).filter(Boolean),
+      ...{ bytes: unpacked.bytes, leftOut },
+      more: {
+        files: unpacked.more.files,
+        barred: unpacked.more.barred + barred.more,
+        missed: unpacked.more.missed + missed.more,
+        torn: torn.more,
+      },
+    };
+  } catch (error) {
+    // What `tar` said is nearer to the cause than what its archive lacks.
+    const [problem] = complaints.missed.items;
+    if (problem && error instanceof SwarmError && error.code === "ARCHIVE_REFUSED")
+      throw unreadable(path, problem, error);
+    throw error;
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
@@ -174,22 +207,40 @@ export async function copyPathOut(
 /** A tar stream of a path, made by the sandbox's own user; read by nobody but a reader that trusts nothing. */
 async function* packedByProgram(
   containers: Containers,
-  { id, path }: { id: string; path: string },
+  { id, path, most }: { id: string; path: string; most: string },
+  complain: (complaint: Complaint) => void,
   signal?: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
   await using execution = await containers.exec(
     id,
-    { command: ["sh", "-c", scripts.packPath, "sh", path], user: sandboxUser, input: false },
+    { command: ["sh", "-c", scripts.packPath, "sh", path, most], user: sandboxUser, input: false },
     signal,
   );
-  let complaint = "";
+  let isTold = false;
+  const lines = complaintLines((complaint) => {
+    isTold = true;
+    complain(complaint);
+  });
   for await (const { stream, bytes } of execution.output) {
     if (stream === "stdout") yield bytes;
-    else if (complaint.length < 1_000) complaint += Buffer.from(bytes).toString();
+    else lines.add(bytes);
   }
+  lines.end();
   const exit = await execution.exit();
   if (exit.kind === "lost") throw new SwarmError("EXEC_FAILED", { command: "tar", reason: exit.reason });
-  refuse(path, exit.code, complaint, "it cannot be packed");
+  const { missing, forbidden } = scripts.scriptExits;
+  if (exit.code === missing || exit.code === forbidden) refuse(path, exit.code, "", "it cannot be packed");
+  // What it could not read it leaves out of an archive that is whole all the same.
+  if (exit.code !== 0 && !isTold)
+    complain({ kind: "missed", path: basename(path), reason: `tar ended with ${exit.code}` });
+}
+
+function unreadable(path: string, problem: Complaint, cause?: unknown): SwarmError<"EXEC_FAILED"> {
+  const facts = {
+    command: `a file operation at ${path}`,
+    reason: `${problem.path}: ${problem.reason}`.slice(0, 300),
+  };
+  return new SwarmError("EXEC_FAILED", facts, cause);
 }
 
 function refuse(path: string, exitCode: number, stderr: string, wrongKind: string): void {

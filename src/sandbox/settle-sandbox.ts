@@ -7,7 +7,7 @@ import { collectFiles } from "./collect-files.ts";
 import { lookOwn } from "./own-container.ts";
 import type { ProjectSandboxes } from "./project-sandboxes.ts";
 import { askCommand } from "./run-command.ts";
-import { summarizeTask } from "./summarize-task.ts";
+import { incompleteness, summarizeTask } from "./summarize-task.ts";
 
 /**
  * Brings a record in line with the engine: what ended while nobody looked is written down, and its files are brought out
@@ -53,18 +53,18 @@ export async function settleHeld(
     ...record,
     ...end,
     ...{ exitCode: null, execution: null },
-    missingOutputs: collected?.missingOutputs ?? record.missingOutputs,
+    missingOutputs: [...(collected?.missingOutputs ?? record.missingOutputs)],
     duration: startedAt === null ? null : Math.max(0, Date.parse(end.completedAt) - Date.parse(startedAt)),
   };
   await deps.folders.write(settled);
   await deps.folders.tell(record.id, { event: "ended", status: end.status, reason: end.reason });
-  for (const problem of collected?.failed ?? [])
+  for (const problem of collected?.stillInside ?? [])
     await deps.folders.tell(record.id, { event: "kept", problem });
   // A task that was cut off has no other summary.
   if (record.status === "running" && record.task !== null)
     await deps.folders.writeSummary(await summarizeTask(deps.folders, settled, collected));
   // Once its evidence is here, what is left of it would only take room. Until then it is all there is.
-  if (collected === null || collected.failed.length === 0) await removeRemains(open, record, facts);
+  if (collected === null || collected.stillInside.length === 0) await removeRemains(open, record, facts);
   return settled;
 }
 
@@ -117,14 +117,17 @@ async function settleTask(
   const collected = await collectFiles(deps, open, { record, containerId: record.container.id }, signal);
   const completedAt = deps.clock().toISOString();
   const exitCode = command.kind === "ended" ? command.exitCode : null;
+  const incomplete = incompleteness(exitCode, collected);
   const reason =
     exitCode === null
       ? { code: "EXEC_FAILED", message: "nobody knows how the task ended" }
-      : { code: "UNATTENDED", message: "it ended while nobody listened; what it wrote then is not kept" };
-  const status = exitCode === 0 ? "completed" : "failed";
+      : incomplete
+        ? { code: incomplete.code, message: incomplete.message }
+        : { code: "UNATTENDED", message: "it ended while nobody listened; what it wrote then is not kept" };
+  const status = exitCode === 0 && !incomplete ? "completed" : "failed";
   const settled: SandboxRecord = {
     ...{ ...record, status, completedAt, exitCode, reason, execution: null },
-    missingOutputs: collected.missingOutputs,
+    missingOutputs: [...collected.missingOutputs],
     duration: record.startedAt === null ? null : Date.parse(completedAt) - Date.parse(record.startedAt),
   };
   await deps.folders.writeSummary(await summarizeTask(deps.folders, settled, collected));

@@ -1,10 +1,20 @@
 import { BoundedText } from "../domain/bounded-text.ts";
+import { SwarmError } from "../domain/errors.ts";
 import type { SandboxRecord } from "../domain/generated/sandbox-run.ts";
 import type { SandboxSummary } from "../domain/generated/sandbox-summary.ts";
 import type { SandboxFolders } from "../ports/sandbox-folders.ts";
 import type { CollectedFiles } from "./collect-files.ts";
 
 const shownCharacters = 10_000;
+
+/** Why a task that ended with 0 is not completed: its files are not all there. A task's own failure says more. */
+export function incompleteness(
+  exitCode: number | null,
+  { outputsMissed }: Pick<CollectedFiles, "outputsMissed">,
+): SwarmError<"OUTPUTS_INCOMPLETE"> | null {
+  if (exitCode !== 0 || outputsMissed === null) return null;
+  return new SwarmError("OUTPUTS_INCOMPLETE", outputsMissed);
+}
 
 /** How a task went, from its record, the files that were brought out, and its logs. */
 export async function summarizeTask(
@@ -21,6 +31,8 @@ export async function summarizeTask(
     outputFiles: [...(collected?.outputFiles ?? [])],
     missingOutputs: [...record.missingOutputs],
     leftOut: [...(collected?.leftOut ?? [])],
+    missed: [...(collected?.missed ?? [])],
+    more: collected?.more ?? { outputFiles: 0, leftOut: 0, missed: 0 },
     ...{ startedAt: record.startedAt, completedAt: record.completedAt, reason: record.reason },
     status: record.status === "completed" || record.status === "timeout" ? record.status : "failed",
   };

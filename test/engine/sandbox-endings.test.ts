@@ -277,7 +277,7 @@ describe("bad input", () => {
   }) => {
     write(folder, "hide.sh", "echo precious > /outputs/a.txt; chmod 000 /outputs");
     const record = await up(folder, "runtime: bash\n");
-    expect((await sandbox(folder, "run", "hide.sh")).stderr).toContain("! left out: /outputs: ");
+    expect((await sandbox(folder, "run", "hide.sh")).stderr).toContain("! not brought out whole: /outputs: ");
 
     const refused = await sandbox(folder, "destroy");
     await sandbox(folder, "exec", "chmod", "755", "/outputs");

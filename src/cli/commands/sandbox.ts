@@ -58,18 +58,22 @@ export const run: CommandHandler = async ({ swarm, output, signal }, args, optio
     output.result(summary, () => []);
     for (const path of summary.missingOutputs) output.note(`! the expected output ${path} is missing`);
     for (const left of summary.leftOut) output.note(`! left out: ${cleanText(left)}`);
+    if (summary.more.leftOut > 0) output.note(`! left out: ${summary.more.leftOut} more`);
+    for (const missed of summary.missed) output.note(`! not brought out whole: ${cleanText(missed)}`);
+    if (summary.more.missed > 0) output.note(`! not brought out whole: ${summary.more.missed} more`);
     output.note(summaryLine(record, summary));
+    if (summary.outputFiles.length > 0) output.note(`outputs: .aimi/sandboxes/${record.id}/outputs/`);
     if (failure !== null && failure !== undefined) {
-      // The program's own code says more than ours where it ended by itself.
+      // The program's own code says more than ours where it ended by itself, and not well.
+      const ownCode = summary.exitCode === 0 ? null : summary.exitCode;
       if (output.json && failure instanceof SwarmError) {
         // The summary is the document, and the only one.
-        output.note(`error ${failure.code}: ${failure.message}`);
-        return summary.exitCode ?? exitOf(failure);
+        output.note(`error ${failure.code}: ${cleanText(failure.message, Number.POSITIVE_INFINITY)}`);
+        return ownCode ?? exitOf(failure);
       }
-      if (summary.exitCode === null || !(failure instanceof SwarmError)) throw failure;
+      if (ownCode === null || !(failure instanceof SwarmError)) throw failure;
       output.note(`! ${failure.message}`);
     }
-    if (summary.outputFiles.length > 0) output.note(`outputs: .aimi/sandboxes/${record.id}/outputs/`);
     return summary.exitCode ?? passThrough.ours;
   });
 

@@ -22,7 +22,9 @@ export interface SandboxSummary {
   readonly stdout: string;
   readonly stderr: string;
   /**
-   * Below `outputs/`.
+   * Below `outputs/`; the first of them.
+   *
+   * @maxItems 10000
    */
   readonly outputFiles: readonly string[];
   /**
@@ -30,11 +32,28 @@ export interface SandboxSummary {
    */
   readonly missingOutputs: readonly string[];
   /**
-   * Links and devices, which do not leave a sandbox.
+   * Links, devices and names that cannot be shown, which never leave a sandbox; the first of them.
+   *
+   * @maxItems 100
    */
   readonly leftOut: readonly string[];
+  /**
+   * What ought to have come out and did not, or not as a whole, with the reason; the first of them.
+   *
+   * @maxItems 100
+   */
+  readonly missed: readonly string[];
+  readonly more: SummaryMore;
   readonly startedAt: string | null;
   readonly completedAt: string | null;
   readonly status: "completed" | "failed" | "timeout";
   readonly reason: SummaryReason;
+}
+/**
+ * How many there are that the lists do not have.
+ */
+export interface SummaryMore {
+  readonly outputFiles: number;
+  readonly leftOut: number;
+  readonly missed: number;
 }

@@ -1,0 +1,50 @@
+import { opendir, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { FirstOfMany } from "../domain/first-of-many.ts";
+import type { CollectedOutputs } from "../ports/sandbox-folders.ts";
+
+/** Files of ours in `outputs/`, beside those of a task. */
+export const ownOutputs: readonly string[] = ["stdout.log", "stderr.log", "summary.json"];
+
+const asideAs = (name: string): string => (ownOutputs.includes(name) ? `task-${name}` : name);
+
+/** What is listed of the files; a task may write a million. */
+const listed = { items: 10_000, characters: 1024 * 1024 };
+
+/** Puts what was collected in the place of a task's earlier files. Folders are read piece by piece: they may be large. */
+export async function placeOutputs(
+  outputs: string,
+  collected: string,
+  expected: readonly string[],
+): Promise<CollectedOutputs> {
+  for await (const name of namesIn(outputs))
+    if (!ownOutputs.includes(name)) await rm(join(outputs, name), { recursive: true, force: true });
+  // Our own files keep their names; a task's file of such a name steps aside.
+  for await (const name of namesIn(collected))
+    await rename(join(collected, name), join(outputs, asideAs(name)));
+  await rm(collected, { recursive: true, force: true });
+
+  const files = new FirstOfMany<string>(listed);
+  const missing = new Map(expected.map((path) => [asideAs(path), path]));
+  for await (const file of filesBelow(outputs, "")) {
+    if (ownOutputs.includes(file)) continue;
+    files.add(file, file.length);
+    // An expected folder is there when it has a file.
+    if (missing.size > 0)
+      for (let end = file.length; end > 0; end = file.lastIndexOf("/", end - 1))
+        missing.delete(file.slice(0, end));
+  }
+  return { files: files.items.sort(), more: files.more, missing: [...missing.values()] };
+}
+
+async function* namesIn(folder: string): AsyncGenerator<string> {
+  for await (const { name } of await opendir(folder)) yield name;
+}
+
+async function* filesBelow(top: string, below: string): AsyncGenerator<string> {
+  for await (const entry of await opendir(join(top, below))) {
+    const path = below === "" ? entry.name : `${below}/${entry.name}`;
+    if (entry.isFile()) yield path;
+    else if (entry.isDirectory()) yield* filesBelow(top, path);
+  }
+}
