@@ -1,3 +1,4 @@
+import { nextLookMs } from "../src/domain/next-look.ts";
 import { runAsAgent } from "./agent-user.ts";
 import type { Places } from "./places.ts";
 
@@ -26,4 +27,33 @@ export async function measureDisk(
   const homeBytes = bytesByPath.get(home);
   if (homeBytes === undefined) return null;
   return { homeBytes, totalBytes: [...bytesByPath.values()].reduce((sum, bytes) => sum + bytes, 0) };
+}
+
+export interface QuickLook {
+  readonly atMs: number;
+  /** Of the whole file system: what the agent writes is a part of its growth. */
+  readonly usedBytes: number;
+}
+
+/** A measurement, and the quick look that was taken before it. */
+export interface Measured extends QuickLook {
+  readonly tookMs: number;
+  /** Up to the nearest limit. */
+  readonly leftBytes: number;
+}
+
+const mostMs = 20_000;
+/** Measuring takes a part of the time at most, or it would be the load that it looks for. */
+const restsPerMeasurement = 4;
+
+/** Whether it is time for the next measurement, which reads every folder; a quick look costs nothing. */
+export function isMeasurementDue(last: Measured | null, { atMs, usedBytes }: QuickLook): boolean {
+  if (!last) return true;
+  const growth = {
+    grownBytes: usedBytes - last.usedBytes,
+    inMs: atMs - last.atMs,
+    leftBytes: last.leftBytes,
+  };
+  const leastMs = restsPerMeasurement * last.tookMs;
+  return growth.inMs >= nextLookMs(growth, { leastMs, mostMs: Math.max(mostMs, leastMs) });
 }

@@ -9,7 +9,7 @@ import { findAgent } from "./agents/agents.ts";
 import { CannotWork } from "./cannot-work.ts";
 import { carryOutTask, describeWork } from "./carry-out-task.ts";
 import { earlierConversation, tellable } from "./conversations.ts";
-import { measureDisk } from "./disk-watch.ts";
+import { isMeasurementDue, type Measured, measureDisk } from "./disk-watch.ts";
 import type { History } from "./history.ts";
 import type { Journal } from "./journal.ts";
 import { type Notes, writeNotes } from "./notes.ts";
@@ -45,7 +45,7 @@ export interface RunEnd {
 const commandMs = 120_000;
 /** So long an agent may take to tell its version. */
 const versionMs = 30_000;
-const diskWatchMs = 20_000;
+const diskLookMs = 1_000;
 /** Below this, nothing can be exported any more. */
 const leastFreeBytes = 16 << 20;
 
@@ -103,8 +103,8 @@ export async function runTask(
       if (status.idleness !== null && status.storyId !== null) void snapshots.takeSoon(status.storyId);
     }),
   );
-  // What cannot be measured now is measured the next time.
-  watches.defer(every(diskWatchMs, () => void watchDisk(deps, { env, limits, halt }).catch(() => {})));
+  const watchDisk = diskWatch(deps, { env, limits, halt });
+  watches.defer(every(diskLookMs, () => void watchDisk().catch(() => {})));
   const work = { places, workspace, env };
   try {
     const completion = await carryOutTask(
@@ -234,7 +234,8 @@ async function checkAgent(
   status.agent = { kind: agent.kind, version };
 }
 
-async function watchDisk(
+/** Looks at the file system each time, and at what the agent wrote when that could be near a limit. */
+function diskWatch(
   { places, status }: RunDeps,
   {
     env,
@@ -245,21 +246,37 @@ async function watchDisk(
     readonly limits: ReturnType<typeof limitsOf>;
     readonly halt: AbortController;
   },
-): Promise<void> {
+): () => Promise<void> {
   const tooFull = (message: string) => halt.abort(new TaskLimit("DISK_FULL", message, "nothing"));
-  const { bavail, bsize } = await statfs(places.aimi);
-  if (bavail * bsize < leastFreeBytes) return tooFull(`only ${showBytes(bavail * bsize)} are free`);
-  const use = await measureDisk(places, env, halt.signal);
-  if (!use) return;
-  status.diskBytes = use.totalBytes;
-  if (use.homeBytes > limits.homeBytes)
-    return tooFull(
-      `${places.home} holds ${showBytes(use.homeBytes)}, more than ${showBytes(limits.homeBytes)}`,
+  let last: Measured | null = null;
+  let isMeasuring = false;
+
+  return async () => {
+    const { bavail, bfree, blocks, bsize } = await statfs(places.aimi);
+    if (bavail * bsize < leastFreeBytes) return tooFull(`only ${showBytes(bavail * bsize)} are free`);
+    const look = { atMs: performance.now(), usedBytes: (blocks - bfree) * bsize };
+    if (isMeasuring || !isMeasurementDue(last, look)) return;
+    isMeasuring = true;
+    // What cannot be measured now is measured the next time.
+    const use = await measureDisk(places, env, halt.signal).catch(() => null);
+    isMeasuring = false;
+    const tookMs = performance.now() - look.atMs;
+    last = { ...look, leftBytes: Number.POSITIVE_INFINITY, tookMs };
+    if (!use) return;
+    const { homeBytes, totalBytes } = use;
+    const leftBytes = Math.min(
+      limits.homeBytes - homeBytes,
+      (limits.diskBytes ?? Number.POSITIVE_INFINITY) - totalBytes,
     );
-  if (limits.diskBytes !== null && use.totalBytes > limits.diskBytes)
-    return tooFull(
-      `the sandbox holds ${showBytes(use.totalBytes)}, more than ${showBytes(limits.diskBytes)}`,
-    );
+    last = { ...look, leftBytes, tookMs };
+    status.diskBytes = totalBytes;
+    if (homeBytes > limits.homeBytes)
+      return tooFull(
+        `${places.home} holds ${showBytes(homeBytes)}, more than ${showBytes(limits.homeBytes)}`,
+      );
+    if (limits.diskBytes !== null && totalBytes > limits.diskBytes)
+      return tooFull(`the sandbox holds ${showBytes(totalBytes)}, more than ${showBytes(limits.diskBytes)}`);
+  };
 }
 
 function every(ms: number, work: () => void): () => void {
