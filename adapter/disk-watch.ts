@@ -1,3 +1,4 @@
+import { statfs } from "node:fs/promises";
 import { nextLookMs } from "../src/domain/next-look.ts";
 import { runAsAgent } from "./agent-user.ts";
 import type { Places } from "./places.ts";
@@ -31,8 +32,15 @@ export async function measureDisk(
 
 export interface QuickLook {
   readonly atMs: number;
-  /** Of the whole file system: what the agent writes is a part of its growth. */
+  /** Of whole file systems: what the agent writes is a part of their growth. */
   readonly usedBytes: number;
+}
+
+/** What is used where the agent writes. Where both lie on one file system it counts twice, and is only looked at sooner. */
+export async function lookQuickly({ workspace, home }: Places): Promise<QuickLook> {
+  const systems = await Promise.all([statfs(workspace), statfs(home)]);
+  const used = systems.map(({ blocks, bfree, bsize }) => (blocks - bfree) * bsize);
+  return { atMs: performance.now(), usedBytes: used.reduce((sum, bytes) => sum + bytes, 0) };
 }
 
 /** A measurement, and the quick look that was taken before it. */

@@ -9,7 +9,7 @@ import { findAgent } from "./agents/agents.ts";
 import { CannotWork } from "./cannot-work.ts";
 import { carryOutTask, describeWork } from "./carry-out-task.ts";
 import { earlierConversation, tellable } from "./conversations.ts";
-import { isMeasurementDue, type Measured, measureDisk } from "./disk-watch.ts";
+import { isMeasurementDue, lookQuickly, type Measured, measureDisk } from "./disk-watch.ts";
 import type { History } from "./history.ts";
 import type { Journal } from "./journal.ts";
 import { type Notes, writeNotes } from "./notes.ts";
@@ -252,9 +252,9 @@ function diskWatch(
   let isMeasuring = false;
 
   return async () => {
-    const { bavail, bfree, blocks, bsize } = await statfs(places.aimi);
+    const { bavail, bsize } = await statfs(places.aimi);
     if (bavail * bsize < leastFreeBytes) return tooFull(`only ${showBytes(bavail * bsize)} are free`);
-    const look = { atMs: performance.now(), usedBytes: (blocks - bfree) * bsize };
+    const look = await lookQuickly(places);
     if (isMeasuring || !isMeasurementDue(last, look)) return;
     isMeasuring = true;
     // What cannot be measured now is measured the next time.
