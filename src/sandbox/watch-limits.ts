@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { showBytes } from "../domain/duration.ts";
 import { SwarmError } from "../domain/errors.ts";
+import { nextLookMs } from "../domain/next-look.ts";
 import type { ContainerLimits, Containers } from "../ports/containers.ts";
 import { runCommand } from "./run-command.ts";
 
@@ -12,10 +13,26 @@ export interface WatchedSandbox {
   readonly mounted: readonly string[];
 }
 
-const everyMs = 3_000;
+/** Between two looks: sooner while the disk fills up fast. */
+const looks = { leastMs: 250, mostMs: 3_000 };
+const firstLookMs = 1_000;
+const countEveryMs = 3_000;
 const countMs = 20_000;
-/** As long as nobody can start a program, one that only touches the limit for a moment is not meant. */
-const fullTurns = 2;
+/** One that only touches the limit for a moment is not meant. */
+const fullMs = 3_000;
+
+const nothing = { files: 0, mountedBytes: 0 };
+
+/** Where looks take their time from. */
+export interface WatchTime {
+  now(): number;
+  wait(ms: number, signal: AbortSignal): Promise<void>;
+}
+
+const realTime: WatchTime = {
+  now: () => performance.now(),
+  wait: async (ms, signal) => delay(ms, undefined, { signal }),
+};
 
 /** `sh -c <this> sh <most files> <mounted folder>…`: how many files there are, and the KiB in what is mounted. */
 const measure = `
@@ -31,36 +48,51 @@ export async function watchLimits(
   containers: Containers,
   { id, name, limits, mounted }: WatchedSandbox,
   signal: AbortSignal,
+  time: WatchTime = realTime,
 ): Promise<SwarmError> {
-  let full = 0;
+  let waitMs = firstLookMs;
+  let last = { atMs: time.now(), bytes: 0 };
+  let counted = { ...nothing, atMs: Number.NEGATIVE_INFINITY };
+  let fullSinceMs: number | null = null;
   for (;;) {
-    await delay(everyMs, undefined, { signal });
+    await time.wait(waitMs, signal);
+    const atMs = time.now();
+    waitMs = looks.mostMs;
     try {
       const facts = await containers.look(id, { withDisk: true }, signal);
+      const layerBytes = facts?.diskBytes ?? 0;
+      // Before anything is counted, which takes long where there is much.
+      if (layerBytes > limits.diskBytes) return diskFull(layerBytes);
       const { pids } = await containers.stats(id, signal);
-      full = pids >= limits.pids ? full + 1 : 0;
-      if (full >= fullTurns) return new SwarmError("PROCESSES_EXHAUSTED", { name, limit: limits.pids });
+      fullSinceMs = pids < limits.pids ? null : (fullSinceMs ?? atMs);
+      if (fullSinceMs !== null && atMs - fullSinceMs >= fullMs)
+        return new SwarmError("PROCESSES_EXHAUSTED", { name, limit: limits.pids });
       // Where there is no process left, nobody can be sent to count.
-      const inside =
-        full > 0 ? nothing : await measureInside(containers, { id, mounted, most: limits.files + 1 }, signal);
-      const bytes = (facts?.diskBytes ?? 0) + inside.mountedBytes;
-      if (bytes > limits.diskBytes)
-        return new SwarmError("DISK_FULL", {
-          name,
-          used: showBytes(bytes),
-          limit: showBytes(limits.diskBytes),
-        });
-      if (inside.files > limits.files)
+      if (fullSinceMs === null && (mounted.length > 0 || atMs - counted.atMs >= countEveryMs))
+        counted = {
+          ...(await measureInside(containers, { id, mounted, most: limits.files + 1 }, signal)),
+          atMs,
+        };
+      const bytes = layerBytes + counted.mountedBytes;
+      if (bytes > limits.diskBytes) return diskFull(bytes);
+      if (counted.files > limits.files)
         return new SwarmError("FILES_EXHAUSTED", { name, limit: limits.files });
+      const growth = { grownBytes: bytes - last.bytes, inMs: atMs - last.atMs };
+      const leastMs = Math.min(looks.mostMs, Math.max(looks.leastMs, time.now() - atMs));
+      waitMs = nextLookMs({ ...growth, leftBytes: limits.diskBytes - bytes }, { ...looks, leastMs });
+      last = { atMs, bytes };
     } catch (error) {
       signal.throwIfAborted();
       // A turn that could not look, or whose counting took too long, is made good by the next one.
       if (!(error instanceof SwarmError)) throw error;
     }
   }
-}
 
-const nothing = { files: 0, mountedBytes: 0 };
+  function diskFull(bytes: number): SwarmError {
+    const facts = { name, used: showBytes(bytes), limit: showBytes(limits.diskBytes) };
+    return new SwarmError("DISK_FULL", facts);
+  }
+}
 
 /** What the engine does not count: files, and what lies in volumes. Counting that takes too long is ended in there, too. */
 async function measureInside(
