@@ -8,6 +8,8 @@ const mostBytes = 10 * 1024 * 1024;
 /** Pieces of one stream that follow each other are told as one. */
 const longestPiece = 64 * 1024;
 const quietMs = 200;
+/** A task that changes its stream with each byte would make more events than output; behind these only the order is lost. */
+const mostPieces = 10_000;
 
 interface Piece {
   readonly stream: OutputChunk["stream"];
@@ -26,6 +28,7 @@ export async function openOutputLog(
   const files: Record<OutputChunk["stream"], FileHandle> = { stdout, stderr };
   const written = { stdout: 0, stderr: 0 };
   let piece: Piece | null = null;
+  let pieces = 0;
   let isCut = false;
 
   let timer: NodeJS.Timeout | undefined;
@@ -42,7 +45,8 @@ export async function openOutputLog(
     clearTimeout(timer);
     const ended = piece;
     piece = null;
-    if (ended)
+    if (ended) pieces += 1;
+    if (ended && pieces <= mostPieces)
       await tell({ event: "output", stream: ended.stream, offset: ended.offset, bytes: ended.bytes });
   };
 

@@ -13,17 +13,16 @@ import {
   writeFile,
 } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import writeFileAtomic from "write-file-atomic";
 import { SwarmError } from "../domain/errors.ts";
 import type { SandboxRecord } from "../domain/generated/sandbox-run.ts";
-import type { OutputChunk } from "../ports/containers.ts";
 import type { Lock } from "../ports/lock.ts";
 import type { DestroyedSandbox, SandboxFolders } from "../ports/sandbox-folders.ts";
 import { findInputs } from "./find-inputs.ts";
 import { liesInside } from "./inside.ts";
 import { openOutputLog } from "./output-log.ts";
 import { ownOutputs, placeOutputs } from "./place-outputs.ts";
+import { readPieces } from "./read-pieces.ts";
 
 export interface SandboxFoldersDeps {
   /** The repository's folder, or the one that the command was started in. */
@@ -36,7 +35,6 @@ export interface SandboxFoldersDeps {
 }
 
 const idForm = /^[A-Za-z0-9_-]{8}$/;
-const lookAgainMs = 200;
 /** Several times what a record can have: two hundred paths twice, of 4096 characters each. */
 const largestRecord = 8 * 1024 * 1024;
 const { O_WRONLY, O_APPEND, O_CREAT, O_NOFOLLOW } = constants;
@@ -185,81 +183,6 @@ async function readRecordFile(file: string): Promise<Uint8Array> {
 async function appendLine(file: string, line: string): Promise<void> {
   await using handle = await open(file, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW, 0o644);
   await handle.writeFile(line);
-}
-
-/** The pieces of both logs in the order of the events; with `follow`, until the task has ended. */
-async function* readPieces(
-  folder: string,
-  { follow }: { readonly follow: boolean },
-  signal?: AbortSignal,
-): AsyncGenerator<OutputChunk> {
-  let at = 0;
-  for (;;) {
-    signal?.throwIfAborted();
-    const text = await readFile(join(folder, "events.log"), "utf8").catch(ifMissing(null));
-    if (text === null) return;
-    const events = text.split("\n").slice(0, -1).flatMap(parsed);
-    // Logs begin anew with each task.
-    const start = events.findLastIndex(({ event }) => event === "task-started") + 1;
-    at = Math.max(at, start);
-    for (const { event, stream, offset, bytes } of events.slice(at)) {
-      at += 1;
-      if (event === "output" && (stream === "stdout" || stream === "stderr"))
-        yield {
-          stream,
-          bytes: await readAt(join(folder, "outputs", `${stream}.log`), Number(offset), Number(bytes)),
-        };
-    }
-    const isOver = events
-      .slice(start)
-      .some(({ event }) => ["task-ended", "ended", "destroyed"].includes(event));
-    if (!follow || isOver) {
-      yield* untold(folder, events.slice(start));
-      return;
-    }
-    await delay(lookAgainMs, undefined, signal && { signal });
-  }
-}
-
-/** What is in the logs and in no event: a writer that was killed had no time to tell of its last words. */
-async function* untold(folder: string, events: readonly ReadEvent[]): AsyncGenerator<OutputChunk> {
-  for (const stream of ["stdout", "stderr"] as const) {
-    const told = events
-      .filter((event) => event.event === "output" && event.stream === stream)
-      .map(({ offset, bytes }) => Number(offset) + Number(bytes));
-    const end = Math.max(0, ...told);
-    const file = join(folder, "outputs", `${stream}.log`);
-    const size = await stat(file).then(
-      (stats) => stats.size,
-      () => 0,
-    );
-    if (size > end) yield { stream, bytes: await readAt(file, end, size - end) };
-  }
-}
-
-interface ReadEvent {
-  readonly event: string;
-  readonly stream?: unknown;
-  readonly offset?: unknown;
-  readonly bytes?: unknown;
-}
-
-function parsed(line: string): ReadEvent[] {
-  try {
-    const event: unknown = JSON.parse(line);
-    return typeof event === "object" && event !== null ? [event as ReadEvent] : [];
-  } catch {
-    return [{ event: "unreadable" }];
-  }
-}
-
-async function readAt(file: string, offset: number, length: number): Promise<Uint8Array> {
-  await using handle = await open(file, "r");
-  const { size } = await handle.stat();
-  // The places stand in a file that somebody else may have written.
-  if (!(offset >= 0 && length > 0 && offset + length <= size)) return new Uint8Array();
-  const { buffer, bytesRead } = await handle.read(Buffer.alloc(length), 0, length, offset);
-  return buffer.subarray(0, bytesRead);
 }
 
 function ifMissing<Value>(value: Value): (error: NodeJS.ErrnoException) => Value {

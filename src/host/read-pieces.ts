@@ -1,0 +1,122 @@
+import { open, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import type { OutputChunk } from "../ports/containers.ts";
+
+const lookAgainMs = 200;
+const readBytes = 256 * 1024;
+/** More than any event of ours has. */
+const longestLine = 64 * 1024;
+/** More than any task of ours tells of. */
+const mostEvents = 100_000;
+
+/** The pieces of both logs in the order of the events; with `follow`, until the task has ended. */
+export async function* readPieces(
+  folder: string,
+  { follow }: { readonly follow: boolean },
+  signal?: AbortSignal,
+): AsyncGenerator<OutputChunk> {
+  const told = taskEvents(join(folder, "events.log"));
+  for (;;) {
+    signal?.throwIfAborted();
+    const fresh = await told.readOn();
+    if (fresh === null) return;
+    for (const { event, stream, offset, bytes } of fresh)
+      if (event === "output" && (stream === "stdout" || stream === "stderr"))
+        yield {
+          stream,
+          bytes: await readAt(join(folder, "outputs", `${stream}.log`), Number(offset), Number(bytes)),
+        };
+    const events = told.all();
+    if (!follow || events.some(({ event }) => ["task-ended", "ended", "destroyed"].includes(event))) {
+      yield* untold(folder, events);
+      return;
+    }
+    await delay(lookAgainMs, undefined, signal && { signal });
+  }
+}
+
+/** The events of the last task in a file that holds those of all tasks, and that may go on growing. */
+function taskEvents(file: string): {
+  /** Those that were not given before; null where there is no file. */
+  readOn(): Promise<readonly ReadEvent[] | null>;
+  all(): readonly ReadEvent[];
+} {
+  let position = 0;
+  let rest = "";
+  let events: ReadEvent[] = [];
+  let given = 0;
+  return { readOn, all: () => events };
+
+  async function readOn(): Promise<readonly ReadEvent[] | null> {
+    await using handle = await open(file, "r").catch(forgiveMissing);
+    if (!handle) return null;
+    const buffer = Buffer.alloc(readBytes);
+    // Bytes are bytes of one character here: a line is decoded when it is whole.
+    for (;;) {
+      const { bytesRead } = await handle.read(buffer, 0, readBytes, position);
+      if (bytesRead === 0) break;
+      position += bytesRead;
+      const lines = (rest + buffer.toString("latin1", 0, bytesRead)).split("\n");
+      rest = (lines.pop() ?? "").slice(0, longestLine);
+      for (const line of lines)
+        for (const event of parsed(Buffer.from(line, "latin1").toString())) take(event);
+    }
+    const fresh = events.slice(given);
+    given = events.length;
+    return fresh;
+  }
+
+  function take(event: ReadEvent): void {
+    // Logs begin anew with each task.
+    if (event.event === "task-started") {
+      events = [];
+      given = 0;
+    } else if (events.length < mostEvents) events.push(event);
+  }
+}
+
+/** What is in the logs and in no event: a writer that was killed had no time to tell of its last words. */
+async function* untold(folder: string, events: readonly ReadEvent[]): AsyncGenerator<OutputChunk> {
+  for (const stream of ["stdout", "stderr"] as const) {
+    const told = events
+      .filter((event) => event.event === "output" && event.stream === stream)
+      .map(({ offset, bytes }) => Number(offset) + Number(bytes));
+    const end = Math.max(0, ...told);
+    const file = join(folder, "outputs", `${stream}.log`);
+    const size = await stat(file).then(
+      (stats) => stats.size,
+      () => 0,
+    );
+    if (size > end) yield { stream, bytes: await readAt(file, end, size - end) };
+  }
+}
+
+interface ReadEvent {
+  readonly event: string;
+  readonly stream?: unknown;
+  readonly offset?: unknown;
+  readonly bytes?: unknown;
+}
+
+function parsed(line: string): ReadEvent[] {
+  try {
+    const event: unknown = JSON.parse(line);
+    return typeof event === "object" && event !== null ? [event as ReadEvent] : [];
+  } catch {
+    return [{ event: "unreadable" }];
+  }
+}
+
+async function readAt(file: string, offset: number, length: number): Promise<Uint8Array> {
+  await using handle = await open(file, "r");
+  const { size } = await handle.stat();
+  // The places stand in a file that somebody else may have written.
+  if (!(offset >= 0 && length > 0 && offset + length <= size)) return new Uint8Array();
+  const { buffer, bytesRead } = await handle.read(Buffer.alloc(length), 0, length, offset);
+  return buffer.subarray(0, bytesRead);
+}
+
+function forgiveMissing(error: NodeJS.ErrnoException): undefined {
+  if (error.code !== "ENOENT") throw error;
+}
