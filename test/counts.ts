@@ -40,6 +40,8 @@ const table = {
   hookMutations: { reduced: 150, full: 2_000 },
   /** Pairs of trees that are compared by the reader and by git. */
   generatedTrees: { reduced: 400, full: 20_000 },
+  /** Files that one task leaves in one folder. */
+  outputFiles: { reduced: 12_000, full: 120_000 },
   unreadMessages: { reduced: 60_000, full: 100_000 },
 } as const;
 

@@ -1,7 +1,8 @@
-import { opendir, rename, rm } from "node:fs/promises";
+import { opendir, rename } from "node:fs/promises";
 import { join } from "node:path";
 import { FirstOfMany } from "../domain/first-of-many.ts";
 import type { CollectedOutputs } from "../ports/sandbox-folders.ts";
+import { removeTree } from "./remove-tree.ts";
 
 /** Files of ours in `outputs/`, beside those of a task. */
 export const ownOutputs: readonly string[] = ["stdout.log", "stderr.log", "summary.json"];
@@ -18,11 +19,11 @@ export async function placeOutputs(
   expected: readonly string[],
 ): Promise<CollectedOutputs> {
   for await (const name of namesIn(outputs))
-    if (!ownOutputs.includes(name)) await rm(join(outputs, name), { recursive: true, force: true });
+    if (!ownOutputs.includes(name)) await removeTree(join(outputs, name));
   // Our own files keep their names; a task's file of such a name steps aside.
   for await (const name of namesIn(collected))
     await rename(join(collected, name), join(outputs, asideAs(name)));
-  await rm(collected, { recursive: true, force: true });
+  await removeTree(collected);
 
   const files = new FirstOfMany<string>(listed);
   const missing = new Map(expected.map((path) => [asideAs(path), path]));

@@ -23,6 +23,7 @@ import { liesInside } from "./inside.ts";
 import { openOutputLog } from "./output-log.ts";
 import { ownOutputs, placeOutputs } from "./place-outputs.ts";
 import { readPieces } from "./read-pieces.ts";
+import { removeTree } from "./remove-tree.ts";
 
 export interface SandboxFoldersDeps {
   /** The repository's folder, or the one that the command was started in. */
@@ -126,7 +127,7 @@ export function sandboxFolders({
     },
 
     async replaceWork(id, collected) {
-      await rm(pathFor(id, "work"), { recursive: true, force: true });
+      await removeTree(pathFor(id, "work"));
       await rename(collected, pathFor(id, "work"));
     },
 
@@ -151,8 +152,8 @@ export function sandboxFolders({
     },
 
     async clear(id, { everything }) {
-      if (everything) return rm(pathFor(id), { recursive: true, force: true });
-      for (const name of ["inputs", "work"]) await rm(pathFor(id, name), { recursive: true, force: true });
+      if (everything) return removeTree(pathFor(id));
+      for (const name of ["inputs", "work"]) await removeTree(pathFor(id, name));
     },
 
     lockOf: (id) => lockAt(pathFor(id, ".lock")),

@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, inject } from "vitest";
 import { findViolations } from "../../src/schema/find-violations.ts";
+import { count } from "../counts.ts";
 import { openEngine } from "../fakes/engine-at.ts";
 import { test } from "../fakes/folders.ts";
 import { write } from "../fakes/repository.ts";
@@ -11,7 +12,8 @@ import { destroyUsed, listed, outputsOf, placeOf, sandbox, up } from "../fakes/s
 import { swarmProgram } from "../fakes/swarm-command.ts";
 import { watchProcess } from "../fakes/watch-process.ts";
 
-const { runtimes } = await openEngine(inject("endpoint")).info();
+const engine = openEngine(inject("endpoint"));
+const { runtimes } = await engine.info();
 
 /** How each is asked for. */
 const demands = { runc: [], runsc: ["--isolation", "strong"] } as const;
@@ -47,6 +49,11 @@ for _ in range(200):
     os.mkdir(name)
     os.chdir(name)
 for number in range(15_000): open(str(number), "w").close()
+`;
+
+const manyFiles = `${good}
+os.makedirs("/outputs/many", exist_ok=True)
+for number in range(${count.outputFiles}): open(f"/outputs/many/result-{number}.txt", "w").close()
 `;
 
 /** `swarm sandbox run`, and the most memory that it was seen to have. */
@@ -98,6 +105,22 @@ for (const [runtime, demand] of Object.entries(demands))
       expect(outputsOf(folder, record, "good.txt")).toBe("good");
     });
 
+    test("a sparse file that is met after the sandbox has ended costs only what follows it, and that is kept", async ({
+      folder,
+    }) => {
+      write(folder, "task.py", `${sparse}import time; time.sleep(1000)\n`);
+      const record = await up(folder, "runtime: python\nttl: 5s\n", ...demand);
+
+      const ran = await sandbox(folder, "run", "task.py");
+
+      expect(ran, ran.stderr).toMatchObject({ exit: 7 });
+      expect(outputsOf(folder, record, "good.txt")).toBe("good");
+      const { missed } = JSON.parse(outputsOf(folder, record, "summary.json"));
+      expect(missed).toEqual([expect.stringMatching(/^outputs\/holes\*: .*nothing that follows/)]);
+      const { containers } = await engine.open();
+      expect(await containers.look(record.container?.id ?? "")).not.toBeNull();
+    });
+
     test("15 000 files below long names that nobody can show are counted, and no command breaks at them", async ({
       folder,
     }) => {
@@ -121,5 +144,23 @@ for (const [runtime, demand] of Object.entries(demands))
       expect(readFileSync(join(folder, ".aimi/sandboxes", record.id, "run.json")).length).toBeLessThan(
         10_000,
       );
+    });
+
+    test("many plain files come out twice, and are counted where they are no longer listed", async ({
+      folder,
+    }) => {
+      write(folder, "plain.py", good);
+      write(folder, "task.py", manyFiles);
+      const record = await up(folder, "runtime: python\n", ...demand);
+      const plain = await runWatched(folder, "plain.py");
+
+      for (const _turn of ["the first", "one that takes the place of the first"]) {
+        const ran = await runWatched(folder, "task.py");
+
+        expect(ran.exit, ran.stderr.slice(0, 2_000)).toBe(0);
+        expect(ran.memoryBytes - plain.memoryBytes).toBeLessThan(64 * 1024 ** 2);
+        const { outputFiles, more } = JSON.parse(outputsOf(folder, record, "summary.json"));
+        expect(outputFiles.length + more.outputFiles).toBe(count.outputFiles + 1);
+      }
     });
   });
