@@ -1,6 +1,7 @@
 import { textLines } from "../src/wire/text-lines.ts";
 import { endGroup, exitOf, startAsAgent, type UserCommand } from "./agent-user.ts";
 import type { AgentProgram } from "./agents/agent.ts";
+import { shellCode } from "./program-end.ts";
 
 /** A line of an agent's stream; real ones carry whole files. */
 const longestLine = 8 << 20;
@@ -17,7 +18,7 @@ export function startProgram(
   }: { readonly onBytes: (bytes: Uint8Array) => void; readonly endAll: () => Promise<void> },
 ): AgentProgram {
   const child = startAsAgent(command);
-  const exit = exitOf(child);
+  const exit = exitOf(child).then(shellCode);
   let complaint = "";
   child.stderr.on("data", (bytes: Buffer) => {
     complaint = (complaint + bytes.toString()).slice(-keptComplaint);

@@ -6,6 +6,7 @@ import type { Agent, AgentActivity, AgentTools, Turn, TurnEnd, TurnUsage } from 
 import { type IdleLimits, Idleness } from "./idleness.ts";
 import { countMemoryKills } from "./out-of-memory.ts";
 import type { Places } from "./places.ts";
+import { CutOff, exitCodeOf } from "./program-end.ts";
 import { openTranscript } from "./transcript.ts";
 import type { WorkClock } from "./work-clock.ts";
 
@@ -137,8 +138,8 @@ function toolsFor(
         },
       ),
     async ask(command) {
-      const { code, stdout } = await runAsAgent({ command, env: env(), folder, keep: askOutputBytes });
-      return { code, output: stdout };
+      const result = await runAsAgent({ command, env: env(), folder, keep: askOutputBytes });
+      return { code: exitCodeOf(command[0] ?? "", result), output: result.stdout };
     },
     report(activity) {
       if (activity.tool) idleness.noteTool(activity.tool);
@@ -163,23 +164,21 @@ export async function findVersion(
   },
 ): Promise<{ readonly isThere: boolean; readonly version: string | null }> {
   const program = agent.program(requested);
-  const folder = places.workspace;
-  const found = await runAsAgent({
-    command: ["sh", "-c", 'command -v -- "$1"', "sh", program],
-    env,
-    folder,
-    deadline,
-  });
-  if (found.code !== 0) return { isThere: false, version: null };
+  const look = { env, folder: places.workspace, deadline };
+  const found = await runAsAgent({ ...look, command: ["sh", "-c", lookUp, "sh", program] });
+  const words = exitCodeOf(`looking for ${program}`, found) === 0 ? found.stdout : "";
+  // No other answer than this one is no program: the image without it will be the same the next time.
+  if (words === absent) return { isThere: false, version: null };
+  if (words !== present) throw new CutOff(`looking for ${program}`, found);
   if (agent.versionFlags.length === 0) return { isThere: true, version: null };
-  const asked = await runAsAgent({
-    command: [program, ...agent.versionFlags],
-    env,
-    folder,
-    keep: 1_000,
-    deadline,
-  });
+  const asked = await runAsAgent({ ...look, command: [program, ...agent.versionFlags], keep: 1_000 });
   await endAgentProcesses();
+  const { end } = asked;
+  if (end.kind === "halted") throw new CutOff(`${program} ${agent.versionFlags.join(" ")}`, asked);
   const [line = ""] = asked.stdout.trim().split("\n");
-  return { isThere: true, version: asked.code === 0 ? cleanText(line, 200) : null };
+  return { isThere: true, version: end.kind === "exited" && end.code === 0 ? cleanText(line, 200) : null };
 }
+
+const present = "present\n";
+const absent = "absent\n";
+const lookUp = `if command -v -- "$1" > /dev/null; then echo present; else echo absent; fi`;

@@ -1,8 +1,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { readdir, readFile } from "node:fs/promises";
 import type { Readable } from "node:stream";
-import { setTimeout as delay } from "node:timers/promises";
 import { BoundedText } from "../src/domain/bounded-text.ts";
+import { blows, endProcesses, type Killer } from "./end-processes.ts";
+import { countMemoryKills } from "./out-of-memory.ts";
+import { type EndedProgram, endedFor, type ProgramEnd } from "./program-end.ts";
 
 /** The one user of this sandbox that runs what is not ours: agents, checks and git. */
 const agentIds = { uid: 1000, gid: 1000 } as const;
@@ -11,14 +13,6 @@ const agentIds = { uid: 1000, gid: 1000 } as const;
 const asVictim = 'echo 500 > /proc/self/oom_score_adj 2>/dev/null; cd "$1" || exit 126; shift; exec "$@"';
 const changeUser = "/usr/bin/setpriv";
 const asAgent: readonly string[] = [`--reuid=${agentIds.uid}`, `--regid=${agentIds.gid}`, "--clear-groups"];
-/** Not every kernel does it in one step: blow upon blow leaves no time to multiply. */
-const blows = 10;
-const endEverything = `for _ in ${"x ".repeat(blows)}; do kill -s KILL -- -1; done`;
-const lookAgainMs = 20;
-const unkillableMs = 60_000;
-/** So long the killer may take: it is over at once, unless somebody holds it. */
-const killerMs = 500;
-const lastResortMs = 3_000;
 
 export interface UserCommand {
   readonly command: readonly string[];
@@ -41,12 +35,9 @@ export function startAsAgent({ command, env, folder }: UserCommand): ChildProces
   });
 }
 
-export interface UserResult {
-  /** 128 + the signal's number where a signal ended it. */
-  readonly code: number;
+export interface UserResult extends EndedProgram {
   readonly stdout: string;
   readonly stderr: string;
-  readonly isTimedOut: boolean;
 }
 
 export interface UserRun extends UserCommand {
@@ -54,7 +45,7 @@ export interface UserRun extends UserCommand {
   /** The most of each output that is kept: its beginning and its end. */
   readonly keep?: number;
   readonly onOutput?: (bytes: Buffer) => void;
-  /** Aborted when its time is over. */
+  /** Aborted when its time is over, with `TimeOver`, or when what it is run for is to stop. */
   readonly deadline?: AbortSignal;
   /** It may leave others behind that hold its output: they are not waited for. */
   readonly leavesOthers?: boolean;
@@ -63,35 +54,53 @@ export interface UserRun extends UserCommand {
 /** Runs a program as the agent's user to its end, or to its deadline or the signal: then its whole group is ended. */
 export async function runAsAgent(run: UserRun, signal?: AbortSignal): Promise<UserResult> {
   const { input, keep = 1_000_000, onOutput, deadline, leavesOthers = false } = run;
+  const memoryKills = await countMemoryKills();
   const child = startAsAgent(run);
   const exited = leavesOthers ? exitOf(child) : closeOf(child);
-  const end = () => endGroup(child.pid);
-  for (const each of [deadline, signal]) {
-    if (each?.aborted) end();
-    each?.addEventListener("abort", end, { once: true });
-  }
-  try {
-    const stdout = new BoundedText(keep);
-    const stderr = new BoundedText(keep);
-    child.stdout.on("data", (bytes: Buffer) => {
-      stdout.add(bytes);
-      onOutput?.(bytes);
-    });
-    child.stderr.on("data", (bytes: Buffer) => {
-      stderr.add(bytes);
-      onOutput?.(bytes);
-    });
-    await feed(child, input);
-    const code = await exited;
-    return {
-      code,
-      stdout: stdout.finish().text,
-      stderr: stderr.finish().text,
-      isTimedOut: deadline?.aborted === true,
+  using until = endUpon(child, [deadline, signal]);
+  const stdout = new BoundedText(keep);
+  const stderr = new BoundedText(keep);
+  child.stdout.on("data", (bytes: Buffer) => {
+    stdout.add(bytes);
+    onOutput?.(bytes);
+  });
+  child.stderr.on("data", (bytes: Buffer) => {
+    stderr.add(bytes);
+    onOutput?.(bytes);
+  });
+  await feed(child, input);
+  const end = until.judge(await exited);
+  return {
+    end,
+    isOutOfMemory: (await countMemoryKills()) > memoryKills,
+    stdout: stdout.finish().text,
+    stderr: stderr.finish().text,
+  };
+}
+
+/** Ends a program's group as soon as one of the signals is aborted, until this is disposed. */
+export function endUpon(
+  child: ChildProcess,
+  signals: readonly (AbortSignal | undefined)[],
+): Disposable & { judge(end: ProgramEnd): ProgramEnd } {
+  using stack = new DisposableStack();
+  let endedBy: AbortSignal | null = null;
+  for (const each of signals) {
+    if (!each) continue;
+    const end = (): void => {
+      endedBy ??= each;
+      endGroup(child.pid);
     };
-  } finally {
-    for (const each of [deadline, signal]) each?.removeEventListener("abort", end);
+    if (each.aborted) end();
+    else each.addEventListener("abort", end, { once: true });
+    stack.defer(() => each.removeEventListener("abort", end));
   }
+  const listening = stack.move();
+  return {
+    // A program that came to its own end just before has answered.
+    judge: (end) => (end.kind === "killed" && endedBy !== null ? endedFor(endedBy.reason) : end),
+    [Symbol.dispose]: () => listening.dispose(),
+  };
 }
 
 async function feed(child: ChildProcess, input: UserRun["input"]): Promise<void> {
@@ -122,22 +131,17 @@ function drained(stream: NodeJS.EventEmitter): Promise<void> {
   });
 }
 
-const signalNumbers: Readonly<Record<string, number>> = {
-  ...{ SIGHUP: 1, SIGINT: 2, SIGQUIT: 3, SIGILL: 4, SIGABRT: 6, SIGBUS: 7, SIGFPE: 8, SIGKILL: 9 },
-  ...{ SIGSEGV: 11, SIGPIPE: 13, SIGTERM: 15 },
-};
-
 /** So long may others hold the pipes of a program that has ended. */
 const lastWordsMs = 200;
 
-/** Its exit code once it has ended. Its pipes may outlive it in a child of its own, which is no reason to wait. */
-export function exitOf(child: ChildProcess): Promise<number> {
+/** How it ended, once it has. Its pipes may outlive it in a child of its own, which is no reason to wait. */
+export function exitOf(child: ChildProcess): Promise<ProgramEnd> {
   return new Promise((resolve) => {
-    child.once("error", () => resolve(127));
+    child.once("error", (error) => resolve(notBegun(error)));
     child.once("exit", (code, signal) => {
       const done = () => {
         clearTimeout(timer);
-        resolve(statusOf(code, signal));
+        resolve(endFrom(code, signal));
       };
       // A timer that comes late comes before what waits to be read: that has a turn of its own.
       const timer = setTimeout(() => setImmediate(() => setImmediate(done)), lastWordsMs);
@@ -146,18 +150,22 @@ export function exitOf(child: ChildProcess): Promise<number> {
   });
 }
 
-/** Its exit code once it has ended and all that it wrote was read. */
-function closeOf(child: ChildProcess): Promise<number> {
+/** How it ended, once it has and all that it wrote was read. */
+function closeOf(child: ChildProcess): Promise<ProgramEnd> {
   return new Promise((resolve) => {
-    child.once("error", () => resolve(127));
+    child.once("error", (error) => resolve(notBegun(error)));
     child.once("close", (code: number | null, signal: NodeJS.Signals | null) =>
-      resolve(statusOf(code, signal)),
+      resolve(endFrom(code, signal)),
     );
   });
 }
 
-function statusOf(code: number | null, signal: NodeJS.Signals | null): number {
-  return code ?? 128 + (signalNumbers[signal ?? ""] ?? 0);
+function endFrom(code: number | null, signal: NodeJS.Signals | null): ProgramEnd {
+  return code === null ? { kind: "killed", signal: signal ?? "SIGKILL" } : { kind: "exited", code };
+}
+
+function notBegun(error: Error): ProgramEnd {
+  return { kind: "not-begun", why: error.message };
 }
 
 /** Ends a process group; one that has gone already is fine. */
@@ -203,25 +211,24 @@ async function lookAt(pid: string): Promise<UserProcess | null> {
   };
 }
 
-/**
- * Ends everything that the agent's user runs, whatever group or session it hides in. The kernel sends the signal to all of
- * them in one step, so that no fork can win a race; looking confirms it.
- */
-export async function endAgentProcesses(): Promise<void> {
-  const begunAt = performance.now();
-  for (;;) {
-    // Without a look before: who forks all the time is gone from wherever one looks.
-    const hasStruck = await sendKiller();
-    const left = await findAgentProcesses();
-    if (hasStruck && left.length === 0) return;
-    const spentMs = performance.now() - begunAt;
-    if (spentMs > unkillableMs) throw new Error("Processes of the agent do not end");
-    // What is left stands up to its like: the killer found no room, or was itself ended or stopped. That is not to be done to us.
-    for (const { pid } of left) endProcess(pid);
-    // The last resort ends lines to the host as well, which are made again.
-    if (spentMs > lastResortMs) for (let blow = 0; blow < blows; blow += 1) endProcess(-1);
-    await delay(lookAgainMs);
-  }
+/** So long a killer may take on a busy machine. */
+const killerMs = 500;
+const endEverything = `for _ in ${"x ".repeat(blows)}; do kill -s KILL -- -1; done`;
+
+/** Ends everything that the agent's user runs. */
+export function endAgentProcesses(): Promise<void> {
+  return endProcesses({ startKiller, findProcesses: findAgentProcesses, endProcess, killerMs });
+}
+
+/** It has the rights of those that it is to end, so that it can hit no other, and they could stop it. */
+function startKiller(): Killer {
+  // It changes its user by itself: were it stopped before its program runs, whoever started it would wait for that.
+  const killer = spawn(changeUser, [...asAgent, "/bin/sh", "-c", endEverything], {
+    cwd: "/",
+    env: {},
+    stdio: "ignore",
+  });
+  return { exited: exitOf(killer), end: () => void killer.kill("SIGKILL") };
 }
 
 /** Tells everything that the agent's user runs that its time is over. */
@@ -229,22 +236,7 @@ export async function askAgentProcesses(): Promise<void> {
   for (const { pid } of await findAgentProcesses()) endProcess(pid, "SIGTERM");
 }
 
-/** It has the rights of those that it is to end, so that it cannot hit anybody else, and they could stop it: whether it came to strike. */
-async function sendKiller(): Promise<boolean> {
-  // It changes its user by itself: were it stopped before its program runs, whoever started it would wait for that.
-  const killer = spawn(changeUser, [...asAgent, "/bin/sh", "-c", endEverything], {
-    cwd: "/",
-    env: {},
-    stdio: "ignore",
-  });
-  const enough = new AbortController();
-  const held = delay(killerMs, null, { signal: enough.signal }).catch(() => null);
-  const code = await Promise.race([exitOf(killer), held]);
-  enough.abort();
-  // 1: there was nobody.
-  return code === 0 || code === 1;
-}
-
+/** Ends a process; one that has gone already is fine. */
 function endProcess(pid: number, signal: NodeJS.Signals = "SIGKILL"): void {
   try {
     process.kill(pid, signal);

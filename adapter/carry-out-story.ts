@@ -9,6 +9,7 @@ import { completeStory, failBrokenStory, failStory } from "./end-story.ts";
 import { GitFailure } from "./git.ts";
 import type { News } from "./journal.ts";
 import type { Places } from "./places.ts";
+import { CutOff } from "./program-end.ts";
 import type { limitsOf } from "./request.ts";
 import { TaskLimit } from "./task-limit.ts";
 import { tryStory } from "./try-story.ts";
@@ -95,6 +96,8 @@ export async function carryOutStory(
       ? await failStory(deps, start, outcome)
       : await completeStory(deps, { story, from }, outcome);
   } catch (error) {
+    if (error instanceof CutOff && error.isOutOfMemory)
+      return failStory(deps, start, { code: "CONTAINER_OOM", message: error.message, scope: "story" });
     if (!(error instanceof GitFailure)) throw error;
     return failBrokenStory(deps, start, error);
   }

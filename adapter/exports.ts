@@ -1,9 +1,11 @@
 import { createHash } from "node:crypto";
 import { mkdir, open, rename, rm } from "node:fs/promises";
 import type { StoredBundle } from "../src/domain/generated/acp.ts";
-import { endGroup, exitOf, startAsAgent } from "./agent-user.ts";
+import { endUpon, exitOf, startAsAgent } from "./agent-user.ts";
 import { GitFailure } from "./git.ts";
+import { countMemoryKills } from "./out-of-memory.ts";
 import { outOf, type Places } from "./places.ts";
+import { exitCodeOf, type ProgramEnd } from "./program-end.ts";
 import type { Workspace } from "./workspace.ts";
 
 /** What one bundle may hold: whoever fills a disk by it must not fill ours. */
@@ -32,15 +34,17 @@ export async function storeBundle(
     ...["bundle", "create", "--quiet", "--version=2", "-", "--end-of-options", ref, `^${workspace.base}`],
   ]);
   using limited = workspace.limit();
+  const enough = new AbortController();
+  const memoryKills = await countMemoryKills();
   const hash = createHash("sha256");
   let bytes = 0;
   let complaint = "";
-  let exited: Promise<number>;
+  let end: ProgramEnd;
   {
     await using file = await open(draft, "w", 0o600);
     const child = startAsAgent({ command, env: { ...env, ...gitEnv }, folder: places.workspace });
-    exited = exitOf(child);
-    limited.signal.addEventListener("abort", () => endGroup(child.pid), { once: true });
+    const exited = exitOf(child);
+    using until = endUpon(child, [limited.signal, enough.signal]);
     child.stdin.end();
     child.stderr.on("data", (piece: Buffer) => {
       complaint = (complaint + piece.toString()).slice(-500);
@@ -48,16 +52,19 @@ export async function storeBundle(
     // With nothing to wait for since its start: what nobody reads when a program ends is thrown away.
     for await (const chunk of child.stdout as AsyncIterable<Buffer>) {
       bytes += chunk.length;
-      if (bytes > mostBytes) break;
+      if (bytes > mostBytes) enough.abort();
+      if (enough.signal.aborted) break;
       hash.update(chunk);
       await file.writeFile(chunk);
     }
     await file.sync();
+    end = until.judge(await exited);
   }
-  const code = await exited;
-  if (bytes > mostBytes) complaint = "the commits are larger than 4 GiB";
-  if (code !== 0 || bytes === 0 || bytes > mostBytes)
-    throw new GitFailure(["bundle"], { code, stderr: complaint, isTimedOut: limited.signal.aborted });
+  if (enough.signal.aborted) complaint = "the commits are larger than 4 GiB";
+  else if (end.kind !== "deadline")
+    exitCodeOf("git bundle", { end, isOutOfMemory: (await countMemoryKills()) > memoryKills });
+  if (end.kind !== "exited" || end.code !== 0 || bytes === 0)
+    throw new GitFailure(["bundle"], { end, stderr: complaint });
   await rename(draft, path);
   undo.move();
   await syncFolder(folder);

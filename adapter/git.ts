@@ -1,18 +1,23 @@
 import { runAsAgent, type UserResult, type UserRun } from "./agent-user.ts";
+import { describeEnd, exitCodeOf, type ProgramEnd } from "./program-end.ts";
 
-/** A git command that failed, in its own words. */
+/** A git command that failed, or did not end in its time, in its own words. */
 export class GitFailure extends Error {
-  readonly code: number;
-
   constructor(
     args: readonly string[],
-    { code, stderr, isTimedOut }: Pick<UserResult, "code" | "stderr" | "isTimedOut">,
+    { end, stderr }: { readonly end: ProgramEnd; readonly stderr: string },
   ) {
-    const end = isTimedOut ? "did not end" : `failed (exit ${code})`;
-    super(`git ${args[0] ?? ""} ${end}: ${stderr.trim().slice(-500)}`);
+    const words = stderr.trim().slice(-500);
+    super(`git ${args[0] ?? ""} ${describeEnd(end)}${words === "" ? "" : `: ${words}`}`);
     this.name = "GitFailure";
-    this.code = code;
   }
+}
+
+/** The code that git answered with. A git that was killed or halted has said nothing about the repository. */
+function answerOf(args: readonly string[], result: UserResult): number {
+  // What lies in the repository can make it take for ever.
+  if (result.end.kind === "deadline") throw new GitFailure(args, result);
+  return exitCodeOf(`git ${args[0] ?? ""}`, result);
 }
 
 /** Whatever the agent wrote into the repository's configuration, none of this runs a hook, a helper or an editor. */
@@ -56,7 +61,9 @@ export type GitRun = Pick<UserRun, "input" | "keep"> & { readonly env?: Readonly
 export interface Git {
   /** What it printed, without the last line break; a failure is thrown. */
   run(args: readonly string[], run?: GitRun): Promise<string>;
-  /** Its exit code, for questions that are answered by it. */
+  /** What it printed; null where it answers with a failure. One that gives no answer is thrown. */
+  find(args: readonly string[]): Promise<string | null>;
+  /** Its exit code, for questions that are answered by it. One that gives no answer is thrown. */
   ask(args: readonly string[]): Promise<number>;
   /** Command and environment, for who streams its output. */
   command(args: readonly string[]): {
@@ -70,17 +77,22 @@ export function gitIn(folder: string, env: Readonly<Record<string, string>>, lim
     command: ["git", ...settings, ...args],
     env: { ...env, ...environment, ...more },
   });
+  const start = async (args: readonly string[], { env: more, ...run }: GitRun = {}): Promise<UserResult> => {
+    using limited = limit();
+    return await runAsAgent({ ...prepare(args, more), folder, deadline: limited.signal, ...run });
+  };
+  const printed = ({ stdout }: UserResult): string => stdout.replace(/\n$/, "");
   return {
-    async run(args, { env: more, ...run } = {}) {
-      using limited = limit();
-      const result = await runAsAgent({ ...prepare(args, more), folder, deadline: limited.signal, ...run });
-      if (result.code !== 0) throw new GitFailure(args, result);
-      return result.stdout.replace(/\n$/, "");
+    async run(args, run) {
+      const result = await start(args, run);
+      if (answerOf(args, result) !== 0) throw new GitFailure(args, result);
+      return printed(result);
     },
-    async ask(args) {
-      using limited = limit();
-      return (await runAsAgent({ ...prepare(args), folder, deadline: limited.signal })).code;
+    async find(args) {
+      const result = await start(args);
+      return answerOf(args, result) === 0 ? printed(result) : null;
     },
+    ask: async (args) => answerOf(args, await start(args)),
     command: (args) => prepare(args),
   };
 }

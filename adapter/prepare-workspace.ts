@@ -4,6 +4,7 @@ import { CannotWork } from "./cannot-work.ts";
 import { type CommandLimit, gitIn } from "./git.ts";
 import type { History } from "./history.ts";
 import type { Places } from "./places.ts";
+import { CutOff, exitCodeOf } from "./program-end.ts";
 import { restoreSnapshot } from "./snapshots.ts";
 import { fetchBundle, removeLocks, type Workspace, workspaceIn } from "./workspace.ts";
 import { workspaceMark } from "./workspace-mark.ts";
@@ -76,7 +77,8 @@ export async function rebuildWorkspace(
     if (repoUrl.startsWith("bundle:")) {
       using limited = limit();
       const command = ["sh", "-c", emptyFolder, "sh", places.workspace];
-      await runAsAgent({ command, env, folder: "/", deadline: limited.signal });
+      const emptied = await runAsAgent({ command, env, folder: "/", deadline: limited.signal });
+      exitCodeOf("emptying the work folder", emptied);
     }
     await prepareWorkspace({ ...request, history });
   });
@@ -95,7 +97,7 @@ async function isAtWork({ git, branch, isAncestor, tip }: Workspace, good: strin
 /** The tree's own commit, where nobody said from which to start. */
 async function headOf({ places, env, limit }: WorkspaceRequest): Promise<string> {
   const git = gitIn(places.workspace, env, limit);
-  const head = await git.run(["rev-parse", "--verify", "HEAD^{commit}"]).catch(() => null);
+  const head = await git.find(["rev-parse", "--verify", "HEAD^{commit}"]);
   if (head === null)
     throw new CannotWork("GIT_CHECKOUT_FAILED", "the repository has no commit to start from");
   return head;
@@ -105,7 +107,9 @@ async function headOf({ places, env, limit }: WorkspaceRequest): Promise<string>
 async function readExclude({ places, env, limit }: WorkspaceRequest): Promise<string> {
   using limited = limit();
   const command = ["cat", ".git/info/exclude"];
-  return (await runAsAgent({ command, env, folder: places.workspace, deadline: limited.signal })).stdout;
+  const read = await runAsAgent({ command, env, folder: places.workspace, deadline: limited.signal });
+  // It is kept for all time: what was not read must not count as empty.
+  return exitCodeOf("reading .git/info/exclude", read) === 0 ? read.stdout : "";
 }
 
 async function fetchRepository({ places, env, repoUrl, baseCommit, limit }: WorkspaceRequest): Promise<void> {
@@ -132,6 +136,7 @@ async function attempt<Result>(code: AcpErrorCode, work: () => Promise<Result>):
   try {
     return await work();
   } catch (error) {
+    if (error instanceof CutOff) throw error;
     throw new CannotWork(code, error instanceof Error ? error.message : String(error));
   }
 }

@@ -3,8 +3,8 @@ import { cleanLines, cleanText } from "../src/domain/clean-text.ts";
 import { endOf } from "../src/domain/fit-message.ts";
 import type { CheckResult } from "../src/domain/generated/acp.ts";
 import { endAgentProcesses, runAsAgent } from "./agent-user.ts";
-import { countMemoryKills } from "./out-of-memory.ts";
 import { outOf, type Places } from "./places.ts";
+import { CutOff, shellCode } from "./program-end.ts";
 import type { WorkClock } from "./work-clock.ts";
 
 export interface CheckRun {
@@ -37,10 +37,9 @@ export async function runChecks(
   await endAgentProcesses();
   for (const command of commands) {
     signal.throwIfAborted();
-    const memoryKills = await countMemoryKills();
     const startedAt = clock.now();
     using limit = clock.after(limitMs);
-    const { code, stdout, stderr, isTimedOut } = await runAsAgent(
+    const { end, isOutOfMemory, stdout, stderr } = await runAsAgent(
       {
         ...{ command: ["sh", "-c", command], env, folder: places.workspace, keep: keptLog },
         ...{ deadline: limit.signal, leavesOthers: true },
@@ -52,7 +51,9 @@ export async function runChecks(
     signal.throwIfAborted();
     const output = cleanLines([stdout, stderr].filter(Boolean).join("\n"));
     const durationMs = Math.max(0, Math.round(clock.now() - startedAt));
-    const exitCode = isTimedOut ? null : code;
+    // What was never begun proves nothing.
+    if (end.kind === "not-begun") throw new CutOff(`\`${command}\``, { end, isOutOfMemory });
+    const exitCode = end.kind === "deadline" ? null : shellCode(end);
     await keepLog(places, storyId, `$ ${command}\n${output}\n${resultOf(exitCode, limitMs)}\n\n`);
     results.push({
       command: cleanText(command),
@@ -61,7 +62,6 @@ export async function runChecks(
       output: endOf(output.trim(), forHost),
     });
     if (exitCode !== 0) {
-      const isOutOfMemory = (await countMemoryKills()) > memoryKills;
       const result = resultOf(exitCode, limitMs) + (isOutOfMemory ? ", out of memory" : "");
       return { results, failed: { command, result, output: endOf(output, forAgent), isOutOfMemory } };
     }

@@ -8,13 +8,16 @@ import type { Agent } from "./agents/agent.ts";
 import { findAgent } from "./agents/agents.ts";
 import { CannotWork } from "./cannot-work.ts";
 import { carryOutTask, describeWork } from "./carry-out-task.ts";
+import { CommandTime } from "./command-time.ts";
 import { earlierConversation, tellable } from "./conversations.ts";
 import { isMeasurementDue, lookQuickly, type Measured, measureDisk } from "./disk-watch.ts";
+import { GitFailure } from "./git.ts";
 import type { History } from "./history.ts";
 import type { Journal } from "./journal.ts";
 import { type Notes, writeNotes } from "./notes.ts";
 import type { Places } from "./places.ts";
 import { prepareWorkspace, rebuildWorkspace } from "./prepare-workspace.ts";
+import { CutOff, exitCodeOf } from "./program-end.ts";
 import { checkTaskFile, limitsOf } from "./request.ts";
 import { Snapshots } from "./snapshots.ts";
 import { Spending } from "./spending.ts";
@@ -46,13 +49,54 @@ const commandMs = 120_000;
 /** So long an agent may take to tell its version. */
 const versionMs = 30_000;
 const diskLookMs = 1_000;
+/** So long the last commands of a task have that is stopped: what they do not keep lies in the work folder. */
+const lastCommandsMs = 4_000;
 /** Below this, nothing can be exported any more. */
 const leastFreeBytes = 16 << 20;
 
+export interface TaskRun {
+  readonly request: TaskRequestPayload;
+  /** Aborted when no more is to be begun: a limit of the task is reached, or it is cancelled. */
+  readonly halt: AbortController;
+  /** Aborted when it is cancelled: what is not done by then is left for later. */
+  readonly cancelled: AbortSignal;
+}
+
 /** Carries out an accepted request: from the workspace to the completion that is to be journalled. */
-export async function runTask(
+export async function runTask(deps: RunDeps, run: TaskRun): Promise<RunEnd> {
+  const { places, clock, status } = deps;
+  const { cancelled, request } = run;
+  const commands = new CommandTime(clock, cancelled);
+  const begun: Begun = { workspace: null, snapshots: null };
+  try {
+    return await carryOut(deps, run, { commands, begun });
+  } catch (error) {
+    const isStopped = cancelled.aborted && (error === cancelled.reason || error instanceof CutOff);
+    if (!isStopped) throw failureOf(error);
+    using _last = commands.extend(Math.min(status.graceMs, lastCommandsMs));
+    const env = environmentOf(deps.env, places, request);
+    return { code: 143, completion: await stop({ places, env }, begun, status) };
+  }
+}
+
+/** What there is so far that a stop has to keep. */
+interface Begun {
+  workspace: Workspace | null;
+  snapshots: Snapshots | null;
+}
+
+/** What was cut off without being cancelled is thrown as it is where another try may fare better. */
+function failureOf(error: unknown): unknown {
+  if (error instanceof GitFailure) return new CannotWork("GIT_CHECKOUT_FAILED", error.message);
+  if (!(error instanceof CutOff)) return error;
+  if (error.isOutOfMemory) return new CannotWork("CONTAINER_OOM", error.message);
+  return error.end.kind === "deadline" ? new CannotWork("AGENT_STALLED", error.message) : error;
+}
+
+async function carryOut(
   deps: RunDeps,
-  { request, halt }: { readonly request: TaskRequestPayload; readonly halt: AbortController },
+  { request, halt }: TaskRun,
+  { commands, begun }: { readonly commands: CommandTime; readonly begun: Begun },
 ): Promise<RunEnd> {
   const { places, clock, status, journal, history, author, swarmId } = deps;
   const agent = findAgent(request.agent?.kind ?? "claude");
@@ -78,18 +122,18 @@ export async function runTask(
     ...{ places, env, history, branch: request.branchName, repoUrl: request.repoUrl },
     ...{ baseCommit: request.baseCommit ?? null, knownBase: deps.notes.base },
     knownExclude: deps.notes.exclude,
-    limit: () => clock.after(commandMs),
+    limit: () => commands.limit(commandMs),
   };
   const workspace = await prepareWorkspace(wanted);
+  begun.workspace = workspace;
   let notes: Notes = { ...deps.notes, base: workspace.base, exclude: workspace.exclude };
   await writeNotes(places, notes);
-  const taskFile = checkTaskFile(request.taskFile ?? (await readTaskFile(request, env, places)));
-  using version = clock.after(versionMs);
-  await checkAgent(deps, agent, {
-    request,
-    env: agentEnv(),
-    deadline: AbortSignal.any([version.signal, halt.signal]),
-  });
+  using reading = commands.limit(commandMs);
+  const taskFile = checkTaskFile(
+    request.taskFile ?? (await readTaskFile(request, { env, places, deadline: reading.signal })),
+  );
+  using version = commands.limit(versionMs);
+  await checkAgent(deps, agent, { request, env: agentEnv(), deadline: version.signal });
   status.phase = "running";
 
   const feed = activityFeed((payload) => void journal.append({ type: "activity", payload }).catch(() => {}));
@@ -98,6 +142,7 @@ export async function runTask(
     (payload) => void journal.append({ type: "usage", payload }).catch(() => {}),
   );
   const snapshots = new Snapshots({ places, workspace, env, author });
+  begun.snapshots = snapshots;
   watches.defer(
     every(limits.snapshotMs, () => {
       if (status.idleness !== null && status.storyId !== null) void snapshots.takeSoon(status.storyId);
@@ -106,82 +151,76 @@ export async function runTask(
   const watchDisk = diskWatch(deps, { env, limits, halt });
   watches.defer(every(diskLookMs, () => void watchDisk().catch(() => {})));
   const work = { places, workspace, env };
-  try {
-    const completion = await carryOutTask(
-      {
-        ...work,
-        ...{ clock, request, taskFile, swarmId, author, limits, history },
-        working: (storyId) => {
-          status.storyId = storyId;
-        },
-        say: (news) => {
-          // In the order of events: what the agent said last comes before what came of it.
-          feed.flush();
-          return journal.append(news);
-        },
-        conversationOf: (storyId) => tellable(notes.conversations[storyId]),
-        snapshot: (storyId) => snapshots.take(storyId),
-        rebuild: (good) =>
-          rebuildWorkspace({ ...wanted, knownBase: workspace.base, knownExclude: workspace.exclude }, good),
-        takeTurn: async (turn, signal) => {
-          const { storyId } = turn;
-          const end = await takeTurn(
-            {
-              ...{ places, clock, agent, limits, env: agentEnv },
-              graceMs: () => status.graceMs,
-              conversation: {
-                get id() {
-                  return notes.conversations[storyId] ?? earlierConversation(request, storyId);
-                },
-                async keep(id) {
-                  notes = { ...notes, conversations: { ...notes.conversations, [storyId]: id } };
-                  await writeNotes(places, notes);
-                },
+  const completion = await carryOutTask(
+    {
+      ...work,
+      ...{ clock, request, taskFile, swarmId, author, limits, history },
+      working: (storyId) => {
+        status.storyId = storyId;
+      },
+      say: (news) => {
+        // In the order of events: what the agent said last comes before what came of it.
+        feed.flush();
+        return journal.append(news);
+      },
+      conversationOf: (storyId) => tellable(notes.conversations[storyId]),
+      snapshot: (storyId) => snapshots.take(storyId),
+      rebuild: (good) =>
+        rebuildWorkspace({ ...wanted, knownBase: workspace.base, knownExclude: workspace.exclude }, good),
+      takeTurn: async (turn, signal) => {
+        const { storyId } = turn;
+        const end = await takeTurn(
+          {
+            ...{ places, clock, agent, limits, env: agentEnv },
+            graceMs: () => status.graceMs,
+            conversation: {
+              get id() {
+                return notes.conversations[storyId] ?? earlierConversation(request, storyId);
               },
-              report: ({ kind, summary }) => feed.tell({ storyId, kind, summary }),
-              spend: (usage) => spending.note(storyId, usage),
-              watch: (idleness) => {
-                status.idleness = idleness;
+              async keep(id) {
+                notes = { ...notes, conversations: { ...notes.conversations, [storyId]: id } };
+                await writeNotes(places, notes);
               },
             },
-            turn,
-            signal,
-          );
-          feed.flush();
-          spending.endTurn(storyId);
-          return end;
-        },
+            report: ({ kind, summary }) => feed.tell({ storyId, kind, summary }),
+            spend: (usage) => spending.note(storyId, usage),
+            watch: (idleness) => {
+              status.idleness = idleness;
+            },
+          },
+          turn,
+          signal,
+        );
+        feed.flush();
+        spending.endTurn(storyId);
+        return end;
       },
-      halt.signal,
-    );
-    return { code: completion.status === "completed" ? 0 : 1, completion };
-  } catch (error) {
-    if (!halt.signal.aborted || error !== halt.signal.reason || error instanceof Error) throw error;
-    return { code: 143, completion: await stop(work, snapshots, status) };
-  }
+    },
+    halt.signal,
+  );
+  return { code: completion.status === "completed" ? 0 : 1, completion };
 }
 
 /** What is not finished is kept as it is: a later run goes on with it. */
 async function stop(
-  work: {
-    readonly places: Places;
-    readonly workspace: Workspace;
-    readonly env: Readonly<Record<string, string>>;
-  },
-  snapshots: Snapshots,
+  at: { readonly places: Places; readonly env: Readonly<Record<string, string>> },
+  { workspace, snapshots }: Begun,
   { storyId }: Status,
 ): Promise<Completion["payload"]> {
   await endAgentProcesses();
   const end = { status: "stopped", errors: [] } as const;
   try {
-    await work.workspace.settle();
-    if (storyId !== null) await snapshots.take(storyId);
-    return { ...(await describeWork(work)), ...end };
+    if (workspace === null) return { ...nothingMade, ...end };
+    await workspace.settle();
+    if (storyId !== null) await snapshots?.take(storyId);
+    return { ...(await describeWork({ ...at, workspace })), ...end };
   } catch {
     // An agent can break the repository at any moment; a later run makes it again from what was exported before.
-    return { prUrl: null, head: null, bundle: null, sha256: null, ...end };
+    return { ...nothingMade, ...end };
   }
 }
+
+const nothingMade = { prUrl: null, head: null, bundle: null, sha256: null };
 
 /** The container's own variables and the task's: nothing else is known here, and no credential is among them. */
 function environmentOf(
@@ -194,13 +233,21 @@ function environmentOf(
 
 async function readTaskFile(
   { taskFilePath }: TaskRequestPayload,
-  env: Readonly<Record<string, string>>,
-  { workspace }: Places,
+  {
+    env,
+    places,
+    deadline,
+  }: {
+    readonly env: Readonly<Record<string, string>>;
+    readonly places: Places;
+    readonly deadline: AbortSignal;
+  },
 ): Promise<unknown> {
   const command = ["sh", "-c", '[ -f "$1" ] || exit 3; cat -- "$1"', "sh", taskFilePath];
-  const { code, stdout } = await runAsAgent({ command, env, folder: workspace, keep: 16 << 20 });
-  if (code !== 0)
+  const read = await runAsAgent({ command, env, folder: places.workspace, keep: 16 << 20, deadline });
+  if (exitCodeOf(`reading ${taskFilePath}`, read) !== 0)
     throw new CannotWork("TASK_FILE_NOT_FOUND", `there is no file ${taskFilePath} in the repository`);
+  const { stdout } = read;
   try {
     return JSON.parse(stdout);
   } catch (error) {

@@ -4,6 +4,7 @@ import { storeBundle } from "./exports.ts";
 import type { CommandLimit } from "./git.ts";
 import type { History } from "./history.ts";
 import { outOf, type Places } from "./places.ts";
+import { CutOff } from "./program-end.ts";
 import { fetchBundle, type Workspace } from "./workspace.ts";
 
 const bundleName = "wip.bundle";
@@ -89,7 +90,11 @@ export async function restoreSnapshot(
   const folder = places.workspace;
   const isFetched = await fetchBundle({ folder, env, limit }, { bundle, refspec: `+${ref}:${ref}` }).then(
     () => true,
-    () => false,
+    (error: unknown) => {
+      // Not read is not unreadable: it may hold what is nowhere else.
+      if (error instanceof CutOff) throw error;
+      return false;
+    },
   );
   // A snapshot of an earlier story, or one that stands on something else, is no help.
   if (!isFetched || !(await workspace.isAncestor(good, `${ref}^`))) return;

@@ -9,6 +9,7 @@ import { type Journal, openJournal, readJournal } from "./journal.ts";
 import { readNotes, readRequest, writeRequest } from "./notes.ts";
 import { passOn } from "./pass-on.ts";
 import { outOf, type Places, socketOf } from "./places.ts";
+import { CutOff } from "./program-end.ts";
 import { canonicalRequest } from "./request.ts";
 import { runTask } from "./run-task.ts";
 import { Status } from "./status.ts";
@@ -26,6 +27,8 @@ export interface SuperviseDeps {
 }
 
 const cancelledCode = 143;
+/** As sysexits.h has it: a failure that another try may not meet. */
+const cutOffCode = 75;
 const tickMs = 200;
 const heartbeatMs = 5_000;
 const acknowledgeMs = 10_000;
@@ -39,6 +42,12 @@ export async function supervise({ places, env, version, stopped, complain }: Sup
   const clock = new WorkClock();
   const status = new Status(env, version);
   const halt = new AbortController();
+  const cancelled = new AbortController();
+  // Work may have come to a limit before: whoever cancels does not wait for what that still takes.
+  const cancel = (cause: Cancel["payload"]): void => {
+    cancelled.abort(cause);
+    halt.abort(cause);
+  };
 
   await using journal = await openJournal(places, {
     envelope: () => status.envelope(),
@@ -49,7 +58,7 @@ export async function supervise({ places, env, version, stopped, complain }: Sup
   const history = await readHistory(readJournal(places));
   const desk = openDesk({
     ...{ status, journal, known, clock, complain },
-    onCancel: (cancel) => halt.abort(cancel),
+    onCancel: cancel,
   });
   await using listeners = await openListeners(socketOf(places), {
     journal,
@@ -61,7 +70,7 @@ export async function supervise({ places, env, version, stopped, complain }: Sup
     socketFile === undefined ? null : await passOn({ port: doorPort, socketFile }, complain);
   stopped.addEventListener("abort", () => {
     status.graceMs = Math.min(status.graceMs, engineGraceMs);
-    halt.abort({ reason: "engine", graceMs: engineGraceMs } satisfies Cancel["payload"]);
+    cancel({ reason: "engine", graceMs: engineGraceMs });
   });
   using timers = new DisposableStack();
   timers.defer(clearIntervalOf(setInterval(() => clock.tick(tickMs), tickMs)));
@@ -104,7 +113,7 @@ export async function supervise({ places, env, version, stopped, complain }: Sup
           credentials: desk.credentials,
           swarmId: status.swarmId,
         },
-        { request, halt },
+        { request, halt, cancelled: cancelled.signal },
       );
       await journal.append({ type: "completion", payload: completion });
       return result;
@@ -120,6 +129,11 @@ function authorOf({ author }: TaskRequestPayload): CommitAuthor {
 }
 
 async function giveUp(journal: Journal, error: unknown, complain: (line: string) => void): Promise<number> {
+  if (error instanceof CutOff) {
+    // Without a last word the host starts the container again: what was cut off can be gone on with.
+    complain(error.message);
+    return cutOffCode;
+  }
   const { code, message } =
     error instanceof CannotWork || error instanceof TaskLimit
       ? error

@@ -1,3 +1,14 @@
+/** Why the signal of a deadline is aborted. */
+export class TimeOver extends Error {
+  readonly ms: number;
+
+  constructor(ms: number) {
+    super(`The time of ${ms} ms is over`);
+    this.name = "TimeOver";
+    this.ms = ms;
+  }
+}
+
 /** A tick that comes this much too late was no busy machine: the whole container stood still. */
 const pauseMs = 10_000;
 
@@ -60,10 +71,10 @@ export class WorkClock {
     this.#pauses += 1;
   }
 
-  /** Aborted after so much working time, unless it is disposed before. */
+  /** Aborted with `TimeOver` after so much working time, unless it is disposed before. */
   after(ms: number): Disposable & { readonly signal: AbortSignal } {
     const controller = new AbortController();
-    const deadline = { at: this.now() + ms, expire: () => controller.abort() };
+    const deadline = { at: this.now() + ms, expire: () => controller.abort(new TimeOver(ms)) };
     this.#deadlines.add(deadline);
     return { signal: controller.signal, [Symbol.dispose]: () => void this.#deadlines.delete(deadline) };
   }

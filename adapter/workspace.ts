@@ -2,7 +2,8 @@ import { createReadStream } from "node:fs";
 import type { CommitAuthor } from "../src/domain/generated/acp.ts";
 import { runAsAgent } from "./agent-user.ts";
 import { CannotWork } from "./cannot-work.ts";
-import { type CommandLimit, type Git, type GitRun, gitIn } from "./git.ts";
+import { type CommandLimit, type Git, GitFailure, type GitRun, gitIn } from "./git.ts";
+import { exitCodeOf } from "./program-end.ts";
 import type { WorkspaceMark } from "./workspace-mark.ts";
 
 /** The repository's copy that the agent works in, seen through git as the agent's user. */
@@ -68,7 +69,10 @@ export function workspaceIn({ folder, env, branch, base, limit, exclude, mark }:
   const ref = `refs/heads/${branch}`;
   const runIn = async (place: string, command: readonly string[]) => {
     using limited = limit();
-    return await runAsAgent({ command, env, folder: place, deadline: limited.signal });
+    const result = await runAsAgent({ command, env, folder: place, deadline: limited.signal });
+    // What takes too long is done as far as it came.
+    if (result.end.kind !== "deadline") exitCodeOf(command[0] ?? "", result);
+    return result;
   };
   const run = (script: string, ...args: string[]) => runIn(folder, ["sh", "-c", script, "sh", ...args]);
   /** The folder itself may be shut. */
@@ -83,7 +87,8 @@ export function workspaceIn({ folder, env, branch, base, limit, exclude, mark }:
   async function clean(env: GitRun["env"] = {}): Promise<void> {
     try {
       await git.run(["clean", "-ffd", "--quiet"], { env });
-    } catch {
+    } catch (error) {
+      if (!(error instanceof GitFailure)) throw error;
       // Paths longer than the kernel takes at once: rm goes down step by step.
       const others = ["ls-files", "--others", "--exclude-standard", "--directory", "-z"];
       const left = (await git.run(others, { env })).split("\0").filter(Boolean);
@@ -126,8 +131,8 @@ export function workspaceIn({ folder, env, branch, base, limit, exclude, mark }:
       await run(clear, exclude);
       if ((await git.ask(["rev-parse", "--verify", "--quiet", ref])) !== 0)
         await git.run(["update-ref", ref, base]);
-      const head = await git.run(["rev-parse", "--verify", "HEAD^{commit}"]).catch(() => null);
-      const current = await git.run(["symbolic-ref", "--quiet", "HEAD"]).catch(() => "");
+      const head = await git.find(["rev-parse", "--verify", "HEAD^{commit}"]);
+      const current = await git.find(["symbolic-ref", "--quiet", "HEAD"]);
       if (current !== ref) {
         // Commits made beside our branch are work like any other, if they stand on it.
         const before = await tip();
@@ -203,7 +208,7 @@ export function workspaceIn({ folder, env, branch, base, limit, exclude, mark }:
 export async function removeLocks({ folder, env, limit }: BundlePlace): Promise<void> {
   using limited = limit();
   const command = ["find", ".git", "-name", "*.lock", "-type", "f", "-delete"];
-  await runAsAgent({ command, env, folder, deadline: limited.signal });
+  exitCodeOf("find", await runAsAgent({ command, env, folder, deadline: limited.signal }));
 }
 
 type BundlePlace = Pick<WorkspaceSpec, "folder" | "env" | "limit">;
@@ -215,11 +220,12 @@ export async function fetchBundle(
 ): Promise<void> {
   const copy = ".git/aimi-bundle";
   using limited = limit();
-  const { code, stderr } = await runAsAgent({
+  const copied = await runAsAgent({
     ...{ command: ["sh", "-c", 'rm -rf "$1" && cat > "$1"', "sh", copy], env, folder },
     ...{ input: createReadStream(bundle), deadline: limited.signal },
   });
-  if (code !== 0) throw new Error(`the bundle could not be copied: ${stderr.trim()}`);
+  if (exitCodeOf("copying the bundle", copied) !== 0)
+    throw new Error(`the bundle could not be copied: ${copied.stderr.trim()}`);
   try {
     await gitIn(folder, env, limit).run(["fetch", "--quiet", "--no-tags", copy, refspec]);
   } finally {

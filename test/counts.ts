@@ -42,6 +42,8 @@ const table = {
   generatedTrees: { reduced: 400, full: 20_000 },
   /** Files that one task leaves in one folder. */
   outputFiles: { reduced: 12_000, full: 120_000 },
+  /** Files of a repository whose workers are stopped while they are prepared. */
+  preparedFiles: { reduced: 3_000, full: 20_000 },
   unreadMessages: { reduced: 60_000, full: 100_000 },
 } as const;
 

@@ -29,6 +29,8 @@ export interface WorkerOptions {
   /** A tar stream that is unpacked at / before the start. */
   readonly files?: AsyncIterable<Uint8Array>;
   readonly spec?: Partial<ContainerSpec>;
+  /** How many files its repository has beside the first. */
+  readonly trackedFiles?: number;
 }
 
 /** A worker's container on a real engine, and a repository whose bundle lies in it. */
@@ -77,6 +79,8 @@ export async function startWorker(engine: ContainerEngine, options: WorkerOption
   const repository = join(folder, "repository");
   execFileSync("git", ["init", "--quiet", "--initial-branch=main", repository]);
   write(repository, "README.md", "# A sample\n");
+  for (let index = 0; index < (options.trackedFiles ?? 0); index += 1)
+    write(repository, `many/${index % 100}/${index}.txt`, `${index}\n`);
   git(repository, "add", "--all");
   git(
     repository,

@@ -1,6 +1,19 @@
 import { describe, expect, test } from "vitest";
 import { startProgram } from "../../adapter/agent-program.ts";
 import { exitOf, runAsAgent, startAsAgent } from "../../adapter/agent-user.ts";
+import { exitCodeOf } from "../../adapter/program-end.ts";
+import { TimeOver } from "../../adapter/work-clock.ts";
+
+const exited = (code: number) => ({ kind: "exited", code }) as const;
+
+/** What a caller makes of it that asks a question. */
+function answerOf(ask: () => number): string {
+  try {
+    return ask() === 0 ? "yes" : "no";
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
 
 // It becomes another user, which only root may.
 describe.skipIf(process.getuid?.() !== 0)("a program of the agent's user", () => {
@@ -26,21 +39,48 @@ describe.skipIf(process.getuid?.() !== 0)("a program of the agent's user", () =>
   test("need not read what it is given, nor anybody what it says", async () => {
     const input = "x".repeat(1 << 20);
 
-    expect(await runAsAgent({ command: ["true"], env, folder: "/", input })).toMatchObject({ code: 0 });
-    expect((await runAsAgent({ command: ["sh", "-c", "kill -KILL $$"], env, folder: "/" })).code).toBe(137);
+    expect(await runAsAgent({ command: ["true"], env, folder: "/", input })).toMatchObject({
+      end: exited(0),
+    });
   });
 
-  test("is ended with its group at its deadline, and is told of as such", async () => {
-    const command = ["sh", "-c", "sleep 600 & echo begun; sleep 600"];
-    const deadline = new AbortController();
-    const end = () => deadline.abort();
+  const ends: readonly [string, string, unknown, string][] = [
+    ["answers", "exit 1", exited(1), "no"],
+    ["is killed", "kill -KILL $$", { kind: "killed", signal: "SIGKILL" }, "git was killed (SIGKILL)"],
+    ["does not begin", "/none", exited(126), "no"],
+  ];
+  test.for(ends)("%s", async ([_how, shell, end, answer]) => {
+    const isThere = !shell.startsWith("/");
+    const command = ["sh", "-c", isThere ? shell : "true"];
 
-    const result = await runAsAgent({ command, env, folder: "/", onOutput: end, deadline: deadline.signal });
+    const result = await runAsAgent({ command, env, folder: isThere ? "/" : shell });
 
-    expect(result).toMatchObject({ code: 137, isTimedOut: true, stdout: "begun\n" });
+    expect(result).toMatchObject({ end, isOutOfMemory: false });
+    expect(answerOf(() => exitCodeOf("git", result))).toBe(answer);
   });
 
-  test("in a folder that is not there does not begin", async () => {
-    expect((await runAsAgent({ command: ["true"], env, folder: "/none" })).code).toBe(126);
+  const reasons: readonly [string, unknown, unknown, string][] = [
+    ["deadline", new TimeOver(120_000), { kind: "deadline", ms: 120_000 }, "git took longer than 2 min 0 s"],
+    ["halt", { reason: "asked to stop" }, { kind: "halted" }, "git was ended, for all work is to stop"],
+  ];
+  test.for(reasons)(
+    "is ended with its group at its %s, and is told of as such",
+    async ([_what, reason, end, answer]) => {
+      const command = ["sh", "-c", "sleep 600 & echo begun; sleep 600"];
+      const stop = new AbortController();
+      const onOutput = () => stop.abort(reason);
+
+      const result = await runAsAgent({ command, env, folder: "/", onOutput, deadline: stop.signal });
+
+      expect(result).toMatchObject({ end, stdout: "begun\n" });
+      expect(answerOf(() => exitCodeOf("git", result))).toBe(answer);
+      const never = await runAsAgent({ command: ["sleep", "600"], env, folder: "/" }, stop.signal);
+      expect(never).toMatchObject({ end });
+    },
+  );
+
+  test("that gives up because the kernel ended its own child for memory has not answered", () => {
+    expect(answerOf(() => exitCodeOf("git", { end: exited(128), isOutOfMemory: true }))).toMatch(/memory/);
+    expect(answerOf(() => exitCodeOf("git", { end: exited(0), isOutOfMemory: true }))).toBe("yes");
   });
 });

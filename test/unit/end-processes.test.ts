@@ -1,0 +1,52 @@
+import { once } from "node:events";
+import { describe, expect, test } from "vitest";
+import { exitOf, startAsAgent } from "../../adapter/agent-user.ts";
+import { endProcesses, type Killer } from "../../adapter/end-processes.ts";
+
+const env = { PATH: "/usr/bin:/bin" };
+const start = (...command: string[]) => startAsAgent({ command, env, folder: "/" });
+
+/** Strikes only when it is told whom. */
+function heldKiller() {
+  const child = start("sh", "-c", "read pid; kill -KILL $pid");
+  const exited = exitOf(child);
+  // Nothing can be told to one that is over.
+  child.stdin.on("error", () => {});
+  return { child, exited };
+}
+
+const done: Killer = { exited: Promise.resolve({ kind: "exited", code: 1 }), end: () => {} };
+
+// It becomes another user, which only root may.
+describe.skipIf(process.getuid?.() !== 0)("a killer that is late", () => {
+  test("is over when all are ended, and so ends nothing that begins then", async () => {
+    const { child, exited } = heldKiller();
+    const killers: Killer[] = [{ exited, end: () => void child.kill("SIGKILL") }, done];
+
+    await endProcesses({
+      startKiller: () => killers.shift() ?? done,
+      findProcesses: async () => [],
+      endProcess: () => {},
+      killerMs: 10,
+    });
+    const next = start("sh", "-c", "echo begun; read word; echo $word");
+    const said = next.stdout.setEncoding("utf8")[Symbol.asyncIterator]();
+    await said.next();
+    child.stdin.end(`${next.pid}\n`);
+    expect(await exited).toEqual({ kind: "killed", signal: "SIGKILL" });
+    next.stdin.end("alive\n");
+
+    expect((await said.next()).value).toBe("alive\n");
+  });
+
+  test("control: one that is left to itself does", async () => {
+    const { child, exited } = heldKiller();
+    const next = start("sh", "-c", "echo begun; read word");
+    await once(next.stdout, "data");
+
+    child.stdin.end(`${next.pid}\n`);
+
+    expect(await exitOf(next)).toEqual({ kind: "killed", signal: "SIGKILL" });
+    expect(await exited).toEqual({ kind: "exited", code: 0 });
+  });
+});
