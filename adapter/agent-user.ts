@@ -44,6 +44,7 @@ export interface UserRun extends UserCommand {
   readonly input?: string | AsyncIterable<Uint8Array>;
   /** The most of each output that is kept: its beginning and its end. */
   readonly keep?: number;
+  /** Told of what it writes on stdout. */
   readonly onOutput?: (bytes: Buffer) => void;
   /** Aborted when its time is over, with `TimeOver`, or when what it is run for is to stop. */
   readonly deadline?: AbortSignal;
@@ -66,7 +67,6 @@ export async function runAsAgent(run: UserRun, signal?: AbortSignal): Promise<Us
   });
   child.stderr.on("data", (bytes: Buffer) => {
     stderr.add(bytes);
-    onOutput?.(bytes);
   });
   await feed(child, input);
   const end = until.judge(await exited);

@@ -5,9 +5,10 @@ import type { TaskFile, UserStory } from "../src/domain/generated/tasks.ts";
 import type { EarlierStory } from "../src/domain/story-prompt.ts";
 import type { WatchedEnd } from "./agent-turn.ts";
 import type { Turn } from "./agents/agent.ts";
-import { completeStory, failBrokenStory, failStory } from "./end-story.ts";
+import { completeStory, failBrokenStory, failLargeStory, failStory } from "./end-story.ts";
 import { GitFailure } from "./git.ts";
 import type { News } from "./journal.ts";
+import { WorkTooLarge } from "./measure-work.ts";
 import type { Places } from "./places.ts";
 import { CutOff } from "./program-end.ts";
 import type { limitsOf } from "./request.ts";
@@ -98,6 +99,7 @@ export async function carryOutStory(
   } catch (error) {
     if (error instanceof CutOff && error.isOutOfMemory)
       return failStory(deps, start, { code: "CONTAINER_OOM", message: error.message, scope: "story" });
+    if (error instanceof WorkTooLarge) return failLargeStory(deps, start, error);
     if (!(error instanceof GitFailure)) throw error;
     return failBrokenStory(deps, start, error);
   }

@@ -6,6 +6,7 @@ import { CannotWork } from "./cannot-work.ts";
 import type { Failure, StoryDeps, StoryEnd, StoryStart, Success } from "./carry-out-story.ts";
 import { storeBundle } from "./exports.ts";
 import { GitFailure } from "./git.ts";
+import { WorkTooLarge } from "./measure-work.ts";
 
 /** What was checked is what is committed: droppings of the checks do not get in. */
 export async function completeStory(
@@ -61,7 +62,7 @@ export async function failStory(
   await endAgentProcesses();
   await workspace.settle();
   const parent = await workspace.tip();
-  const tree = await workspace.writeTree();
+  const tree = await writeWhatFits(workspace);
   let failedWork: StoryProgress["failedWork"];
   if (parent !== good || tree !== (await workspace.treeOf(parent))) {
     const commit = await workspace.makeCommit({
@@ -86,6 +87,37 @@ export async function failStory(
     },
   });
   return { kind: "failed", code, message, scope };
+}
+
+/** Of what is too large, as much as can be kept; what was committed where nothing can. */
+async function writeWhatFits(workspace: StoryDeps["workspace"]): Promise<string> {
+  try {
+    return await workspace.writeTree();
+  } catch (error) {
+    if (!(error instanceof WorkTooLarge)) throw error;
+    if (error.without.length === 0) return workspace.treeOf(await workspace.tip());
+    return workspace.writeTree({ without: error.without });
+  }
+}
+
+/** There is more than may be committed. It takes time to remove; the next story begins without it. */
+export async function failLargeStory(
+  deps: StoryDeps,
+  start: StoryStart,
+  { message, without }: WorkTooLarge,
+): Promise<StoryEnd> {
+  const { id } = start.story;
+  const kept =
+    without.length > 0
+      ? "All else that the story left is kept"
+      : "Of what the story left, its commits are kept";
+  const payload = {
+    storyId: id,
+    kind: "text",
+    summary: cutText(`removing what ${id} left: ${message}`, 300),
+  } as const;
+  await deps.say({ type: "activity", payload });
+  return failStory(deps, start, { code: "WORK_TOO_LARGE", message: `${message}. ${kept}.`, scope: "story" });
 }
 
 /**

@@ -50,12 +50,15 @@ const environment: Readonly<Record<string, string>> = {
 };
 
 /**
- * Begins the time that one command may take. A file that lies in the repository may be a pipe that nobody writes to: whoever
+ * Begins the time that one command may take, two minutes where nothing else is said. A file that lies in the repository may be a pipe that nobody writes to: whoever
  * reads it would wait for ever.
  */
-export type CommandLimit = () => Disposable & { readonly signal: AbortSignal };
+export type CommandLimit = (ms?: number) => Disposable & { readonly signal: AbortSignal };
 
-export type GitRun = Pick<UserRun, "input" | "keep"> & { readonly env?: Readonly<Record<string, string>> };
+export type GitRun = Pick<UserRun, "input" | "keep"> & {
+  readonly env?: Readonly<Record<string, string>>;
+  readonly withinMs?: number;
+};
 
 /** git in the workspace, as the agent's user: root may not even read there, and nothing that lies there can reach us. */
 export interface Git {
@@ -77,8 +80,11 @@ export function gitIn(folder: string, env: Readonly<Record<string, string>>, lim
     command: ["git", ...settings, ...args],
     env: { ...env, ...environment, ...more },
   });
-  const start = async (args: readonly string[], { env: more, ...run }: GitRun = {}): Promise<UserResult> => {
-    using limited = limit();
+  const start = async (
+    args: readonly string[],
+    { env: more, withinMs, ...run }: GitRun = {},
+  ): Promise<UserResult> => {
+    using limited = limit(withinMs);
     return await runAsAgent({ ...prepare(args, more), folder, deadline: limited.signal, ...run });
   };
   const printed = ({ stdout }: UserResult): string => stdout.replace(/\n$/, "");

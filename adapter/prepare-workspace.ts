@@ -3,6 +3,7 @@ import { runAsAgent } from "./agent-user.ts";
 import { CannotWork } from "./cannot-work.ts";
 import { type CommandLimit, gitIn } from "./git.ts";
 import type { History } from "./history.ts";
+import type { WorkLimits } from "./measure-work.ts";
 import type { Places } from "./places.ts";
 import { CutOff, exitCodeOf } from "./program-end.ts";
 import { restoreSnapshot } from "./snapshots.ts";
@@ -19,6 +20,7 @@ export interface WorkspaceRequest {
   readonly knownBase: string | null;
   readonly history: Pick<History, "statusById" | "lastCheckpoint" | "lastBundle">;
   readonly limit: CommandLimit;
+  readonly workLimits: WorkLimits;
   /** What git was told to overlook when this volume was first used; null before. */
   readonly knownExclude: string | null;
 }
@@ -44,7 +46,10 @@ export async function prepareWorkspace(request: WorkspaceRequest): Promise<Works
     throw new CannotWork("GIT_CHECKOUT_FAILED", `the commit ${base} to start from is not in the repository`);
   const exclude = request.knownExclude ?? (await readExclude(request));
   const mark = workspaceMark(places);
-  const workspace = workspaceIn({ folder, env, branch, base, limit, exclude, mark });
+  const workspace = workspaceIn({
+    ...{ folder, env, branch, base, limit, exclude, mark },
+    workLimits: request.workLimits,
+  });
   const good = history.lastCheckpoint?.commit ?? base;
 
   await attempt("GIT_CHECKOUT_FAILED", async () => {

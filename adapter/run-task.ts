@@ -122,7 +122,8 @@ async function carryOut(
     ...{ places, env, history, branch: request.branchName, repoUrl: request.repoUrl },
     ...{ baseCommit: request.baseCommit ?? null, knownBase: deps.notes.base },
     knownExclude: deps.notes.exclude,
-    limit: () => commands.limit(commandMs),
+    limit: (ms = commandMs) => commands.limit(ms),
+    workLimits: limits,
   };
   const workspace = await prepareWorkspace(wanted);
   begun.workspace = workspace;

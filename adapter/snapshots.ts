@@ -48,7 +48,7 @@ export class Snapshots {
 
   async #take(storyId: string): Promise<void> {
     const { places, workspace, env, author } = this.#deps;
-    const tree = await workspace.writeTree(ownIndex);
+    const tree = await workspace.writeTree({ index: ownIndex });
     const parent = await workspace.git.run(["rev-parse", "--verify", "HEAD^{commit}"]);
     if (`${tree} ${parent}` === this.#last) return;
     // A change that was taken back must be taken back there, too.

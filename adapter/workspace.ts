@@ -3,6 +3,7 @@ import type { CommitAuthor } from "../src/domain/generated/acp.ts";
 import { runAsAgent } from "./agent-user.ts";
 import { CannotWork } from "./cannot-work.ts";
 import { type CommandLimit, type Git, GitFailure, type GitRun, gitIn } from "./git.ts";
+import { measureWork, type WorkLimits } from "./measure-work.ts";
 import { exitCodeOf } from "./program-end.ts";
 import type { WorkspaceMark } from "./workspace-mark.ts";
 
@@ -17,8 +18,8 @@ export interface Workspace {
   tip(): Promise<string>;
   /** Brings HEAD back to our branch and takes away what killed programs left locked. What is in the files stays. */
   settle(): Promise<void>;
-  /** A tree of everything in the work folder that is not ignored. */
-  writeTree(index?: string): Promise<string>;
+  /** A tree of everything in the work folder that is not ignored, but for some files; throws `WorkTooLarge`. */
+  writeTree(how?: { readonly index?: string; readonly without?: readonly string[] }): Promise<string>;
   treeOf(commit: string): Promise<string>;
   isAncestor(older: string, newer: string): Promise<boolean>;
   /** A commit of a tree that no branch names yet. */
@@ -47,6 +48,7 @@ export interface WorkspaceSpec {
   readonly branch: string;
   readonly base: string;
   readonly limit: CommandLimit;
+  readonly workLimits: WorkLimits;
   /** What git was told to overlook before any agent was here. */
   readonly exclude: string;
   readonly mark: WorkspaceMark;
@@ -59,12 +61,23 @@ const loosen = `chmod u+rwx . && find . \\( -type d ! -perm -700 -exec chmod u+r
 const clear = `find .git/ -name '*.lock' -type f -delete; rm -rf .git/rebase-merge .git/rebase-apply .git/info
   mkdir .git/info && echo '* -filter' > .git/info/attributes && printf %s "$1" > .git/info/exclude`;
 const mostNested = 1_000;
+/** A million files take minutes to remove. */
+const removalMs = 600_000;
 
 const committer = { name: "swarm", email: "swarm@localhost" };
 /** An index of our own, made anew each time: the agent's may be locked, hold a half-done merge, or be told to overlook files. */
 const ownIndex = "aimi-index";
 
-export function workspaceIn({ folder, env, branch, base, limit, exclude, mark }: WorkspaceSpec): Workspace {
+export function workspaceIn({
+  folder,
+  env,
+  branch,
+  base,
+  limit,
+  exclude,
+  mark,
+  workLimits: limits,
+}: WorkspaceSpec): Workspace {
   const git = gitIn(folder, env, limit);
   const ref = `refs/heads/${branch}`;
   const runIn = async (place: string, command: readonly string[]) => {
@@ -83,10 +96,10 @@ export function workspaceIn({ folder, env, branch, base, limit, exclude, mark }:
   const isAncestor = async (older: string, newer: string): Promise<boolean> =>
     (await git.ask(["merge-base", "--is-ancestor", older, newer])) === 0;
 
-  /** Takes away what is neither ignored nor in the index. */
+  /** Takes away what is neither ignored nor in the index, however much it is. */
   async function clean(env: GitRun["env"] = {}): Promise<void> {
     try {
-      await git.run(["clean", "-ffd", "--quiet"], { env });
+      await git.run(["clean", "-ffd", "--quiet"], { env, withinMs: removalMs });
     } catch (error) {
       if (!(error instanceof GitFailure)) throw error;
       // Paths longer than the kernel takes at once: rm goes down step by step.
@@ -143,7 +156,7 @@ export function workspaceIn({ folder, env, branch, base, limit, exclude, mark }:
       await dissolveNested();
     },
 
-    async writeTree(index = ownIndex) {
+    async writeTree({ index = ownIndex, without = [] } = {}) {
       const path = `.git/${index}`;
       // Never the agent's own index; that of snapshots is kept from one to the next, for there may be many.
       await run(
@@ -152,7 +165,10 @@ export function workspaceIn({ folder, env, branch, base, limit, exclude, mark }:
       );
       const withIndex = { env: { GIT_INDEX_FILE: path } };
       await git.run(["read-tree", "--reset", "HEAD"], withIndex);
-      await git.run(["add", "--all", "--", "."], withIndex);
+      // Before git reads a single one of them.
+      if (without.length === 0) await measureWork({ folder, git, limit, base, limits }, withIndex.env);
+      const others = without.map((path) => `:(exclude,literal)${path}`);
+      await git.run(["add", "--all", "--", ".", ...others], withIndex);
       return git.run(["write-tree"], withIndex);
     },
 

@@ -44,6 +44,11 @@ const table = {
   outputFiles: { reduced: 12_000, full: 120_000 },
   /** Files of a repository whose workers are stopped while they are prepared. */
   preparedFiles: { reduced: 3_000, full: 20_000 },
+  /** Files that a story leaves, how many of them a task may commit, and bytes of one that is no hole. */
+  leftFiles: { reduced: 5_000, full: 1_000_000 },
+  workFiles: { reduced: 1_000, full: 100_000 },
+  leftBytes: { reduced: 40_000_000, full: 1_500_000_000 },
+  workFileBytes: { reduced: 10_000_000, full: 524_288_000 },
   unreadMessages: { reduced: 60_000, full: 100_000 },
 } as const;
 

@@ -19,6 +19,7 @@ export type AcpErrorCode =
   | "HISTORY_REWRITTEN"
   | "DEPENDENCY_FAILED"
   | "DISK_FULL"
+  | "WORK_TOO_LARGE"
   | "CONTAINER_OOM"
   | "COLLECT_FAILED"
   | "BASE_CONFLICT"
@@ -81,6 +82,10 @@ export const acpCodes: Readonly<Record<AcpErrorCode, AcpCode>> = {
     meaning: "skipped: a story that it depends on was not completed",
   },
   DISK_FULL: { by: "adapter", meaning: "the sandbox's disk, or its share of it, is full" },
+  WORK_TOO_LARGE: {
+    by: "adapter",
+    meaning: "more or larger files were left than a task may commit; the text names them",
+  },
   CONTAINER_OOM: { by: "either", meaning: "the sandbox's memory was used up" },
   COLLECT_FAILED: {
     by: "host",

@@ -20,6 +20,10 @@ export interface Settings {
   readonly "limits.disk": string;
   readonly "limits.swap": string;
   readonly "limits.pids": number;
+  /** What one task may commit: how many files, and how large in all and each. */
+  readonly "work.files": number;
+  readonly "work.size": string;
+  readonly "work.fileSize": string;
   readonly "images.python": string;
   readonly "images.node": string;
   readonly "images.bash": string;
@@ -59,6 +63,9 @@ const defaults: Settings = {
   "limits.disk": "8g",
   "limits.swap": "0k",
   "limits.pids": 512,
+  "work.files": 100_000,
+  "work.size": "1g",
+  "work.fileSize": "500m",
   "images.python": "python:3.12-slim",
   "images.node": "node:24-slim",
   "images.bash": "ubuntu:24.04",
@@ -172,10 +179,13 @@ function wideningOf(name: SettingName, value: unknown, below: unknown): string |
       return rank(value) < rank(below) ? "asks for less isolation" : null;
     case "limits.cpus":
     case "limits.pids":
+    case "work.files":
       return Number(value) > Number(below) ? "raises a limit" : null;
     case "limits.memory":
     case "limits.swap":
     case "limits.disk":
+    case "work.size":
+    case "work.fileSize":
       return (parseSizeBytes(String(value)) ?? 0) > (parseSizeBytes(String(below)) ?? 0)
         ? "raises a limit"
         : null;

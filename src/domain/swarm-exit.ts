@@ -3,7 +3,9 @@ import { type ExitCode, exitCodes } from "./exit-codes.ts";
 import type { ContainerRecord, SwarmState } from "./generated/swarm-state.ts";
 
 /** Work that ended because something that was measured out to it was used up: with more of it, it can go on. */
-const limits: readonly string[] = ["AGENT_LIMIT_REACHED", "BUDGET_EXCEEDED", "CONTAINER_OOM", "DISK_FULL"];
+const limits: readonly string[] = [
+  ...["AGENT_LIMIT_REACHED", "BUDGET_EXCEEDED", "CONTAINER_OOM", "DISK_FULL", "WORK_TOO_LARGE"],
+];
 
 /**
  * What a command exits with that stayed with these workers: 0 when all are completed, 7 when a limit ended every other

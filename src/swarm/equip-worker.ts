@@ -1,7 +1,7 @@
-import { parseDurationMs } from "../domain/duration.ts";
+import { parseDurationMs, parseSizeBytes } from "../domain/duration.ts";
 import { SwarmError } from "../domain/errors.ts";
 import { escalated } from "../domain/escalate.ts";
-import type { TaskRequestPayload } from "../domain/generated/acp.ts";
+import type { RequestLimits, TaskRequestPayload } from "../domain/generated/acp.ts";
 import type { ContainerRecord } from "../domain/generated/swarm-state.ts";
 import { agentOf, type WorkerTask } from "../domain/plan.ts";
 import type { Settings } from "../domain/settings.ts";
@@ -20,7 +20,17 @@ export interface WaitingWorker {
 }
 
 export interface EquipDeps extends SwarmDeps {
-  readonly settings: Pick<Settings, "agent" | "agentCommand" | "verify" | "escalate" | "timeout">;
+  readonly settings: Pick<
+    Settings,
+    | "agent"
+    | "agentCommand"
+    | "verify"
+    | "escalate"
+    | "timeout"
+    | "work.files"
+    | "work.size"
+    | "work.fileSize"
+  >;
   /** The commit whose tree is in the image. */
   readonly imageCommit: string;
   readonly author: { readonly name: string; readonly email: string };
@@ -122,7 +132,20 @@ async function payloadOf(
     ...(record.attempt > 1 && { done: doneIn(record) }),
     ...(found && { evidence: found.evidence }),
     verify: [...new Set([...(metadata.verify ?? settings.verify), ...(found?.checks ?? [])])],
-    limits: { wallClockMs: parseDurationMs(metadata.timeout ?? settings.timeout) ?? 6 * 3_600_000 },
+    limits: {
+      wallClockMs: parseDurationMs(metadata.timeout ?? settings.timeout) ?? 6 * 3_600_000,
+      ...workLimitsOf(settings),
+    },
+  };
+}
+
+function workLimitsOf(
+  settings: EquipDeps["settings"],
+): Pick<RequestLimits, "workFiles" | "workBytes" | "workFileBytes"> {
+  return {
+    workFiles: settings["work.files"],
+    workBytes: parseSizeBytes(settings["work.size"]) ?? 1,
+    workFileBytes: parseSizeBytes(settings["work.fileSize"]) ?? 1,
   };
 }
 

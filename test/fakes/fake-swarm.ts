@@ -188,7 +188,10 @@ export function fakeSwarm(
       ...{ diskBytes: 1, files: 1, logBytes: 1 },
     },
     doors: openDoors({ kind: "none" }, () => null),
-    settings: { agent: "claude", agentCommand: [], verify: [], escalate: [], timeout: "1h" },
+    settings: {
+      ...{ agent: "claude", agentCommand: [], verify: [], escalate: [], timeout: "1h" },
+      ...{ "work.files": 100_000, "work.size": "1g", "work.fileSize": "500m" },
+    },
     author: { name: "Ada", email: "ada@example.invalid" },
     readScript: unused,
     read: async () => state,

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import type { CommandLimit } from "../../adapter/git.ts";
+import type { WorkLimits } from "../../adapter/measure-work.ts";
 import type { Places } from "../../adapter/places.ts";
 import { type Workspace, workspaceIn } from "../../adapter/workspace.ts";
 import { workspaceMark } from "../../adapter/workspace-mark.ts";
@@ -33,6 +34,11 @@ export const noLimit: CommandLimit = () => ({
   signal: new AbortController().signal,
   [Symbol.dispose]() {},
 });
+
+export const noWorkLimits: WorkLimits = {
+  ...{ workFiles: Number.POSITIVE_INFINITY, workBytes: Number.POSITIVE_INFINITY },
+  workFileBytes: Number.POSITIVE_INFINITY,
+};
 
 export const preparationPlaces = (folder: string): Places => ({
   ...{ workspace: join(folder, "workspace"), home: join(folder, "home") },
@@ -103,7 +109,7 @@ export function workspaceOf(folder: string, { base }: Preparation): Workspace {
   const places = preparationPlaces(folder);
   return workspaceIn({
     ...{ folder: places.workspace, env: agentEnv, branch: agentBranch, base, exclude: "" },
-    ...{ limit: noLimit, mark: workspaceMark(places) },
+    ...{ limit: noLimit, workLimits: noWorkLimits, mark: workspaceMark(places) },
   });
 }
 

@@ -2,7 +2,14 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { prepareWorkspace } from "../../adapter/prepare-workspace.ts";
 import type { StoryStatus } from "../../src/domain/generated/swarm-state.ts";
-import { agentBranch, agentEnv, noLimit, type Preparation, preparationPlaces } from "./preparation.ts";
+import {
+  agentBranch,
+  agentEnv,
+  noLimit,
+  noWorkLimits,
+  type Preparation,
+  preparationPlaces,
+} from "./preparation.ts";
 
 /** node prepare-process.ts <folder>: prepares the workspace that lies there, and prints the tree of its files. */
 const [folder = ""] = process.argv.slice(2);
@@ -19,7 +26,7 @@ const workspace = await prepareWorkspace({
     lastCheckpoint: { commit: good, bundle: join(places.aimi, "out", "US-001.bundle") },
     lastBundle: join(places.aimi, "out", "US-001.bundle"),
   },
-  limit: noLimit,
+  ...{ limit: noLimit, workLimits: noWorkLimits },
   knownExclude: "",
 });
 process.stdout.write(await workspace.writeTree());

@@ -15,10 +15,11 @@ test.for<[title: string, workers: readonly Shown[], exit: number]>([
   ["one failed without a reason", [["failed"]], 5],
   ["the only one that failed came to a limit", [["completed"], ["failed", "AGENT_LIMIT_REACHED"]], 7],
   [
-    "memory and disk are limits too",
+    "memory, disk and what may be committed are limits too",
     [
       ["failed", "CONTAINER_OOM"],
       ["failed", "DISK_FULL"],
+      ["failed", "WORK_TOO_LARGE"],
     ],
     7,
   ],

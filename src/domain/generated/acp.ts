@@ -168,6 +168,18 @@ export interface RequestLimits {
    * Default: no limit of its own.
    */
   readonly diskBytes?: number;
+  /**
+   * New and changed files that a task may commit. Default 100 000.
+   */
+  readonly workFiles?: number;
+  /**
+   * What these may hold in all. Default 1 GiB.
+   */
+  readonly workBytes?: number;
+  /**
+   * What one of these may hold. Default 500 MiB.
+   */
+  readonly workFileBytes?: number;
 }
 /**
  * Why a story is taken up again: what was tried before is not good enough.

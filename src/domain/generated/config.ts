@@ -38,6 +38,7 @@ export interface SettingsFile {
    */
   readonly isolation?: "auto" | "shared-kernel" | "userns" | "strong";
   readonly limits?: LimitSettings;
+  readonly work?: WorkSettings;
   readonly images?: ImageSettings;
   /**
    * Wall clock of one worker. A project's file can only lower it.
@@ -122,6 +123,14 @@ export interface LimitSettings {
   readonly disk?: Size;
   readonly swap?: Size;
   readonly pids?: number;
+}
+/**
+ * How much a task may commit beyond what it starts from. A project's file can only lower it.
+ */
+export interface WorkSettings {
+  readonly files?: number;
+  readonly size?: Size;
+  readonly fileSize?: Size;
 }
 /**
  * What `python`, `node` and `bash` of a sandbox.yaml mean. Needs trust.

@@ -1,0 +1,171 @@
+import { showBytes } from "../src/domain/duration.ts";
+import { runAsAgent } from "./agent-user.ts";
+import { type CommandLimit, type Git, GitFailure } from "./git.ts";
+import { exitCodeOf } from "./program-end.ts";
+
+/** How much a task may add to the commit that it starts from. */
+export interface WorkLimits {
+  readonly workFiles: number;
+  readonly workBytes: number;
+  readonly workFileBytes: number;
+}
+
+/** What git would add is more than a task may commit. */
+export class WorkTooLarge extends Error {
+  /** Files without which the rest could be committed; empty when nothing can. */
+  readonly without: readonly string[];
+
+  constructor(message: string, without: readonly string[] = []) {
+    super(message);
+    this.name = "WorkTooLarge";
+    this.without = without;
+  }
+}
+
+export interface MeasureDeps {
+  readonly folder: string;
+  readonly git: Pick<Git, "command">;
+  readonly limit: CommandLimit;
+  /** The commit whose files are no work of the task. */
+  readonly base: string;
+  readonly limits: WorkLimits;
+}
+
+/** So many folders and files are kept in mind to be named. */
+const mostNamed = 50;
+
+/**
+ * Throws where the files that git would add, new ones and those of another size than in the base, are more than a task may
+ * commit. No content is read: a sparse file of a terabyte costs no more than another. Counting stops at the limit.
+ */
+export async function measureWork(deps: MeasureDeps, env: Readonly<Record<string, string>>): Promise<void> {
+  // Most repositories are within the limits with all that they have, and what the base holds need not be known.
+  if ((await weigh(deps, env, null)) === null) return;
+  const refusal = await weigh(deps, env, await sizesIn(deps));
+  if (refusal !== null) throw refusal;
+}
+
+/** Why the files are too many or too large, without those that are as large as before. */
+async function weigh(
+  deps: MeasureDeps,
+  env: Readonly<Record<string, string>>,
+  sizeBefore: ReadonlyMap<string, string> | null,
+): Promise<WorkTooLarge | null> {
+  const { workFiles, workBytes, workFileBytes } = deps.limits;
+  const heaps = new Map<string, number>();
+  const large: Sized[] = [];
+  let files = 0;
+  let bytes = 0;
+  let largest: Sized | null = null;
+  const enough = new AbortController();
+  await readRecords(
+    deps,
+    { list: ["ls-files", "-z", "--cached", "--others", "--exclude-standard"], script: sizeEach, env },
+    (record) => {
+      const [, size = "", blocks = "", block = "", path = ""] =
+        /^(\d+) (\d+) (\d+) (.+)$/s.exec(record) ?? [];
+      if (path === "" || sizeBefore?.get(path) === size || enough.signal.aborted) return;
+      const file = { path, bytes: Number(size), diskBytes: Number(blocks) * Number(block) };
+      files += 1;
+      const heap = path.includes("/") ? `${path.split("/", 1)[0]}/` : "the top folder";
+      if (heaps.size < mostNamed || heaps.has(heap)) heaps.set(heap, (heaps.get(heap) ?? 0) + 1);
+      if (file.bytes > workFileBytes) large.push(file);
+      else {
+        bytes += file.bytes;
+        if (largest === null || file.bytes > largest.bytes) largest = file;
+      }
+      if (files > workFiles || bytes > workBytes || large.length > mostNamed) enough.abort();
+    },
+    enough.signal,
+  );
+  if (files > workFiles) {
+    const [heap = "", count = 0] = [...heaps].sort(([, a], [, b]) => b - a)[0] ?? [];
+    return new WorkTooLarge(
+      `there are more than ${workFiles} new or changed files, ${count} of the first ${files} in ${nameOf(heap)}: ${remedy("work.files")}`,
+    );
+  }
+  if (bytes > workBytes)
+    return new WorkTooLarge(
+      `the new and changed files hold more than ${showBytes(workBytes)}, the largest is ${sizeOf(largest)}: ${remedy("work.size")}`,
+    );
+  const [first] = large;
+  if (!first) return null;
+  const others = large.length > 1 ? ` (and ${large.length - 1} more)` : "";
+  return new WorkTooLarge(
+    `${sizeOf(first)}${others}, and a file may have ${showBytes(workFileBytes)}: ${remedy("work.fileSize")}`,
+    large.length > mostNamed ? [] : large.map(({ path }) => path),
+  );
+}
+
+interface Sized {
+  readonly path: string;
+  readonly bytes: number;
+  readonly diskBytes: number;
+}
+
+function sizeOf(file: Sized | null): string {
+  if (file === null) return "";
+  const isSparse = file.diskBytes < file.bytes / 2;
+  const onDisk = isSparse ? ` (${showBytes(file.diskBytes)} on the disk)` : "";
+  return `${nameOf(file.path)} with ${showBytes(file.bytes)}${onDisk}`;
+}
+
+/** Bytes of a name as text, and no more of it than a message can have. */
+function nameOf(path: string): string {
+  const text = Buffer.from(path, "latin1").toString();
+  return text.length > 300 ? `${text.slice(0, 299)}…` : text;
+}
+
+const remedy = (setting: string): string =>
+  `add what is no work to .gitignore, or raise the setting ${setting}`;
+
+/** The size of each file of the base, by its name as bytes. */
+async function sizesIn(deps: MeasureDeps): Promise<ReadonlyMap<string, string>> {
+  const sizes = new Map<string, string>();
+  const list = ["ls-tree", "-r", "-l", "-z", "--full-tree", deps.base];
+  await readRecords(deps, { list, script: asIs, env: {} }, (record) => {
+    const tab = record.indexOf("\t");
+    const size = record.slice(0, tab).split(/ +/)[3];
+    if (size !== undefined) sizes.set(record.slice(tab + 1), size);
+  });
+  return sizes;
+}
+
+const asIs = '"$@"';
+/** What goes away meanwhile, or has a longer name than the kernel takes, has no size; git will say what it thinks of it. */
+const sizeEach = `"$@" | xargs -0 -r stat --printf='%s %b %B %n\\0' --`;
+
+/** Reads what a command of git lists, a record at a time; at the signal it need not go on. */
+async function readRecords(
+  { folder, git, limit }: MeasureDeps,
+  {
+    list,
+    script,
+    env: more,
+  }: {
+    readonly list: readonly string[];
+    readonly script: string;
+    readonly env: Readonly<Record<string, string>>;
+  },
+  onRecord: (record: string) => void,
+  enough?: AbortSignal,
+): Promise<void> {
+  const { command, env } = git.command(list);
+  using limited = limit();
+  let rest = "";
+  const onOutput = (piece: Buffer): void => {
+    const records = (rest + piece.toString("latin1")).split("\0");
+    rest = records.pop() ?? "";
+    for (const record of records) onRecord(record);
+  };
+  const result = await runAsAgent(
+    {
+      ...{ command: ["sh", "-c", script, "sh", ...command], env: { ...env, ...more }, folder },
+      ...{ keep: 1_000, onOutput, deadline: limited.signal },
+    },
+    enough,
+  );
+  if (enough?.aborted) return;
+  if (result.end.kind === "deadline") throw new GitFailure(list, result);
+  exitCodeOf(`git ${list[0]}`, result);
+}
