@@ -55,6 +55,7 @@ const wordsByEvent: ReadonlyMap<string, (facts: Facts) => string> = new Map(
       `wish to ${textOf(facts["wish"])}${facts["reason"] ? `, refused${reasonIn(facts)}` : ""}`,
     appended: (facts) => `appended to the swarm${because(facts)}`,
     kept: () => "its container is stopped and kept, with all that it has",
+    removing: (facts) => `its container is being removed${because(facts)}`,
     removed: () => "its container is removed",
     gateway: (facts) => gatewayWords(facts),
     called: (facts) =>

@@ -1,4 +1,5 @@
 import { Readable } from "node:stream";
+import { setTimeout as delay } from "node:timers/promises";
 import type Docker from "dockerode";
 import { isError, SwarmError } from "../domain/errors.ts";
 import type { ContainerSpec, Containers } from "../ports/containers.ts";
@@ -24,6 +25,8 @@ export interface DockerDeps {
 }
 
 const cleanUpMs = 15_000;
+/** How often a removal is looked at that another one has begun. */
+const lookAgainMs = 100;
 
 /** The containers of a Docker-compatible engine. */
 export function dockerContainers(deps: DockerDeps): Containers {
@@ -253,16 +256,19 @@ export function dockerContainers(deps: DockerDeps): Containers {
   }
 }
 
-/** Removing what is gone, or what somebody else removes right now, succeeds. */
+/** Removing what is gone succeeds; what another one removes right now is waited for, or its volumes would still be in use. */
 async function removeContainer(docker: Docker, id: string, signal?: AbortSignal): Promise<void> {
-  await docker
-    .getContainer(id)
-    .remove({ force: true, v: true, ...until(signal) })
-    .catch((error: { statusCode?: number; message?: string }) => {
-      if (error.statusCode === 404) return;
-      if (error.statusCode === 409 && /already in progress/.test(error.message ?? "")) return;
-      throw error;
-    });
+  for (;;) {
+    try {
+      await docker.getContainer(id).remove({ force: true, v: true, ...until(signal) });
+      return;
+    } catch (error) {
+      const { statusCode, message = "" } = error as { statusCode?: number; message?: string };
+      if (statusCode === 404) return;
+      if (statusCode !== 409 || !/already in progress/.test(message)) throw error;
+    }
+    await delay(lookAgainMs, null, { signal });
+  }
 }
 
 /** `--storage-opt size` is refused by overlay on ext4; these can. */

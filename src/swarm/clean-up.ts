@@ -18,6 +18,7 @@ import type { SwarmFiles } from "../ports/leftovers.ts";
 import type { StateStore } from "../ports/state-store.ts";
 import type { WorkRepository } from "../ports/work-repository.ts";
 import { refuseOtherEngine } from "./check-state.ts";
+import { removeSlowly } from "./remove-slowly.ts";
 
 export interface CleanUpDeps {
   readonly store: Pick<StateStore, "update">;
@@ -153,7 +154,9 @@ async function carryOut(
     onStep(`Removing the ${leftover.kind} ${leftover.name}`);
     try {
       const { containers, volumes, networks } = await (engine as ContainerEngine).open();
-      await (leftover.kind === "container" ? containers : volumes).remove(leftover.name);
+      const things = leftover.kind === "container" ? containers : volumes;
+      const tell = (why: string): void => onStep(`Removing the ${leftover.kind} ${leftover.name}: ${why}`);
+      await removeSlowly((until) => things.remove(leftover.name, until), { tell }, signal);
       if (leftover.kind === "container") await networks.remove(workerNetworkName(leftover.name));
       removed.push(leftover);
     } catch (error) {

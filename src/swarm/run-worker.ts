@@ -232,7 +232,8 @@ async function settle(
     (end.kind === "completion" && (shut !== null || end.message.payload.status === judged.status));
   if (!isAllHere || !isTold) return stopWorker(deps, worker);
   // Where results are proved, one may go back to its agent.
-  await removeWorker(deps, worker, { withHome: verdict.status === "completed" && deps.prove === null });
+  const withHome = verdict.status === "completed" && deps.prove === null;
+  await removeWorker(deps, worker, { withHome, halt: patience.halt });
 }
 
 /** Why its way out is shut for good; null while it is not. */

@@ -3,6 +3,7 @@ import { findContainer, movedTo } from "../domain/swarm-state.ts";
 import { attemptsBefore, homeVolumeName } from "../domain/worker-names.ts";
 import { labels } from "../ports/engine.ts";
 import type { WorkerDoor } from "./doors.ts";
+import { removeSlowly } from "./remove-slowly.ts";
 import type { SwarmDeps, Worker } from "./swarm-deps.ts";
 import { workerContainer } from "./worker-container.ts";
 
@@ -141,17 +142,20 @@ export async function stopContainer(
 export async function removeWorker(
   { containers, volumes, doors, signal, tell, passes }: SwarmDeps,
   { name, slug }: Pick<Worker, "name" | "slug">,
-  { withHome }: { readonly withHome: boolean },
+  { withHome, halt }: { readonly withHome: boolean; readonly halt?: AbortSignal },
 ): Promise<void> {
   passes("after-record-before-remove");
-  await containers.remove(name, signal);
-  await doors.close({ name, slug }, { isGone: true });
-  passes("mid-remove");
-  await volumes.remove(name, signal);
-  // An attempt whose container was kept has its home there, too.
-  const isShared = await isAnyThere(containers, attemptsBefore(name), signal);
-  if (withHome && !isShared) await volumes.remove(homeVolumeName(name), signal);
-  tell({ event: "removed", worker: slug });
+  const remove = async (until: AbortSignal): Promise<void> => {
+    await containers.remove(name, until);
+    await doors.close({ name, slug }, { isGone: true });
+    passes("mid-remove");
+    await volumes.remove(name, until);
+    // An attempt whose container was kept has its home there, too.
+    const isShared = await isAnyThere(containers, attemptsBefore(name), until);
+    if (withHome && !isShared) await volumes.remove(homeVolumeName(name), until);
+    tell({ event: "removed", worker: slug });
+  };
+  await removeSlowly(remove, { halt, tell: (why) => tell({ event: "removing", worker: slug, why }) }, signal);
 }
 
 async function isAnyThere(

@@ -17,7 +17,7 @@ export interface LeftEngine extends FakeEngine {
 export function leftEngine(
   options: Parameters<typeof fakeEngine>[0] & {
     /** Throws where a removal is to be refused. */
-    readonly beforeRemoval?: (name: string) => void;
+    readonly beforeRemoval?: (name: string, signal: AbortSignal | undefined) => void | Promise<void>;
   } = {},
 ): LeftEngine {
   const fake = fakeEngine(options);
@@ -31,9 +31,9 @@ export function leftEngine(
       },
     } as unknown as Pick<ContainerEngine, Key>;
   };
-  const removing = (remove: (name: string) => void) => async (name: string) => {
+  const removing = (remove: (name: string) => void) => async (name: string, signal?: AbortSignal) => {
     calls.push(`remove ${name}`);
-    options.beforeRemoval?.(name);
+    await options.beforeRemoval?.(name, signal);
     remove(name);
   };
   return {

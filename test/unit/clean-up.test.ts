@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect } from "vitest";
+import { describe, expect, onTestFinished, vi } from "vitest";
 import { SwarmError } from "../../src/domain/errors.ts";
 import type { ContainerRecord } from "../../src/domain/swarm-state.ts";
 import { stateFolder } from "../../src/host/state-folder.ts";
@@ -48,7 +48,11 @@ async function place(folder: string, change: Partial<ContainerRecord>, engine = 
   const state = await store.create({ ...swarmOf(0), containers: [record] });
   engine.put(name, labelsOf());
   engine.volumesByName.set(`${name}.home`, labelsOf());
-  const clean = async (deps: Partial<CleanUpDeps> = {}, request: Partial<CleanUpRequest> = {}) =>
+  const clean = async (
+    deps: Partial<CleanUpDeps> = {},
+    request: Partial<CleanUpRequest> = {},
+    onStep: (step: string) => void = () => {},
+  ) =>
     cleanUp(
       {
         ...{ store, engine, clock: () => now, readAttempt: async () => journal() },
@@ -60,7 +64,7 @@ async function place(folder: string, change: Partial<ContainerRecord>, engine = 
         ...{ state, scope, only: null, discard: false, withFiles: false, dryRun: false },
         ...request,
       },
-      () => {},
+      onStep,
       new AbortController().signal,
     );
   return { store, engine, clean };
@@ -163,6 +167,29 @@ describe("swarm cleanup", () => {
 
     expect(removed).toHaveLength(2);
     expect(left(engine)).toBe(0);
+  });
+
+  test("waits for a removal that takes long, and says so", async ({ folder }) => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const begun = Promise.withResolvers<void>();
+    const gone = Promise.withResolvers<void>();
+    const engine = leftEngine({
+      beforeRemoval: () => {
+        begun.resolve();
+        return gone.promise;
+      },
+    });
+    const steps: string[] = [];
+    const { clean } = await place(folder, { status: "completed" }, engine);
+
+    const cleaning = clean({}, {}, (step) => void steps.push(step));
+    await begun.promise;
+    vi.advanceTimersByTime(60_000);
+    gone.resolve();
+
+    expect((await cleaning).removed).toHaveLength(3);
+    expect(steps).toContain(`Removing the container ${name}: the removal is still in progress at the engine`);
   });
 
   test("what the engine refuses to remove is kept and named, and the rest goes", async ({ folder }) => {
