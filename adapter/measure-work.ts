@@ -33,6 +33,7 @@ export interface MeasureDeps {
 
 /** So many folders and files are kept in mind to be named. */
 const mostNamed = 50;
+const blockBytes = 512;
 
 /**
  * Throws where the files that git would add, new ones and those of another size than in the base, are more than a task may
@@ -62,10 +63,9 @@ async function weigh(
     deps,
     { list: ["ls-files", "-z", "--cached", "--others", "--exclude-standard"], script: sizeEach, env },
     (record) => {
-      const [, size = "", blocks = "", block = "", path = ""] =
-        /^(\d+) (\d+) (\d+) (.+)$/s.exec(record) ?? [];
+      const [, size = "", blocks = "", path = ""] = /^(\d+) (\d+) (.+)$/s.exec(record) ?? [];
       if (path === "" || sizeBefore?.get(path) === size || enough.signal.aborted) return;
-      const file = { path, bytes: Number(size), diskBytes: Number(blocks) * Number(block) };
+      const file = { path, bytes: Number(size), diskBytes: Number(blocks) * blockBytes };
       files += 1;
       const heap = path.includes("/") ? `${path.split("/", 1)[0]}/` : "the top folder";
       if (heaps.size < mostNamed || heaps.has(heap)) heaps.set(heap, (heaps.get(heap) ?? 0) + 1);
@@ -132,8 +132,8 @@ async function sizesIn(deps: MeasureDeps): Promise<ReadonlyMap<string, string>> 
 }
 
 const asIs = '"$@"';
-/** What goes away meanwhile, or has a longer name than the kernel takes, has no size; git will say what it thinks of it. */
-const sizeEach = `"$@" | xargs -0 -r stat --printf='%s %b %B %n\\0' --`;
+/** Not `stat`: gVisor refuses its call. What goes away meanwhile, or has a longer name than the kernel takes, has no size; git will say what it thinks of it. */
+const sizeEach = `"$@" | find -files0-from - -maxdepth 0 -printf '%s %b %p\\0'`;
 
 /** Reads what a command of git lists, a record at a time; at the signal it need not go on. */
 async function readRecords(
