@@ -43,6 +43,8 @@ const table = {
   /** Files that one task leaves in one folder. */
   outputFiles: { reduced: 12_000, full: 120_000 },
   /** Files of a repository whose workers are stopped while they are prepared. */
+  /** Workers that are stopped while they are prepared, and files of their repository. */
+  haltedWorkers: { reduced: 3, full: 7 },
   preparedFiles: { reduced: 3_000, full: 20_000 },
   /** Files that a story leaves, how many of them a task may commit, and bytes of one that is no hole. */
   leftFiles: { reduced: 5_000, full: 1_000_000 },
