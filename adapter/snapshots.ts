@@ -48,6 +48,8 @@ export class Snapshots {
 
   async #take(storyId: string): Promise<void> {
     const { places, workspace, env, author } = this.#deps;
+    // A stop may cut off a move of the files. What is there then must not replace the snapshot that they are made again from.
+    if (!(await workspace.mark.isSet())) return;
     const tree = await workspace.writeTree({ index: ownIndex });
     const parent = await workspace.git.run(["rev-parse", "--verify", "HEAD^{commit}"]);
     if (`${tree} ${parent}` === this.#last) return;

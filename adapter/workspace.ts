@@ -15,6 +15,7 @@ export interface Workspace {
   readonly base: string;
   readonly exclude: string;
   readonly limit: CommandLimit;
+  readonly mark: WorkspaceMark;
   tip(): Promise<string>;
   /** Brings HEAD back to our branch and takes away what killed programs left locked. What is in the files stays. */
   settle(): Promise<void>;
@@ -136,6 +137,7 @@ export function workspaceIn({
     base,
     exclude,
     limit,
+    mark,
     tip,
     isAncestor,
 

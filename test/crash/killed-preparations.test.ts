@@ -1,9 +1,13 @@
+import { existsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect } from "vitest";
+import { Snapshots } from "../../adapter/snapshots.ts";
 import { workspaceMark } from "../../adapter/workspace-mark.ts";
 import { findProgram } from "../../src/host/engine-packages.ts";
 import { count } from "../counts.ts";
 import { test } from "../fakes/folders.ts";
 import {
+  agentEnv,
   cutOffByHand,
   makePreparation,
   newContainer,
@@ -49,6 +53,32 @@ describe.skipIf(!isRoot)("a workspace whose branch is set, and whose index and f
 
     expect(tree).toBe(treeWanted(folder, preparation));
     expect(await workspace.writeTree()).toBe(tree);
+  });
+});
+
+describe.skipIf(!isRoot)("a snapshot", () => {
+  /** Takes one of a worker that was stopped while its files were moved, or not. */
+  async function takenOf(folder: string, { isMoving }: { isMoving: boolean }): Promise<boolean> {
+    const preparation = makePreparation(folder, { isBegun: false });
+    newContainer(folder, preparation);
+    const [places, workspace] = [preparationPlaces(folder), workspaceOf(folder, preparation)];
+    prepare(folder);
+    const move = new Error("the move is cut off");
+    if (isMoving) await expect(workspace.mark.around(() => Promise.reject(move))).rejects.toBe(move);
+    writeFileSync(join(places.workspace, "half.txt"), "half\n");
+    const author = { name: "Ada", email: "ada@example.invalid" };
+
+    await new Snapshots({ places, workspace, env: agentEnv, author }).take("US-002");
+
+    return existsSync(join(places.aimi, "out", "wip.bundle"));
+  }
+
+  test("is taken of the files that an agent left", async ({ folder }) => {
+    expect(await takenOf(folder, { isMoving: false })).toBe(true);
+  });
+
+  test("is not taken of files that were being moved: it would replace the whole one", async ({ folder }) => {
+    expect(await takenOf(folder, { isMoving: true })).toBe(false);
   });
 });
 
