@@ -59,9 +59,9 @@ export function startProgram(
     write: (text) =>
       new Promise((resolve) => {
         const { stdin } = child;
-        if (stdin.destroyed || stdin.writableEnded || stdin.write(text)) return resolve();
-        stdin.once("drain", () => resolve());
-        stdin.once("close", () => resolve());
+        if (stdin.destroyed || stdin.writableEnded) return resolve();
+        // Told of its failure as well: one that ends reads no more.
+        stdin.write(text, () => resolve());
       }),
     endInput: () => void child.stdin.end(),
     interrupt: () => {

@@ -48,6 +48,7 @@ export interface TurnUsage {
 export interface AgentProgram {
   /** Lines of its output, without their breaks; a line of more than 8 MiB is left out. */
   readonly lines: AsyncIterable<string>;
+  /** Resolves when it is out of here, or will never be: what is not waited for is kept. */
   write(text: string): Promise<void>;
   endInput(): void;
   /** SIGINT to the program alone. */

@@ -37,7 +37,8 @@ async function runProgram(
   signal.addEventListener("abort", interrupt, { once: true });
   if (signal.aborted) interrupt();
   try {
-    await program.write(prompt);
+    // Not waited for: one that never reads it may say more than a pipe holds.
+    void program.write(prompt);
     program.endInput();
     for await (const line of program.lines) tools.report({ kind: "text", summary: line });
     const code = await program.exit;

@@ -1,8 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { startProgram } from "../../adapter/agent-program.ts";
 import { exitOf, runAsAgent, startAsAgent } from "../../adapter/agent-user.ts";
+import { command } from "../../adapter/agents/command.ts";
+import { openJsonRpc } from "../../adapter/agents/json-rpc.ts";
 import { exitCodeOf } from "../../adapter/program-end.ts";
 import { TimeOver } from "../../adapter/work-clock.ts";
+import { fakeAgentTools } from "../fakes/agent-tools.ts";
 
 const exited = (code: number) => ({ kind: "exited", code }) as const;
 
@@ -82,5 +85,32 @@ describe.skipIf(process.getuid?.() !== 0)("a program of the agent's user", () =>
   test("that gives up because the kernel ended its own child for memory has not answered", () => {
     expect(answerOf(() => exitCodeOf("git", { end: exited(128), isOutOfMemory: true }))).toMatch(/memory/);
     expect(answerOf(() => exitCodeOf("git", { end: exited(0), isOutOfMemory: true }))).toBe("yes");
+  });
+
+  test("may speak without an end before it reads what it was asked", async () => {
+    const talks = "head -c 1000000 /dev/zero | tr '\\0' '\\n'";
+    const turn = {
+      ...{ storyId: "US-001", prompt: "x".repeat(1 << 20), continues: false },
+      agent: { kind: "command", command: ["sh", "-c", talks] },
+    } as const;
+    const tools = fakeAgentTools({ run: () => {} });
+
+    const real = { ...tools, start: (words: readonly string[]) => start(...words) };
+    const end = await command.turn(turn, real, new AbortController().signal);
+
+    expect(end).toEqual({ kind: "ended" });
+  });
+
+  test("asks in a burst that no pipe holds, and is answered when it reads", async () => {
+    const reads = `exec 3<&0; wc -l <&3 >&2 &
+      seq -f '{"id":%.0f,"method":"a"}' 0 19999; exec 1>&-; wait`;
+    const program = start("sh", "-c", reads);
+    const rpc = openJsonRpc(program, { onRequest: () => ({}), onNotification: () => {} });
+
+    await expect(rpc.request("initialize", {})).rejects.toThrow("it ended without an answer");
+    program.endInput();
+    await program.exit;
+
+    expect(program.complaint.trim()).toBe("20001");
   });
 });
