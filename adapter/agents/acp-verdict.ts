@@ -2,7 +2,7 @@ import { cleanText } from "../../src/domain/clean-text.ts";
 import type { Breakdown } from "./acp-updates.ts";
 import type { TurnEnd, TurnFailure } from "./agent.ts";
 import { fieldsOf, textOf } from "./fields.ts";
-import { RpcClosed, type RpcError } from "./json-rpc.ts";
+import { RpcClosed, type RpcError, RpcViolation } from "./json-rpc.ts";
 
 /** What a `stopReason` says. Only one of them is an end that the agent chose itself. */
 export function judgeStop(stopReason: string | null): TurnEnd {
@@ -32,11 +32,13 @@ export function judgeBreakdown({ status }: Breakdown): TurnFailure {
 
 /** What a request's failure means; `exit` is how the program ended, when it has. */
 export function judgeRpcFailure(
-  error: RpcError | RpcClosed,
+  error: RpcError | RpcClosed | RpcViolation,
   exit: { readonly code: number; readonly complaint: string } | null,
 ): TurnFailure {
   const words = cleanText(error.message, 300);
   if (error instanceof RpcClosed) return judgeExit(exit);
+  if (error instanceof RpcViolation)
+    return failure("AGENT_CRASH", "story", `it does not keep to the protocol: ${words}`);
   // Agents that call models by HTTP give its status, or the kind of error in their own words.
   const kind = textOf(fieldsOf(error.details), "errorKind");
   const told = judgeStatus(error.code, words);

@@ -12,8 +12,8 @@ import {
 import { failure, judgeBreakdown, judgeRpcFailure, judgeStop } from "./acp-verdict.ts";
 import type { Agent, AgentProgram, AgentTools, Turn, TurnEnd } from "./agent.ts";
 import { endWithin, killAfter } from "./end-program.ts";
-import { fieldsOf, listOf, type Said, textOf } from "./fields.ts";
-import { type JsonRpc, openJsonRpc, RpcClosed, RpcError } from "./json-rpc.ts";
+import { fieldsOf, idOf, listOf, type Said, textOf } from "./fields.ts";
+import { type JsonRpc, openJsonRpc, RpcClosed, RpcError, RpcViolation } from "./json-rpc.ts";
 
 /** How long an agent may take to end after the end of its input, or to answer that it has stopped. */
 const farewellMs = 10_000;
@@ -45,7 +45,9 @@ async function carryOut(
   if (signal.aborted) return wasStopped;
   const program = tools.start(command);
   const end = await endOf(converse(turn, tools, program, costById), program, signal);
-  program.endInput();
+  // With one that does not keep to the protocol there is nothing to agree on, its end neither.
+  if (end.kind === "broke" && end.error instanceof RpcViolation) await program.kill();
+  else program.endInput();
   const code = await endWithin(program, farewellMs);
   if (signal.aborted) return wasStopped;
   return end.kind === "broke" ? judgeRpcFailure(end.error, { code, complaint: program.complaint }) : end;
@@ -71,7 +73,7 @@ const wasStopped: TurnEnd = failure("AGENT_CRASH", "story", "it was stopped");
 
 interface Broke {
   readonly kind: "broke";
-  readonly error: RpcError | RpcClosed;
+  readonly error: RpcError | RpcClosed | RpcViolation;
 }
 
 interface Conversation {
@@ -125,7 +127,8 @@ function converse(
         return failure("AGENT_CRASH", "story", "it asked for a permission that cannot be given");
       return end;
     } catch (error) {
-      if (error instanceof RpcError || error instanceof RpcClosed) return { kind: "broke", error };
+      if (error instanceof RpcError || error instanceof RpcClosed || error instanceof RpcViolation)
+        return { kind: "broke", error };
       throw error;
     }
   }
@@ -183,8 +186,10 @@ function tellUpdates(tools: AgentTools): UpdateTeller {
       const yes = ["allow_once", "allow_always"].flatMap((kind) =>
         options.filter((option) => option["kind"] === kind),
       )[0];
-      hasDenied ||= yes === undefined;
-      return { outcome: yes ? { outcome: "selected", optionId: yes["optionId"] } : { outcome: "cancelled" } };
+      // It is repeated in the answer: what is no name, or has no end, is none to be chosen.
+      const optionId = yes ? idOf(yes, "optionId") : null;
+      hasDenied ||= optionId === null;
+      return { outcome: optionId === null ? { outcome: "cancelled" } : { outcome: "selected", optionId } };
     },
     finish() {
       tell(endMessage(facts));

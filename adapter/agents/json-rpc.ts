@@ -1,5 +1,6 @@
+import { cleanText } from "../../src/domain/clean-text.ts";
 import type { AgentProgram } from "./agent.ts";
-import { fieldsOf, numberOf, parseLine, type Said, textOf } from "./fields.ts";
+import { fieldsOf, idOf, numberOf, parseLine, type Said, textOf } from "./fields.ts";
 
 /** The other side's answer that it will not or cannot. */
 export class RpcError extends Error {
@@ -22,6 +23,14 @@ export class RpcClosed extends Error {
   }
 }
 
+/** The other side does what no agent does: nothing more is read of it. */
+export class RpcViolation extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = "RpcViolation";
+  }
+}
+
 export interface Incoming {
   /** Gives the answer's result; undefined for a method that is not known here. */
   onRequest(method: string, params: Said): unknown;
@@ -29,12 +38,16 @@ export interface Incoming {
 }
 
 export interface JsonRpc {
-  /** Rejects with an `RpcError` or `RpcClosed`. */
+  /** Rejects with an `RpcError`, `RpcClosed` or `RpcViolation`. */
   request(method: string, params: Said): Promise<Said>;
   notify(method: string, params: Said): void;
 }
 
 const methodNotFound = -32601;
+/** So many answers may wait for an agent that is slow to read; then it is not listened to either, for so long. */
+const mostUnread = 1_000;
+const patienceMs = 10_000;
+const shownMethod = 100;
 
 /** JSON-RPC 2.0 with one object on each line, over a program's input and output. */
 export function openJsonRpc(
@@ -43,27 +56,47 @@ export function openJsonRpc(
 ): JsonRpc {
   const waiting = new Map<number, PromiseWithResolvers<Said>>();
   let lastId = 0;
+  let unread = 0;
+  let lastAnswer = Promise.resolve();
   let end: { readonly reason: unknown } | null = null;
 
-  function send(message: Said): void {
+  function send(message: Said): Promise<void> {
     // What it does not read any more it will not answer either, and its end is seen in its output.
-    program.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`).catch(() => {});
+    return program.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`).catch(() => {});
   }
 
   function receive(message: Said): void {
     const method = textOf(message, "method");
     const params = fieldsOf(message["params"]);
     // An id of 0 is an id like any other.
-    if (method !== null && message["id"] !== undefined) answer(message["id"], method, params);
+    if (method !== null && message["id"] !== undefined) answer(message, method, params);
     else if (method !== null) onNotification(method, params);
     else settle(message);
   }
 
-  function answer(id: unknown, method: string, params: Said): void {
+  function answer(message: Said, method: string, params: Said): void {
+    const id = message["id"];
+    // It is repeated in the answer, so it has to be as small as the protocol means it to be.
+    if (id !== null && numberOf(message, "id") === null && idOf(message, "id") === null)
+      throw new RpcViolation("it asks under an id that is neither a number nor a short text");
     const result = onRequest(method, params);
-    if (result === undefined)
-      send({ id, error: { code: methodNotFound, message: `Method not found: ${method}` } });
-    else send({ id, result });
+    const shown = cleanText(method.slice(0, shownMethod));
+    unread += 1;
+    lastAnswer =
+      result === undefined
+        ? send({ id, error: { code: methodNotFound, message: `Method not found: ${shown}` } })
+        : send({ id, result });
+  }
+
+  /** Resolves when all answers are out of here. */
+  async function untilRead(): Promise<void> {
+    const late = Promise.withResolvers<never>();
+    const timer = setTimeout(
+      () => late.reject(new RpcViolation("it asks and does not read the answers")),
+      patienceMs,
+    );
+    await Promise.race([lastAnswer, late.promise]).finally(() => clearTimeout(timer));
+    unread = 0;
   }
 
   function settle(message: Said): void {
@@ -86,6 +119,7 @@ export function openJsonRpc(
       for await (const line of program.lines) {
         const message = parseLine(line);
         if (message) receive(message);
+        if (unread >= mostUnread) await untilRead();
       }
     } catch (error) {
       // Whoever waits for an answer is told; an end comes to nobody else.
@@ -97,13 +131,13 @@ export function openJsonRpc(
 
   void receiveAll();
   return {
-    notify: (method, params) => send({ method, params }),
+    notify: (method, params) => void send({ method, params }),
     request(method, params) {
       if (end) return Promise.reject(end.reason);
       lastId += 1;
       const waiter = Promise.withResolvers<Said>();
       waiting.set(lastId, waiter);
-      send({ id: lastId, method, params });
+      void send({ id: lastId, method, params });
       return waiter.promise;
     },
   };

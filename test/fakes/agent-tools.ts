@@ -12,6 +12,8 @@ export interface FakeProgram {
   end(code: number, complaint?: string): void;
   /** Called with each line that is written to it. */
   onLine(listener: (line: string) => void): void;
+  /** What is written from now on is read by nobody: it waits. */
+  stopReading(): void;
 }
 
 export interface FakeAgentTools extends AgentTools {
@@ -71,6 +73,7 @@ function fakeProgram(
   const signals: ("interrupt" | "kill")[] = [];
   let news = Promise.withResolvers<void>();
   let hasEnded = false;
+  let isReading = true;
   let input = "";
   let complaint = "";
   let listener: (line: string) => void = () => {};
@@ -108,6 +111,9 @@ function fakeProgram(
     onLine(next) {
       listener = next;
     },
+    stopReading() {
+      isReading = false;
+    },
   };
   const program: AgentProgram = {
     lines: read(),
@@ -118,6 +124,7 @@ function fakeProgram(
     async write(text) {
       if (hasEnded) throw new Error("write EPIPE");
       input += text;
+      if (!isReading) return void (await exit.promise);
       for (const line of text.split("\n").filter(Boolean)) listener(line);
     },
     endInput: () => inputEnded.resolve(),

@@ -267,6 +267,89 @@ describe("a turn over the Agent Client Protocol", () => {
   });
 });
 
+describe("an agent that does not keep to the protocol", () => {
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  const ofPermission = (id: unknown): object => ({
+    ...{ jsonrpc: "2.0", id, method: "session/request_permission" },
+    params: { options: [once] },
+  });
+
+  test.each([
+    ["a list", [1]],
+    ["an object", { a: 1 }],
+    ["nested deep", JSON.parse("[".repeat(50_000) + "]".repeat(50_000))],
+    ["a long text", "x".repeat(501)],
+    ["a truth value", true],
+  ])("asks under an id that is %s: it is ended, and the id is not echoed", async (_name, id) => {
+    const { tools, sides, carryOut } = stage({
+      "session/prompt": (_params, { program }) => {
+        program.print(deepLine(ofPermission("ID"), id));
+        return null;
+      },
+    });
+
+    expect(await carryOut(story)).toEqual({
+      ...{ kind: "failed", code: "AGENT_CRASH", scope: "story" },
+      message: expect.stringMatching(/^it does not keep to the protocol: it asks under an id that is/),
+    });
+    expect(tools.programs[0]?.signals).toEqual(["kill"]);
+    expect(sides[0]?.received.filter(({ result }) => result !== undefined)).toEqual([]);
+  });
+
+  test.each([["text"], [0], [1.5], [null]])("control: the id %j is one", async (id) => {
+    const { sides, carryOut } = stage(during(({ program }) => program.print(ofPermission(id))));
+
+    expect(await carryOut(story)).toEqual({ kind: "ended" });
+    expect(sides[0]?.received.at(-1)).toMatchObject({ id, result: {} });
+  });
+
+  test.each([
+    ["many", 5_000, "session/request_permission"],
+    ["long ones", 2_000, "x".repeat(20_000)],
+  ])("asks %s and does not read the answers: it is ended, and few wait", async (_name, count, method) => {
+    vi.useFakeTimers();
+    const { tools, carryOut } = stage({
+      "session/prompt": (_params, { program }) => {
+        program.stopReading();
+        for (let id = 0; id < count; id += 1)
+          program.print({ jsonrpc: "2.0", id, method, params: { options: [once] } });
+        return null;
+      },
+    });
+
+    const ended = carryOut(story);
+    await vi.advanceTimersByTimeAsync(10_000);
+
+    expect(await ended).toEqual({
+      ...{ kind: "failed", code: "AGENT_CRASH", scope: "story" },
+      message: "it does not keep to the protocol: it asks and does not read the answers",
+    });
+    expect(tools.programs[0]?.signals).toEqual(["kill"]);
+    expect(tools.programs[0]?.input().length).toBeLessThan(2 << 20);
+  });
+
+  test("control: as many questions are answered to one that reads", async () => {
+    const { sides, carryOut } = stage(
+      during((side) => {
+        for (let id = 0; id < 5_000; id += 1) side.ask(id, "session/request_permission", { options: [once] });
+      }),
+    );
+
+    expect(await carryOut(story)).toEqual({ kind: "ended" });
+    expect(sides[0]?.received.filter(({ result }) => result !== undefined)).toHaveLength(5_000);
+  });
+
+  /** `JSON.stringify` refuses what is nested deep; an agent need not use it. */
+  function deepLine(message: object, id: unknown): string {
+    const isDeep = Array.isArray(id) && Array.isArray(id[0]);
+    const text = isDeep ? "[".repeat(50_000) + "]".repeat(50_000) : JSON.stringify(id);
+    return JSON.stringify(message).replace('"ID"', text);
+  }
+});
+
 describe("permission", () => {
   test.each([
     [[no, always, once], "proceed_once"],
