@@ -3,7 +3,7 @@ export interface ConversationLimits {
   readonly silenceMs: number;
   /** So long an agent may have said nothing and done next to nothing, by its adapter's heartbeats, before it counts as stalled. */
   readonly idleMs: number;
-  /** So long a container that is said to run may be out of reach. */
+  /** So long a container that is said to run may be out of reach, or its adapter silent. */
   readonly lostMs: number;
   /** How often a paused container is looked at. */
   readonly pausedMs: number;

@@ -55,7 +55,6 @@ export async function keepAttached(
   let known = start;
   let hello: Hello | null = null;
   let failures = 0;
-  let lostAt = timing.now();
 
   for (;;) {
     const before = isOver(known) ? endOf(known) : null;
@@ -74,9 +73,7 @@ export async function keepAttached(
     const parted = AbortSignal.any([signal, broken.signal]);
     const farewell = new AbortController();
     let end: ConversationEnd | null = null;
-    const openedAt = timing.now();
     let isJoined = false;
-    let hasProgress = false;
     let why = "the connection ended";
     let diagnostics = (): string => "";
     deps.onConnect(() => broken.abort(new BrokenOff("nothing was heard on it")));
@@ -94,7 +91,6 @@ export async function keepAttached(
           if (isAnswer(message)) end = { kind: "error", message };
           else if (message.type !== "hello") {
             failures = 0;
-            hasProgress = true;
             line.heard(message.type === "heartbeat" ? message.payload.idleMs : null);
           } else if (!isJoined) {
             isJoined = true;
@@ -121,12 +117,10 @@ export async function keepAttached(
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof SwarmError || error instanceof BrokenOff)) throw error;
-      why = error.message;
+      why = isJoined && error instanceof BrokenOff ? "it answers, and says no more" : error.message;
     } finally {
       farewell.abort();
       outbox.left();
-      // One that greets and breaks at once, again and again, is as lost as one that does not greet.
-      if (hasProgress || (isJoined && timing.now() - openedAt >= limits.silenceMs)) lostAt = timing.now();
     }
     if (end) return { kind: "over", end };
     return { kind: "broken", why: cleanText(diagnostics() || why) };
@@ -138,7 +132,6 @@ export async function keepAttached(
     while (facts !== "unknown" && facts?.state === "paused") {
       line.paused();
       await timing.wait(limits.pausedMs, signal);
-      lostAt = timing.now();
       failures = 0;
       facts = await look();
     }
@@ -147,9 +140,10 @@ export async function keepAttached(
       if (facts.state === "removing") return { kind: "gone" };
       if (facts.state === "exited" || facts.state === "dead") return await lastWords(facts);
     }
-    const lostMs = timing.now() - lostAt;
-    if (lostMs < limits.lostMs) return null;
-    const message = cleanText(`The adapter could not be reached for ${Math.round(lostMs / 1000)} s: ${why}`);
+    // By our clock: one that greets again and again is as lost as one that does not greet.
+    const silentMs = line.silentMs();
+    if (silentMs < limits.lostMs) return null;
+    const message = cleanText(`The adapter was not heard for ${Math.round(silentMs / 1000)} s: ${why}`);
     return { kind: "lost", reason: { code: "ACP_CONNECTION_LOST", message } };
   }
 

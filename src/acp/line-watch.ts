@@ -10,6 +10,8 @@ export interface LineWatch {
   joined(): void;
   lost(why: string): void;
   paused(): void;
+  /** So long it has said nothing of its own accord, without a reason for that. */
+  silentMs(): number;
   /** Looks until the signal ends it; rejects never. */
   watch(signal: AbortSignal): Promise<void>;
 }
@@ -37,6 +39,8 @@ export function watchLine({
   onSilence,
 }: LineWatchDeps): LineWatch {
   let heardAt = timing.now();
+  /** Since then it is given time to be heard. */
+  let since = heardAt;
   let status: LineStatus | null = null;
   let hasFallenSilent = false;
   let isIdle = false;
@@ -50,18 +54,22 @@ export function watchLine({
     if (isIdle) say("stalled", `its agent has done nothing for more than ${showDuration(longestIdleMs)}`);
     else say("live", why);
   };
-  const isSilent = (): boolean => timing.now() - heardAt >= silenceMs;
+  const isSilent = (): boolean => timing.now() - since >= silenceMs;
+  const hear = (): void => {
+    heardAt = timing.now();
+    since = heardAt;
+  };
 
   return {
     heard(idleMs) {
-      heardAt = timing.now();
+      hear();
       // Only heartbeats know: other messages may be the supervisor's own.
       if (idleMs !== null) isIdle = idleMs > longestIdleMs;
       sayHeard("it is heard");
     },
 
     joined() {
-      heardAt = timing.now();
+      since = timing.now();
       if (!hasFallenSilent) sayHeard("it is connected");
     },
 
@@ -70,21 +78,23 @@ export function watchLine({
     },
 
     paused() {
-      heardAt = timing.now();
+      hear();
       hasFallenSilent = false;
       say("paused", "its container is paused");
     },
 
+    silentMs: () => timing.now() - heardAt,
+
     async watch(signal) {
       while (!signal.aborted) {
-        await timing.wait(Math.max(1, heardAt + silenceMs - timing.now()), signal).catch(() => {});
-        if (isBusy()) heardAt = timing.now();
+        await timing.wait(Math.max(1, since + silenceMs - timing.now()), signal).catch(() => {});
+        if (isBusy()) hear();
         if (signal.aborted || !isSilent()) continue;
         const paused = await isPaused(signal);
         if (signal.aborted || !isSilent()) continue;
         if (paused) this.paused();
         else {
-          heardAt = timing.now();
+          since = timing.now();
           hasFallenSilent = true;
           say("stalled", `nothing was heard for ${Math.round(silenceMs / 1000)} s`);
           onSilence();

@@ -108,7 +108,7 @@ export const acpCodes: Readonly<Record<AcpErrorCode, AcpCode>> = {
   },
   ACP_CONNECTION_LOST: {
     by: "host",
-    meaning: "the adapter could not be reached for too long",
+    meaning: "the adapter was not heard for too long: out of reach, or it said nothing",
   },
   ACP_PROTOCOL_VIOLATION: { by: "host", meaning: "the sandbox said what no adapter says" },
   UNKNOWN_ERROR: { by: "either", meaning: "an error of ours; the text says where" },

@@ -597,7 +597,7 @@ describe("silence", () => {
     expect(lineOf(events)).toEqual(["live"]);
     await timing.advance(29_000);
     expect(lineOf(events)).toEqual(["live"]);
-    await timing.advance(600_000);
+    await timing.advance(120_000);
     expect(lineOf(events)).toEqual(["live", "stalled"]);
     // The connection may be the one that is dead.
     expect(adapter.joinedFrom.length).toBeGreaterThan(2);
@@ -608,6 +608,55 @@ describe("silence", () => {
     await timing.runUntil(read);
 
     expect(events.at(-1)).toMatchObject({ end: { kind: "completion" } });
+  });
+
+  /** A conversation with an adapter that says a little and nothing after it; time is the test's. */
+  async function beginSilence() {
+    const timing = fakeTiming();
+    const adapter = new FakeAdapter({ news: news.slice(0, 2) });
+    const conversation = hold(adapter, { timing });
+    const events: ConversationEvent[] = [];
+    void (async () => {
+      for await (const event of conversation.events) events.push(event);
+    })().catch(() => {});
+    await timing.advance(1_000);
+    return { timing, adapter, conversation, events };
+  }
+
+  test("of an adapter that greets and says no more is its end, by the host's clock", async () => {
+    const { timing, events, conversation } = await beginSilence();
+    await using _conversation = conversation;
+
+    await timing.advance(290_000);
+    expect(events.at(-1)?.kind).not.toBe("end");
+    await timing.advance(60_000);
+
+    expect(events.at(-1)).toEqual({
+      kind: "end",
+      end: {
+        kind: "lost",
+        reason: {
+          code: "ACP_CONNECTION_LOST",
+          message: expect.stringMatching(/^The adapter was not heard for 3\d\d s: it answers, and says no more$/),
+        },
+      },
+    });
+    expect(lineOf(events)).toEqual(["live", "stalled"]);
+  });
+
+  test("is not counted while its container is paused", async () => {
+    const { timing, adapter, events, conversation } = await beginSilence();
+    await using _conversation = conversation;
+
+    adapter.state = "paused";
+    await timing.advance(900_000);
+    adapter.state = "running";
+    adapter.cutAll();
+    await timing.advance(260_000);
+    expect(events.at(-1)?.kind).not.toBe("end");
+    await timing.advance(90_000);
+
+    expect(events.at(-1)).toMatchObject({ kind: "end", end: { kind: "lost" } });
   });
 
   test("of a paused container is no stall", async () => {
