@@ -6,6 +6,7 @@ import type { Agent, AgentActivity, AgentTools, Turn, TurnEnd, TurnUsage } from 
 import { type IdleLimits, Idleness } from "./idleness.ts";
 import { countMemoryKills } from "./out-of-memory.ts";
 import type { Places } from "./places.ts";
+import type { ProcessWatch } from "./process-watch.ts";
 import { CutOff, exitCodeOf } from "./program-end.ts";
 import { openTranscript } from "./transcript.ts";
 import type { WorkClock } from "./work-clock.ts";
@@ -13,6 +14,7 @@ import type { WorkClock } from "./work-clock.ts";
 export interface TurnDeps {
   readonly places: Places;
   readonly clock: WorkClock;
+  readonly processes: ProcessWatch;
   readonly agent: Agent;
   /** All that the agent sees of variables. */
   readonly env: () => Readonly<Record<string, string>>;
@@ -31,7 +33,7 @@ export type WatchedEnd =
   | TurnEnd
   | {
       readonly kind: "failed";
-      readonly code: "CONTAINER_OOM";
+      readonly code: "CONTAINER_OOM" | "PROCESSES_EXHAUSTED";
       readonly message: string;
       readonly scope: "story";
     }
@@ -47,11 +49,12 @@ export async function takeTurn(deps: TurnDeps, turn: Turn, signal: AbortSignal):
   const { agent, clock, limits, places } = deps;
   const idleness = new Idleness(clock);
   const stalled = new AbortController();
-  const stop = AbortSignal.any([signal, stalled.signal]);
   const memoryKills = await countMemoryKills();
   using transcript = openTranscript(places, turn.storyId);
   await using stack = new AsyncDisposableStack();
   stack.defer(endAgentProcesses);
+  const span = stack.use(await deps.processes.begin());
+  const stop = AbortSignal.any([signal, stalled.signal, span.usedUp]);
   deps.watch(idleness);
   stack.defer(() => deps.watch(null));
 
@@ -75,14 +78,25 @@ export async function takeTurn(deps: TurnDeps, turn: Turn, signal: AbortSignal):
     }),
   );
   if (signal.aborted) return { kind: "interrupted" };
+  if (span.usedUp.aborted)
+    return {
+      ...{ kind: "failed", code: "PROCESSES_EXHAUSTED", scope: "story" },
+      message: `${span.usedUp.reason}, and its own were ended`,
+    };
   if (stalled.signal.aborted)
     return { kind: "failed", code: "AGENT_STALLED", scope: "story", message: String(stalled.signal.reason) };
-  if (end.kind === "failed" && (await countMemoryKills()) > memoryKills)
+  if (end.kind !== "failed") return end;
+  if ((await countMemoryKills()) > memoryKills)
     return {
       ...{ kind: "failed", code: "CONTAINER_OOM", scope: "story" },
       message: `the sandbox's memory was used up, and the kernel ended one of its processes; ${end.message}`,
     };
-  return end;
+  const why = await span.whyRefused();
+  if (why === null) return end;
+  return {
+    ...{ kind: "failed", code: "PROCESSES_EXHAUSTED", scope: "story" },
+    message: `${why}; ${end.message}`,
+  };
 }
 
 /** Whoever is asked to stop and does not is ended; programs in the way, too. Nothing is ended any more once it is disposed. */

@@ -9,8 +9,9 @@ import { type EndedProgram, endedFor, type ProgramEnd } from "./program-end.ts";
 /** The one user of this sandbox that runs what is not ours: agents, checks and git. */
 const agentIds = { uid: 1000, gid: 1000 } as const;
 
-/** Ended first when memory runs out: the supervisor must see it happen. */
-const asVictim = 'echo 500 > /proc/self/oom_score_adj 2>/dev/null; cd "$1" || exit 126; shift; exec "$@"';
+/** Ended first when memory runs out, and last when everything computes: the supervisor must see it happen. */
+const asVictim =
+  'echo 500 > /proc/self/oom_score_adj 2>/dev/null; cd "$1" || exit 126; shift; exec nice -n 19 "$@"';
 const changeUser = "/usr/bin/setpriv";
 const asAgent: readonly string[] = [`--reuid=${agentIds.uid}`, `--regid=${agentIds.gid}`, "--clear-groups"];
 
@@ -184,6 +185,7 @@ export interface UserProcess {
   readonly rssBytes: number;
   /** Since its start. */
   readonly cpuMs: number;
+  readonly threads: number;
 }
 
 const tickMs = 10;
@@ -206,6 +208,7 @@ async function lookAt(pid: string): Promise<UserProcess | null> {
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   return {
     pid: Number(pid),
+    threads: Number(/^Threads:\s+(\d+)/m.exec(status)?.[1] ?? 1),
     cpuMs: (Number(fields[11] ?? 0) + Number(fields[12] ?? 0)) * tickMs,
     rssBytes: Math.max(0, Number(fields[21] ?? 0)) * pageBytes,
   };

@@ -10,6 +10,7 @@ import { GitFailure } from "./git.ts";
 import type { News } from "./journal.ts";
 import { WorkTooLarge } from "./measure-work.ts";
 import type { Places } from "./places.ts";
+import type { ProcessWatch } from "./process-watch.ts";
 import { CutOff } from "./program-end.ts";
 import type { limitsOf } from "./request.ts";
 import { TaskLimit } from "./task-limit.ts";
@@ -20,6 +21,7 @@ import type { Workspace } from "./workspace.ts";
 export interface StoryDeps {
   readonly places: Places;
   readonly clock: WorkClock;
+  readonly processes: ProcessWatch;
   readonly workspace: Workspace;
   readonly request: TaskRequestPayload;
   readonly taskFile: TaskFile;

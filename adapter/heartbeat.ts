@@ -1,5 +1,6 @@
 import type { Heartbeat } from "../src/domain/generated/acp.ts";
 import { findAgentProcesses } from "./agent-user.ts";
+import type { ProcessCount } from "./process-watch.ts";
 
 /** What the supervisor is doing now. */
 export interface Vitals {
@@ -7,6 +8,7 @@ export interface Vitals {
   readonly storyId: string | null;
   readonly idleMs: number;
   readonly diskBytes: number;
+  readonly processes: ProcessCount | null;
 }
 
 /** The payload of a heartbeat, with what the agent's processes hold of memory. */
@@ -15,8 +17,16 @@ export async function heartbeatOf({
   storyId,
   idleMs,
   diskBytes,
+  processes: most,
 }: Vitals): Promise<Heartbeat["payload"]> {
   const processes = await findAgentProcesses();
   const rssBytes = processes.reduce((sum, each) => sum + each.rssBytes, 0);
-  return { phase, ...(storyId === null ? {} : { storyId }), idleMs, rssBytes, diskBytes };
+  return {
+    phase,
+    ...(storyId === null ? {} : { storyId }),
+    idleMs,
+    rssBytes,
+    diskBytes,
+    ...(most && { processes: most }),
+  };
 }

@@ -4,6 +4,7 @@ import { endOf } from "../src/domain/fit-message.ts";
 import type { CheckResult } from "../src/domain/generated/acp.ts";
 import { endAgentProcesses, runAsAgent } from "./agent-user.ts";
 import { outOf, type Places } from "./places.ts";
+import type { ProcessWatch } from "./process-watch.ts";
 import { CutOff, shellCode } from "./program-end.ts";
 import type { WorkClock } from "./work-clock.ts";
 
@@ -19,7 +20,8 @@ export interface FailedCheck {
   readonly result: string;
   /** The end of its output, for the agent. */
   readonly output: string;
-  readonly isOutOfMemory: boolean;
+  /** What the sandbox had no more of. */
+  readonly lacked: "memory" | "processes" | null;
 }
 
 const forAgent = 8_000;
@@ -28,7 +30,11 @@ const keptLog = 1_000_000;
 
 /** Runs checks one after another, each alone in the sandbox, until one fails. */
 export async function runChecks(
-  { places, clock }: { readonly places: Places; readonly clock: WorkClock },
+  {
+    places,
+    clock,
+    processes,
+  }: { readonly places: Places; readonly clock: WorkClock; readonly processes: ProcessWatch },
   { storyId, commands, env, limitMs }: CheckRun,
   signal: AbortSignal,
 ): Promise<{ readonly results: CheckResult[]; readonly failed: FailedCheck | null }> {
@@ -39,13 +45,16 @@ export async function runChecks(
     signal.throwIfAborted();
     const startedAt = clock.now();
     using limit = clock.after(limitMs);
+    await using span = await processes.begin();
     const { end, isOutOfMemory, stdout, stderr } = await runAsAgent(
       {
         ...{ command: ["sh", "-c", command], env, folder: places.workspace, keep: keptLog },
         ...{ deadline: limit.signal, leavesOthers: true },
       },
-      signal,
+      AbortSignal.any([signal, span.usedUp]),
     );
+    const hasPassed = end.kind === "exited" && end.code === 0;
+    const whyRefused = hasPassed ? null : await span.whyRefused();
     // What a check leaves running would be beside the next one.
     await endAgentProcesses();
     signal.throwIfAborted();
@@ -62,8 +71,9 @@ export async function runChecks(
       output: endOf(output.trim(), forHost),
     });
     if (exitCode !== 0) {
-      const result = resultOf(exitCode, limitMs) + (isOutOfMemory ? ", out of memory" : "");
-      return { results, failed: { command, result, output: endOf(output, forAgent), isOutOfMemory } };
+      const lacked = isOutOfMemory ? "memory" : whyRefused === null ? null : "processes";
+      const result = resultOf(exitCode, limitMs) + (lacked === null ? "" : `, out of ${lacked}`);
+      return { results, failed: { command, result, output: endOf(output, forAgent), lacked } };
     }
   }
   return { results, failed: null };

@@ -17,6 +17,7 @@ import type { Journal } from "./journal.ts";
 import { type Notes, writeNotes } from "./notes.ts";
 import type { Places } from "./places.ts";
 import { prepareWorkspace, rebuildWorkspace } from "./prepare-workspace.ts";
+import { findProcessSource, watchProcesses } from "./process-watch.ts";
 import { CutOff, exitCodeOf } from "./program-end.ts";
 import { checkTaskFile, limitsOf } from "./request.ts";
 import { Snapshots } from "./snapshots.ts";
@@ -151,11 +152,14 @@ async function carryOut(
   );
   const watchDisk = diskWatch(deps, { env, limits, halt });
   watches.defer(every(diskLookMs, () => void watchDisk().catch(() => {})));
+  const processes = watches.use(
+    watchProcesses(await findProcessSource(), (highest, isCrowd) => status.count(highest, isCrowd)),
+  );
   const work = { places, workspace, env };
   const completion = await carryOutTask(
     {
       ...work,
-      ...{ clock, request, taskFile, swarmId, author, limits, history },
+      ...{ clock, processes, request, taskFile, swarmId, author, limits, history },
       working: (storyId) => {
         status.storyId = storyId;
       },
@@ -172,7 +176,7 @@ async function carryOut(
         const { storyId } = turn;
         const end = await takeTurn(
           {
-            ...{ places, clock, agent, limits, env: agentEnv },
+            ...{ places, clock, processes, agent, limits, env: agentEnv },
             graceMs: () => status.graceMs,
             conversation: {
               get id() {

@@ -2,6 +2,7 @@ import type { AdapterPhase, Hello } from "../src/domain/generated/acp.ts";
 import { heartbeatOf } from "./heartbeat.ts";
 import type { Idleness } from "./idleness.ts";
 import type { Envelope } from "./journal.ts";
+import type { ProcessCount } from "./process-watch.ts";
 
 /** What the supervisor is and does now, as it stands in the messages that are in no journal and in every envelope. */
 export class Status {
@@ -16,6 +17,10 @@ export class Status {
   diskBytes = 0;
   /** The agent that is at work. */
   idleness: Idleness | null = null;
+  /** The most that there were at once in the turn or check that is on. */
+  processes: ProcessCount | null = null;
+  /** Asks for a heartbeat before its time. */
+  beat: () => void = () => {};
   /** How long an agent may take to stop. */
   graceMs = 5_000;
 
@@ -36,9 +41,16 @@ export class Status {
     return JSON.stringify({ type: "hello", ...this.envelope(), payload });
   }
 
+  /** A crowd is told of at once: it may end the sandbox. */
+  count(highest: ProcessCount, isCrowd: boolean): void {
+    this.processes = highest;
+    if (isCrowd) this.beat();
+  }
+
   async heartbeat(): Promise<string> {
-    const { phase, storyId, diskBytes } = this;
-    const payload = await heartbeatOf({ phase, storyId, diskBytes, idleMs: this.idleness?.idleMs ?? 0 });
+    const { phase, storyId, diskBytes, processes } = this;
+    const idleMs = this.idleness?.idleMs ?? 0;
+    const payload = await heartbeatOf({ phase, storyId, diskBytes, idleMs, processes });
     return JSON.stringify({ type: "heartbeat", ...this.envelope(), payload });
   }
 }

@@ -74,18 +74,12 @@ export async function supervise({ places, env, version, stopped, complain }: Sup
   });
   using timers = new DisposableStack();
   timers.defer(clearIntervalOf(setInterval(() => clock.tick(tickMs), tickMs)));
-  timers.defer(
-    clearIntervalOf(
-      setInterval(
-        () =>
-          void status.heartbeat().then(
-            (line) => listeners.broadcast(line),
-            (error: unknown) => complain(`a heartbeat was left out: ${String(error)}`),
-          ),
-        heartbeatMs,
-      ),
-    ),
-  );
+  status.beat = () =>
+    void status.heartbeat().then(
+      (line) => listeners.broadcast(line),
+      (error: unknown) => complain(`a heartbeat was left out: ${String(error)}`),
+    );
+  timers.defer(clearIntervalOf(setInterval(status.beat, heartbeatMs)));
 
   const code = await work();
   status.phase = "finished";

@@ -88,10 +88,12 @@ async function isCommittedFor(
   return trailers.split("\n").filter(Boolean).join(" ") === `${swarmId} ${id}`;
 }
 
+const lackCodes = { memory: "CONTAINER_OOM", processes: "PROCESSES_EXHAUSTED" } as const;
+
 function checkFailure(failed: FailedCheck, checks: readonly CheckResult[], repairs: number): Failure {
   const tries = repairs === 0 ? "" : ` after ${repairs} ${repairs === 1 ? "repair" : "repairs"}`;
   return {
-    code: failed.isOutOfMemory ? "CONTAINER_OOM" : "VERIFY_FAILED",
+    code: failed.lacked === null ? "VERIFY_FAILED" : lackCodes[failed.lacked],
     message: `\`${failed.command}\` failed${tries}: ${failed.result}`,
     scope: "story",
     checks,

@@ -55,6 +55,7 @@ export async function keepAttached(
   let known = start;
   let hello: Hello | null = null;
   let failures = 0;
+  let processes: Extract<ConversationEnd, { kind: "exited" }>["processes"] = null;
 
   for (;;) {
     const before = isOver(known) ? endOf(known) : null;
@@ -92,6 +93,7 @@ export async function keepAttached(
           else if (message.type !== "hello") {
             failures = 0;
             line.heard(message.type === "heartbeat" ? message.payload.idleMs : null);
+            if (message.type === "heartbeat") processes = message.payload.processes ?? processes;
           } else if (!isJoined) {
             isJoined = true;
             hello = message;
@@ -177,7 +179,7 @@ export async function keepAttached(
     const end = endOf(known);
     const isLatest = !hello || isOver({ ...known, announced: hello.payload }) || exitCode === exitOf(end);
     if (end && isLatest) return end;
-    return { kind: "exited", exitCode, memoryExhausted, unread };
+    return { kind: "exited", exitCode, memoryExhausted, processes, unread };
   }
 }
 

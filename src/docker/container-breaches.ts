@@ -1,4 +1,5 @@
 import type Docker from "dockerode";
+import { processLimits } from "../domain/process-limits.ts";
 import type { ContainerSpec } from "../ports/containers.ts";
 import { logOptions, networkMode } from "./container-options.ts";
 
@@ -125,19 +126,21 @@ function confinementBreaches(host: Inspected["HostConfig"], spec: ContainerSpec)
 /** What the engine did not take over of the limits. */
 function limitBreaches(
   host: Inspected["HostConfig"],
-  { limits }: ContainerSpec,
+  { limits, runtime }: ContainerSpec,
   limitsSwap: boolean,
 ): string[] {
   const limitOf = (name: string): number | undefined =>
     host.Ulimits?.find((limit: { Name?: string | undefined }) => limit.Name === name)?.Hard;
   const log = logOptions(limits);
+  const { ofContainer, ofUser } = processLimits(runtime, limits.pids);
   const found: (string | false)[] = [
     host.Memory !== limits.memoryBytes && "its memory is not limited",
     (host.MemorySwap ?? 0) > limits.memoryBytes + limits.swapBytes && "its swap is not limited",
     // A kernel that does not count swap cannot limit it, and the engine says so once for all containers.
     limitsSwap && host.MemorySwap === -1 && "its swap has no limit",
     host.NanoCpus !== Math.round(limits.cpus * 1e9) && "its CPUs are not limited",
-    host.PidsLimit !== limits.pids && "its processes are not limited",
+    (host.PidsLimit !== ofContainer || (ofUser !== null && limitOf("nproc") !== ofUser)) &&
+      "its processes are not limited",
     limitOf("nofile") !== limits.descriptors && "its open files are not limited",
     ((host.CpuRealtimeRuntime ?? 0) > 0 || (limitOf("rtprio") ?? 0) !== 0) &&
       "it could keep the CPUs to itself",

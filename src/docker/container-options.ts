@@ -1,4 +1,5 @@
 import type Docker from "dockerode";
+import { processLimits } from "../domain/process-limits.ts";
 import type { ContainerLimits, ContainerNetwork, ContainerSpec } from "../ports/containers.ts";
 
 /** A spec in the engine's words. What is not said here, the engine's defaults would decide; see `container-breaches.ts`. */
@@ -38,7 +39,7 @@ export function containerOptions(
         ...(readOnly && { ReadOnly: true }),
       })),
       ...(spec.nameServer !== undefined && { Dns: [spec.nameServer] }),
-      ...limitOptions(spec.limits, diskEnforced),
+      ...limitOptions(spec, diskEnforced),
     },
   };
 }
@@ -53,15 +54,17 @@ export function networkMode(network: ContainerNetwork): string {
   return network.kind === "named" ? network.name : network.kind;
 }
 
-function limitOptions(limits: ContainerLimits, diskEnforced: boolean): Docker.HostConfig {
+function limitOptions({ limits, runtime }: ContainerSpec, diskEnforced: boolean): Docker.HostConfig {
+  const { ofContainer, ofUser } = processLimits(runtime, limits.pids);
   return {
     NanoCpus: Math.round(limits.cpus * 1e9),
     Memory: limits.memoryBytes,
     MemorySwap: limits.memoryBytes + limits.swapBytes,
-    PidsLimit: limits.pids,
+    PidsLimit: ofContainer,
     Ulimits: [
       { Name: "nofile", Soft: limits.descriptors, Hard: limits.descriptors },
       { Name: "core", Soft: 0, Hard: 0 },
+      ...(ofUser === null ? [] : [{ Name: "nproc", Soft: ofUser, Hard: ofUser }]),
     ],
     LogConfig: logOptions(limits),
     ...(diskEnforced && { StorageOpt: { size: String(limits.diskBytes) } }),

@@ -21,6 +21,7 @@ export type AcpErrorCode =
   | "DISK_FULL"
   | "WORK_TOO_LARGE"
   | "CONTAINER_OOM"
+  | "PROCESSES_EXHAUSTED"
   | "COLLECT_FAILED"
   | "BASE_CONFLICT"
   | "PROOF_FAILED"
@@ -87,6 +88,10 @@ export const acpCodes: Readonly<Record<AcpErrorCode, AcpCode>> = {
     meaning: "more or larger files were left than a task may commit; the text names them",
   },
   CONTAINER_OOM: { by: "either", meaning: "the sandbox's memory was used up" },
+  PROCESSES_EXHAUSTED: {
+    by: "either",
+    meaning: "the sandbox's processes (`limits.pids`) were used up",
+  },
   COLLECT_FAILED: {
     by: "host",
     meaning: "the commits could not be brought in, or are not what was reported",

@@ -1,4 +1,6 @@
 import type { ContainerRecord, ContainerStatus, Reason } from "./generated/swarm-state.ts";
+import { isOwnEnd } from "./own-end.ts";
+import { areUsedUp, isKernelEnd } from "./process-limits.ts";
 
 /** What the engine says of one container, found by our key. */
 export type Observed =
@@ -142,9 +144,17 @@ function interrupted(message: string): CorrectionAction {
   return { kind: "set-status", to: "stopped", reason: { code: "INTERRUPTED", message } };
 }
 
+export interface EndedContainer {
+  readonly exitCode: number | null;
+  readonly oomKilled: boolean;
+  readonly runtime: string;
+  /** The most processes that were told of, and how many there might be. */
+  readonly processes: { readonly now: number; readonly most: number } | null;
+}
+
 /** How an attempt ended, from its journal and its container. */
 export function judgeEnded(
-  container: { readonly exitCode: number | null; readonly oomKilled: boolean },
+  container: EndedContainer,
   journal: {
     /** The newest `completion`, if nothing follows it. */
     readonly completion: "completed" | "failed" | "stopped" | null;
@@ -163,8 +173,18 @@ export function judgeEnded(
   if (container.oomKilled)
     return { status: "failed", reason: { code: "CONTAINER_OOM", message: "the sandbox ran out of memory" } };
   if (journal.error) return { status: "failed", reason: journal.error };
+  const used = whyExhausted(container);
+  if (used !== null) return { status: "failed", reason: { code: "PROCESSES_EXHAUSTED", message: used } };
   const message = `the container ended with ${container.exitCode ?? "no exit code"} before its work did`;
   return { status: "stopped", reason: { code: "INTERRUPTED", message } };
+}
+
+function whyExhausted({ processes, runtime, exitCode }: EndedContainer): string | null {
+  if (processes !== null && areUsedUp(processes) && isOwnEnd(exitCode))
+    return `the sandbox ended when all its ${processes.most} processes were in use`;
+  return isKernelEnd(runtime, exitCode)
+    ? "the sandbox's kernel ended, as it does when too many processes are at work"
+    : null;
 }
 
 /** A single sandbox without an adapter: its exit code is all there is. Undefined means no change. */

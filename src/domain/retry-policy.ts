@@ -1,6 +1,7 @@
 import { backoffMs } from "./backoff.ts";
 import { cleanText } from "./clean-text.ts";
 import type { ContainerRecord } from "./generated/swarm-state.ts";
+import { isOwnEnd } from "./own-end.ts";
 
 /** How a swarm goes on after something went wrong. */
 export interface RetryPolicy {
@@ -50,6 +51,11 @@ function essence(message: string): string {
 const passing: readonly string[] = [
   ...["INTERRUPTED", "CONTAINER_START_FAILED", "CONTAINER_GONE", "CONTAINER_NOT_RUNNING", "ENGINE_FAILED"],
 ];
+
+/** Whether its container ended by itself just as it did before: a third one would, too. */
+export function endedLikeBefore({ exitCode, reason }: ContainerRecord, before: number | null): boolean {
+  return reason?.code === "INTERRUPTED" && isOwnEnd(exitCode) && exitCode === before;
+}
 
 /** How long to wait before a worker that was interrupted so often goes on; null when it is left to people. */
 export function restartMs(record: ContainerRecord, interruptions: number, random: number): number | null {

@@ -4,7 +4,8 @@ import type { ContainerRecord, SwarmState } from "./generated/swarm-state.ts";
 
 /** Work that ended because something that was measured out to it was used up: with more of it, it can go on. */
 const limits: readonly string[] = [
-  ...["AGENT_LIMIT_REACHED", "BUDGET_EXCEEDED", "CONTAINER_OOM", "DISK_FULL", "WORK_TOO_LARGE"],
+  ...["AGENT_LIMIT_REACHED", "BUDGET_EXCEEDED", "CONTAINER_OOM", "DISK_FULL", "PROCESSES_EXHAUSTED"],
+  "WORK_TOO_LARGE",
 ];
 
 /**

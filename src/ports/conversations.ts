@@ -14,6 +14,8 @@ export type ConversationEnd =
       readonly kind: "exited";
       readonly exitCode: number | null;
       readonly memoryExhausted: boolean;
+      /** The most processes that its adapter had told of, and how many there might be; null when it told of none. */
+      readonly processes: { readonly now: number; readonly most: number } | null;
       readonly unread: string | null;
     }
   /** There is no such container any more; its volume may still be there to be read. */

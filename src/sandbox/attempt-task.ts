@@ -37,7 +37,13 @@ export async function attemptTask(
   const done = new AbortController();
   const watching = watchLimits(
     containers,
-    { id: containerId, name: `sandbox ${record.id}`, limits: record.limits, mounted },
+    {
+      id: containerId,
+      name: `sandbox ${record.id}`,
+      runtime: record.isolation.runtime,
+      limits: record.limits,
+      mounted,
+    },
     done.signal,
   ).then(
     async (reason) => {

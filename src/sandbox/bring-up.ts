@@ -17,7 +17,7 @@ import { type FoundRuntime, findRuntime } from "./find-runtime.ts";
 import { fitLimits } from "./fit-limits.ts";
 import { containerNameOf } from "./own-container.ts";
 import type { BringUpDeps } from "./project-sandboxes.ts";
-import { defaultTmpBytes, mainUser, pidsFor } from "./sandbox-defaults.ts";
+import { defaultTmpBytes, mainUser } from "./sandbox-defaults.ts";
 
 export interface BringUpRequest {
   readonly spec: SandboxSpec;
@@ -53,7 +53,7 @@ export async function bringUp(
   const runtime = await findRuntime(deps, spec.isolation, signal);
 
   const id = deps.newId();
-  const limits = limitsOf(fitLimits(deps.limits, await deps.engine.info(signal)), spec, runtime);
+  const limits = limitsOf(fitLimits(deps.limits, await deps.engine.info(signal)), spec);
   const draft = recordOf(deps, { spec, autoDestroy, id, image: image.reference, runtime, limits });
   const container = containerSpecOf({ spec, record: draft, imageId: image.id, limits });
   await using undo = new AsyncDisposableStack();
@@ -161,17 +161,13 @@ function recordOf(
   };
 }
 
-function limitsOf(
-  limits: ContainerLimits,
-  { resources }: SandboxSpec,
-  { runtime }: FoundRuntime,
-): ContainerLimits {
+function limitsOf(limits: ContainerLimits, { resources }: SandboxSpec): ContainerLimits {
   return {
     ...limits,
     cpus: resources.cpus ?? limits.cpus,
     memoryBytes: resources.memoryBytes ?? limits.memoryBytes,
     diskBytes: resources.diskBytes ?? limits.diskBytes,
-    pids: pidsFor(runtime, resources.pids ?? limits.pids),
+    pids: resources.pids ?? limits.pids,
   };
 }
 

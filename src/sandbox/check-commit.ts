@@ -6,7 +6,7 @@ import type { RanCheck } from "../domain/generated/merge.ts";
 import type { CommitReader } from "../ports/commit-reader.ts";
 import type { ContainerLimits, Containers } from "../ports/containers.ts";
 import { runCommand } from "./run-command.ts";
-import { mainUser, pidsFor } from "./sandbox-defaults.ts";
+import { mainUser } from "./sandbox-defaults.ts";
 import { watchLimits } from "./watch-limits.ts";
 
 export interface CheckCommitDeps {
@@ -76,7 +76,7 @@ export async function checkCommit(
       ...{ name, labels, image, runtime, tmpBytes, command: ["sleep", String(seconds)] },
       env: { IS_SANDBOX: "1" },
       ...{ user: mainUser, workdir: "/", network: { kind: "none" }, volumes: [] },
-      limits: { ...limits, pids: pidsFor(runtime, limits.pids) },
+      limits,
       ...{ capabilities: [], readOnlyRoot: false, privileged: false },
     },
     signal,
@@ -107,7 +107,7 @@ export async function checkCommit(
   const broken = new AbortController();
   void watchLimits(
     containers,
-    { id, name, limits, mounted: [] },
+    { id, name, runtime, limits, mounted: [] },
     AbortSignal.any([done.signal, signal]),
   ).then(
     (reason) => broken.abort(reason),

@@ -18,7 +18,6 @@ import {
   defaultTmpBytes,
   defaultWorkdir,
   mainUser,
-  pidsFor,
 } from "./sandbox-defaults.ts";
 
 /** What a sandbox is to be; every field has a default. */
@@ -176,7 +175,7 @@ function containerSpecOf(
     workdir: "/",
     runtime: runtime.runtime,
     network,
-    limits: { ...limits, pids: pidsFor(runtime.runtime, limits.pids) },
+    limits,
     capabilities: [],
     readOnlyRoot: options.readOnlyRoot ?? false,
     privileged: false,

@@ -21,8 +21,3 @@ export const defaultWorkdir = "/workspace";
 export const defaultPrefix = "aimi-";
 export const defaultCommandTimeoutMs = 60_000;
 export const defaultOutputLimit = 10_000;
-
-/** gVisor counts its own threads. */
-export function pidsFor(runtime: string, pids: number): number {
-  return /runsc|gvisor/.test(runtime) ? Math.max(pids, 1024) : pids;
-}

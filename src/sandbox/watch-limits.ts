@@ -2,12 +2,14 @@ import { setTimeout as delay } from "node:timers/promises";
 import { showBytes } from "../domain/duration.ts";
 import { SwarmError } from "../domain/errors.ts";
 import { nextLookMs } from "../domain/next-look.ts";
+import { processLimits } from "../domain/process-limits.ts";
 import type { ContainerLimits, Containers } from "../ports/containers.ts";
 import { runCommand } from "./run-command.ts";
 
 export interface WatchedSandbox {
   readonly id: string;
   readonly name: string;
+  readonly runtime: string;
   readonly limits: Pick<ContainerLimits, "diskBytes" | "files" | "pids">;
   /** Folders that do not lie in its own layer. */
   readonly mounted: readonly string[];
@@ -46,10 +48,11 @@ if [ $# -gt 0 ]; then du -skc -- "$@" 2>/dev/null | tail -n 1 | cut -f 1; else e
  */
 export async function watchLimits(
   containers: Containers,
-  { id, name, limits, mounted }: WatchedSandbox,
+  { id, name, runtime, limits, mounted }: WatchedSandbox,
   signal: AbortSignal,
   time: WatchTime = realTime,
 ): Promise<SwarmError> {
+  const most = processLimits(runtime, limits.pids).full;
   let waitMs = firstLookMs;
   let last = { atMs: time.now(), bytes: 0 };
   let counted = { ...nothing, atMs: Number.NEGATIVE_INFINITY };
@@ -64,7 +67,7 @@ export async function watchLimits(
       // Before anything is counted, which takes long where there is much.
       if (layerBytes > limits.diskBytes) return diskFull(layerBytes);
       const { pids } = await containers.stats(id, signal);
-      fullSinceMs = pids < limits.pids ? null : (fullSinceMs ?? atMs);
+      fullSinceMs = pids < most ? null : (fullSinceMs ?? atMs);
       if (fullSinceMs !== null && atMs - fullSinceMs >= fullMs)
         return new SwarmError("PROCESSES_EXHAUSTED", { name, limit: limits.pids });
       // Where there is no process left, nobody can be sent to count.

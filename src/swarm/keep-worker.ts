@@ -1,7 +1,13 @@
 import { isTerminal } from "../domain/container-status.ts";
 import { isError, SwarmError } from "../domain/errors.ts";
 import type { ContainerRecord } from "../domain/generated/swarm-state.ts";
-import { failedLikeBefore, nextAttemptMs, type RetryPolicy, restartMs } from "../domain/retry-policy.ts";
+import {
+  endedLikeBefore,
+  failedLikeBefore,
+  nextAttemptMs,
+  type RetryPolicy,
+  restartMs,
+} from "../domain/retry-policy.ts";
 import { findContainer, movedTo } from "../domain/swarm-state.ts";
 import type { Conversation } from "../ports/conversations.ts";
 import { type EquipDeps, equipWorker, type WaitingWorker } from "./equip-worker.ts";
@@ -57,16 +63,23 @@ export function keepWorker(deps: EquipDeps, waiting: WaitingWorker, options: Kee
     if (shut.aborted) comeToEnd();
     else shut.addEventListener("abort", comeToEnd, { once: true });
     let ended = 0;
+    let exitCode: number | null = null;
     for (let interruptions = 1; ; interruptions += 1) {
       const record = await goOn();
       // Whoever ended a story between two interruptions may be interrupted as often again. To go on with one is not enough: that
       // may be what kills it.
-      if (endedStories(record) > ended) interruptions = 1;
+      if (endedStories(record) > ended) {
+        interruptions = 1;
+        exitCode = null;
+      }
       ended = endedStories(record);
       const waitMs = restartMs(record, interruptions, deps.timing.random());
       if (record.status === "failed") return tryAgain(record);
       if (waitMs === null || halt.aborted) return;
       const why = record.reason?.message ?? "";
+      if (endedLikeBefore(record, exitCode))
+        return deps.tell({ event: "given up", worker: waiting.slug, why: `${why}, twice in the same way` });
+      exitCode = record.exitCode;
       deps.tell({ event: "restarted", worker: waiting.slug, why, waitMs });
       if (!(await isWaitedFor(waitMs))) return;
     }

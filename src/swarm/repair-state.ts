@@ -186,7 +186,7 @@ function recovered(
   const running =
     container.state === "running" || container.state === "paused" || container.state === "restarting";
   const ended = judgeEnded(
-    { exitCode: null, oomKilled: false },
+    { exitCode: null, oomKilled: false, processes: null, runtime: "" },
     { completion: journal?.completion ?? null, error: journal?.error ?? null },
   );
   return {

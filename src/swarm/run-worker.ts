@@ -210,7 +210,7 @@ async function settle(
   await deps.doors.settled(worker);
   const record = await recordOf(deps, worker);
   const shut = shutReason(deps, worker);
-  const judged = withShut(judge(record, end), shut);
+  const judged = withShut(judge(record, end, deps.runtime), shut);
   deps.passes("after-completion-before-record");
   const verdict = judged.status === "completed" ? await withProof(deps, worker, judged, patience) : judged;
   deps.tell({ event: "ended", worker: worker.slug, ...verdict });
@@ -222,7 +222,7 @@ async function settle(
     ...{
       reason: verdict.reason,
       acpPid: null,
-      exitCode: end.kind === "exited" ? end.exitCode : now.exitCode,
+      exitCode: end.kind === "exited" ? end.exitCode : end.kind === "gone" ? null : now.exitCode,
     },
   }));
   if (verdict.status === "stopped") return deps.doors.close(worker, { isGone: false });
@@ -257,7 +257,7 @@ async function endUnbegun(deps: SwarmDeps, worker: Worker): Promise<void> {
 }
 
 /** A worker's word is a claim: completed is what has every story completed and its work here. */
-function judge(record: ContainerRecord, end: ConversationEnd): Verdict {
+function judge(record: ContainerRecord, end: ConversationEnd, runtime: string): Verdict {
   switch (end.kind) {
     case "completion": {
       const { status, head } = end.message.payload;
@@ -280,7 +280,8 @@ function judge(record: ContainerRecord, end: ConversationEnd): Verdict {
     case "lost":
       return { status: "failed", reason: end.reason };
     case "exited": {
-      const container = { exitCode: end.exitCode, oomKilled: end.memoryExhausted };
+      const { exitCode, memoryExhausted: oomKilled, processes } = end;
+      const container = { exitCode, oomKilled, processes, runtime };
       const judged = judgeEnded(container, { completion: null, error: null });
       return { status: judged.status === "failed" ? "failed" : "stopped", reason: judged.reason };
     }

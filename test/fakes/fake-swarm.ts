@@ -36,7 +36,7 @@ export interface FakeTalk {
   complete(): void;
   fail(): void;
   /** Its container ended without a last word. */
-  die(): Promise<void>;
+  die(exitCode?: number): Promise<void>;
 }
 
 export interface FakeSwarm {
@@ -315,9 +315,9 @@ function fakeConversation({
       tell("failed");
       finish("failed");
     },
-    async die() {
+    async die(exitCode = 137) {
       await containers.stop(containerId, { graceMs: 0 });
-      end({ kind: "exited", exitCode: 137, memoryExhausted: false, unread: null });
+      end({ kind: "exited", exitCode, memoryExhausted: false, processes: null, unread: null });
     },
   };
   return {

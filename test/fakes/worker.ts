@@ -10,7 +10,7 @@ import type { ScriptSteps } from "../../src/domain/generated/script-agent.ts";
 import type { UserStory } from "../../src/domain/generated/tasks.ts";
 import type { ContainerSpec, Containers, Execution } from "../../src/ports/containers.ts";
 import type { ContainerEngine } from "../../src/ports/engine.ts";
-import { defaultLimits, pidsFor } from "../../src/sandbox/sandbox-defaults.ts";
+import { defaultLimits } from "../../src/sandbox/sandbox-defaults.ts";
 import { workerContainer } from "../../src/swarm/worker-container.ts";
 import { eventually } from "./eventually.ts";
 import { git, write } from "./repository.ts";
@@ -106,7 +106,7 @@ export async function startWorker(engine: ContainerEngine, options: WorkerOption
         image: options.image ?? baseImage,
       },
       ...{ runtime, door, tmpBytes: 64 * 1024 ** 2 },
-      limits: { ...defaultLimits, memoryBytes: 1024 ** 3, pids: pidsFor(runtime, 512), ...options.limits },
+      limits: { ...defaultLimits, memoryBytes: 1024 ** 3, ...options.limits },
       ...{ swarmId, worker: name, attempt, branch: "feat/work" },
     }),
     ...options.spec,

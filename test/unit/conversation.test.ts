@@ -492,7 +492,7 @@ describe("a container that ended", () => {
 
     const { events, end } = await talk(adapter);
 
-    expect(end).toEqual({ kind: "exited", exitCode: 137, memoryExhausted: false, unread: null });
+    expect(end).toEqual({ kind: "exited", exitCode: 137, memoryExhausted: false, processes: null, unread: null });
     expect(seqsOf(events)).toEqual([1, 2, 3]);
   });
 

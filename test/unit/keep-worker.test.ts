@@ -181,6 +181,46 @@ describe("a worker that is kept", () => {
     expect(swarm.waits.at(-1)).toBe(250);
   });
 
+  test.each([
+    ["twice in the same way is not started a third time", [134, 134], "stopped", 1],
+    ["in another way each time is", [134, 1, 134], "completed", 3],
+    ["by kills from outside is", [137, 137, 143, 143], "completed", 4],
+  ] as const)("whose container ended by itself: %s", async (_name, codes, status, restarts) => {
+    const swarm = fakeSwarm([{ slug: "one" }]);
+    const { ended } = swarm.own();
+    for (const code of codes) await (await swarm.talk("one")).die(code);
+    if (status === "completed") (await swarm.talk("one")).complete();
+
+    const { containers } = await ended;
+
+    expect(containers[0]).toMatchObject({ status });
+    expect(swarm.told.filter(({ event }) => event === "restarted")).toHaveLength(restarts);
+    expect(swarm.told.filter(({ event }) => event === "given up")).toEqual(
+      status === "completed"
+        ? []
+        : [
+            {
+              ...{ event: "given up", worker: "one" },
+              why: "the container ended with 134 before its work did, twice in the same way",
+            },
+          ],
+    );
+  });
+
+  test("whose container ended when its processes were used up has failed by that", async () => {
+    const swarm = fakeSwarm([{ slug: "one" }]);
+    const { ended } = swarm.own();
+    const processes = { now: 512, most: 512 };
+    (await swarm.talk("one")).end({
+      ...{ kind: "exited", exitCode: 2, memoryExhausted: false, processes, unread: null },
+    });
+
+    expect((await ended).containers[0]).toMatchObject({
+      ...{ status: "failed", reason: { code: "PROCESSES_EXHAUSTED" } },
+    });
+    expect(swarm.told.filter(({ event }) => event === "restarted")).toEqual([]);
+  });
+
   test("has the stories that its file has when it is asked for the first time", async () => {
     const swarm = fakeSwarm([{ slug: "one" }]);
     const stories = [{ id: "US-009", status: "pending", commit: null, attempt: 1, reason: null }] as const;

@@ -65,7 +65,7 @@ describe("the owner of a swarm", () => {
     const { ended } = swarm.own({ policy: { maxAttempts: 2 } });
 
     const first = await swarm.talk("one");
-    first.end({ kind: "exited", exitCode: 1, memoryExhausted: true, unread: null });
+    first.end({ kind: "exited", exitCode: 1, memoryExhausted: true, processes: null, unread: null });
     const second = await swarm.talk("one");
     expect(second.attempt).toBe(2);
     second.complete();
@@ -193,7 +193,7 @@ describe("an owner that is asked to end", () => {
     Object.assign(containers, {
       async stop(...words: Parameters<typeof stop>) {
         await stop(...words);
-        one.end({ kind: "exited", exitCode: 143, memoryExhausted: false, unread: null });
+        one.end({ kind: "exited", exitCode: 143, memoryExhausted: false, processes: null, unread: null });
       },
     });
     const owner = { ended };

@@ -13,6 +13,7 @@ import { now, recordWith, swarmOf } from "../fakes/records.ts";
 const id = "a".repeat(64);
 const checkpoint = "c".repeat(40);
 const collected = { commit: checkpoint, ref: "refs/aimi/x", at: now.toISOString() };
+const plainEnd = { exitCode: 0, oomKilled: false, runtime: "runc", processes: null };
 const creating = { since: now.toISOString() };
 
 type Verdict =
@@ -246,7 +247,8 @@ describe("how an attempt ended", () => {
   ] as const)(
     "the journal ends with %s, the container exited with %s: %s",
     (completion, exitCode, expected) => {
-      const { status, reason } = judgeEnded({ exitCode, oomKilled: false }, { completion, error: null });
+      const container = { ...plainEnd, exitCode };
+      const { status, reason } = judgeEnded(container, { completion, error: null });
 
       expect(reason ? `${status} ${reason.code}` : status).toBe(expected);
     },
@@ -273,8 +275,35 @@ describe("how an attempt ended", () => {
       null,
       "stopped INTERRUPTED",
     ],
+    ["an end by itself is one, too", { exitCode: 134 }, null, "stopped INTERRUPTED"],
+    [
+      "an end by itself without a process left is told as that",
+      { exitCode: 134, processes: { now: 510, most: 512 } },
+      null,
+      "failed PROCESSES_EXHAUSTED",
+    ],
+    [
+      "a kill of one without a process left is a kill",
+      { exitCode: 137, processes: { now: 512, most: 512 } },
+      null,
+      "stopped INTERRUPTED",
+    ],
+    [
+      "an end by itself of one that had some left is no more than that",
+      { exitCode: 134, processes: { now: 480, most: 512 } },
+      null,
+      "stopped INTERRUPTED",
+    ],
+    [
+      "the end of gVisor's kernel is for want of threads",
+      { exitCode: 2, runtime: "runsc" },
+      null,
+      "failed PROCESSES_EXHAUSTED",
+    ],
+    ["the same code elsewhere is not", { exitCode: 2, runtime: "runc" }, null, "stopped INTERRUPTED"],
   ] as const)("without a completion, %s", (_name, container, found, expected) => {
-    const { status, reason } = judgeEnded(container, { completion: null, error: found });
+    const ended = { ...plainEnd, ...container };
+    const { status, reason } = judgeEnded(ended, { completion: null, error: found });
 
     expect(`${status} ${reason?.code}`).toBe(expected);
   });

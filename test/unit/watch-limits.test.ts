@@ -44,7 +44,7 @@ async function watch(
   const limits = { diskBytes, files: 100, pids: 64 };
   const code = await watchLimits(
     containers,
-    { id: "c", name: "it", limits, mounted: [] },
+    { id: "c", runtime: "runc", name: "it", limits, mounted: [] },
     stopping.signal,
     time,
   ).then(

@@ -98,7 +98,7 @@ describe("an idle agent", () => {
     const idleness = new Idleness({ now: () => now });
     return { idleness, work: (ms: number) => (now += ms) };
   };
-  const process = (pid: number, cpuMs: number) => ({ pid, cpuMs, rssBytes: 0 });
+  const process = (pid: number, cpuMs: number) => ({ pid, cpuMs, rssBytes: 0, threads: 1 });
 
   test("is one that writes nothing and computes next to nothing", () => {
     const { idleness, work } = agentAt();

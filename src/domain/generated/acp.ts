@@ -430,6 +430,13 @@ export interface Heartbeat {
      * What the agent's user wrote, as last measured.
      */
     readonly diskBytes: number;
+    /**
+     * The most processes and threads at once in the turn or check that is on, and how many there may be.
+     */
+    readonly processes?: {
+      readonly now: number;
+      readonly most: number;
+    };
   };
 }
 /**

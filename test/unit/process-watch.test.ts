@@ -1,0 +1,106 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { type ProcessCount, watchProcesses } from "../../adapter/process-watch.ts";
+import { processLimits } from "../../src/domain/process-limits.ts";
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** A sandbox whose processes are what the test says. */
+function stage() {
+  const sandbox = { now: 1, most: 512, refused: 0, ended: 0, told: [] as [ProcessCount, boolean][] };
+  const watch = watchProcesses(
+    { count: async () => ({ now: sandbox.now, most: sandbox.most }), refusals: async () => sandbox.refused },
+    (highest, isCrowd) => sandbox.told.push([highest, isCrowd]),
+    async () => {
+      sandbox.ended += 1;
+      sandbox.now = 1;
+    },
+  );
+  return { sandbox, watch };
+}
+
+describe("the processes of a turn", () => {
+  test("that are used up for good are ended, and why is told", async () => {
+    const { sandbox, watch } = stage();
+    await using span = await watch.begin();
+
+    sandbox.now = 505;
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(sandbox.ended).toBe(0);
+    await vi.advanceTimersByTimeAsync(500);
+
+    expect(sandbox.ended).toBe(1);
+    expect(span.usedUp.reason).toBe("all 512 processes that the sandbox may have were in use");
+  });
+
+  test("that are used up for a moment go on, and what failed meanwhile may have failed by that", async () => {
+    const { sandbox, watch } = stage();
+    await using span = await watch.begin();
+    expect(await span.whyRefused()).toBeNull();
+
+    sandbox.now = 512;
+    await vi.advanceTimersByTimeAsync(1_000);
+    sandbox.now = 12;
+    await vi.advanceTimersByTimeAsync(60_000);
+
+    expect({ ended: sandbox.ended, isUsedUp: span.usedUp.aborted }).toEqual({ ended: 0, isUsedUp: false });
+    expect(await span.whyRefused()).toMatch(/^all 512 processes/);
+  });
+
+  test("are known to have been refused where the kernel counts that, however short it was", async () => {
+    const { sandbox, watch } = stage();
+    sandbox.refused = 7;
+    await using span = await watch.begin();
+    expect(await span.whyRefused()).toBeNull();
+
+    sandbox.refused = 8;
+
+    expect(await span.whyRefused()).toMatch(/^all 512 processes/);
+  });
+
+  test("are told of when they become a crowd, and are forgotten with their turn", async () => {
+    const { sandbox, watch } = stage();
+    await using first = await watch.begin();
+    for (const now of [10, 300, 310, 480, 20]) {
+      sandbox.now = now;
+      await vi.advanceTimersByTimeAsync(500);
+    }
+    await first[Symbol.asyncDispose]();
+    await using second = await watch.begin();
+    await vi.advanceTimersByTimeAsync(500);
+
+    expect(await second.whyRefused()).toBeNull();
+    expect(sandbox.told.map(([{ now }, isCrowd]) => `${now}${isCrowd ? "!" : ""}`)).toEqual([
+      ...["10", "300!", "310", "480!", "480"],
+      ...["20", "20"],
+    ]);
+  });
+
+  test("are not looked at between turns", async () => {
+    const { sandbox, watch } = stage();
+    await using span = await watch.begin();
+    await span[Symbol.asyncDispose]();
+
+    sandbox.now = 512;
+    await vi.advanceTimersByTimeAsync(60_000);
+
+    expect(sandbox).toMatchObject({ ended: 0, told: [] });
+  });
+});
+
+describe("what an engine is told of processes", () => {
+  test("is the limit itself where the machine's kernel counts", () => {
+    expect(processLimits("runc", 512)).toEqual({ ofContainer: 512, ofUser: null, full: 512 });
+    expect(processLimits("sysbox-runc", 16)).toEqual({ ofContainer: 16, ofUser: null, full: 16 });
+  });
+
+  test("leaves gVisor room for its own threads, and has its kernel count the processes", () => {
+    expect(processLimits("runsc", 512)).toEqual({ ofContainer: 8_320, ofUser: 512, full: 4_160 });
+    expect(processLimits("gvisor", 16)).toEqual({ ofContainer: 384, ofUser: 16, full: 192 });
+  });
+});
