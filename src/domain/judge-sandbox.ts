@@ -1,4 +1,5 @@
 import type { SandboxRecord } from "./generated/sandbox-run.ts";
+import { isKernelEnd } from "./process-limits.ts";
 
 export type { SandboxRecord };
 
@@ -57,7 +58,7 @@ const endingReasons: ReadonlySet<string | undefined> = new Set([
 ]);
 
 function judgeEnd(
-  { ttl, ttlMs }: SandboxRecord,
+  { ttl, ttlMs, isolation, limits }: SandboxRecord,
   { exitCode, livedMs, memoryExhausted }: Extract<SandboxObserved, { kind: "ended" }>,
 ): Pick<SandboxEnd, "status" | "reason"> {
   if (ttlMs !== null && exitCode === 0 && livedMs >= ttlMs - toleranceMs)
@@ -71,6 +72,14 @@ function judgeEnd(
       reason: {
         code: "CONTAINER_OOM",
         message: "it used up its memory, and the whole container was ended",
+      },
+    };
+  if (isKernelEnd(isolation.runtime, exitCode))
+    return {
+      status: "failed",
+      reason: {
+        code: "PROCESSES_EXHAUSTED",
+        message: `its kernel ended, as it does when more than its ${limits.pids} processes are at work`,
       },
     };
   return {

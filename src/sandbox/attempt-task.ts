@@ -34,6 +34,7 @@ export async function attemptTask(
   signal?: AbortSignal,
 ): Promise<TaskOutcome> {
   const broken = new AbortController();
+  const gone = new AbortController();
   const done = new AbortController();
   const watching = watchLimits(
     containers,
@@ -50,6 +51,7 @@ export async function attemptTask(
       broken.abort(reason);
       // The whole container: there may be no room left to end one program in it.
       await stopForSure(containers, containerId, done.signal);
+      gone.abort(reason);
     },
     (error: unknown) => {
       if (!done.signal.aborted) throw error;
@@ -66,7 +68,7 @@ export async function attemptTask(
           await onOutput(chunk);
         },
       },
-      signal,
+      signal ? AbortSignal.any([signal, gone.signal]) : gone.signal,
     );
     broken.signal.throwIfAborted();
     return { kind: "ran", result };

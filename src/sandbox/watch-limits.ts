@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { showBytes } from "../domain/duration.ts";
 import { SwarmError } from "../domain/errors.ts";
 import { nextLookMs } from "../domain/next-look.ts";
-import { processLimits } from "../domain/process-limits.ts";
+import { isKernelEnd, processLimits } from "../domain/process-limits.ts";
 import type { ContainerLimits, Containers } from "../ports/containers.ts";
 import { runCommand } from "./run-command.ts";
 
@@ -35,6 +35,8 @@ const realTime: WatchTime = {
   now: () => performance.now(),
   wait: async (ms, signal) => delay(ms, undefined, { signal }),
 };
+/** A container that ended: under gVisor the streams of its programs may stay open. */
+const ended: ReadonlySet<string> = new Set(["exited", "dead"]);
 
 /** `sh -c <this> sh <most files> <mounted folder>…`: how many files there are, and the KiB in what is mounted. */
 const measure = `
@@ -44,7 +46,7 @@ if [ $# -gt 0 ]; then du -skc -- "$@" 2>/dev/null | tail -n 1 | cut -f 1; else e
 
 /**
  * Looks again and again at what an engine does not hold by itself: bytes and files on disk, and processes that fill up
- * their limit for good. Resolves with the reason when one is broken; never, as long as none is.
+ * their limit for good. Resolves with the reason when one is broken, or the container has ended; never before.
  */
 export async function watchLimits(
   containers: Containers,
@@ -63,6 +65,10 @@ export async function watchLimits(
     waitMs = looks.mostMs;
     try {
       const facts = await containers.look(id, { withDisk: true }, signal);
+      if (facts && ended.has(facts.state))
+        return isKernelEnd(runtime, facts.exitCode)
+          ? new SwarmError("PROCESSES_EXHAUSTED", { name, limit: limits.pids })
+          : new SwarmError("CONTAINER_NOT_RUNNING", { id, state: facts.state });
       const layerBytes = facts?.diskBytes ?? 0;
       // Before anything is counted, which takes long where there is much.
       if (layerBytes > limits.diskBytes) return diskFull(layerBytes);

@@ -11,6 +11,7 @@ import { test } from "../fakes/folders.ts";
 import { sandboxesAt, up } from "../fakes/project-sandboxes.ts";
 
 const engine = openEngine(inject("endpoint"));
+const { runtimes } = await engine.info();
 const MiB = 1024 ** 2;
 const undo: (() => Promise<unknown>)[] = [];
 
@@ -97,6 +98,18 @@ describe("a bomb ends with the right reason, and only its own sandbox feels it",
     const { record, measured } = await explode(folder, { script: ":(){ :|:& };:\nwait\nsleep 1000\n" });
 
     expect(record).toMatchObject({ status: "failed", reason: { code: "PROCESSES_EXHAUSTED" } });
+    expectAnswers(measured);
+  });
+
+  test.skipIf(!runtimes.includes("runsc"))("processes under gVisor", async ({ folder }) => {
+    const { record, measured } = await explode(folder, {
+      script: ":(){ :|:& };:\nwait\nsleep 1000\n",
+      spec: { isolation: "strong", resources: { ...small, memoryBytes: 1024 * MiB } },
+    });
+
+    expect(record).toMatchObject({
+      ...{ status: "failed", isolation: { runtime: "runsc" }, reason: { code: "PROCESSES_EXHAUSTED" } },
+    });
     expectAnswers(measured);
   });
 

@@ -52,6 +52,13 @@ describe("what a sandbox's record must say of its container", () => {
     ["killed at its time", {}, ended({ exitCode: 137 }), "failed CONTAINER_ENDED"],
     ["ended with no time to live", { ttlMs: null, ttl: "none" }, ended(), "failed CONTAINER_ENDED"],
     ["out of memory as a whole", {}, ended({ exitCode: 137, memoryExhausted: true }), "failed CONTAINER_OOM"],
+    [
+      "whose kernel ended under gVisor",
+      { isolation: { level: "strong", runtime: "runsc" } },
+      ended({ exitCode: 2 }),
+      "failed PROCESSES_EXHAUSTED",
+    ],
+    ["ended with the same code elsewhere", {}, ended({ exitCode: 2 }), "failed CONTAINER_ENDED"],
     ["removed", {}, { kind: "missing" }, "failed CONTAINER_LOST"],
     ["removed after a task", { status: "completed" }, { kind: "missing" }, "failed CONTAINER_LOST"],
     ["already timed out", { status: "timeout" }, { kind: "missing" }, null],
