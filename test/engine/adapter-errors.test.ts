@@ -263,6 +263,25 @@ describe.concurrent("what a story fails by is its reason, and the worker's exit 
     expected(ends).toEqual({ "US-001": "completed" });
   });
 
+  test("an agent that asks without an end and reads nothing is ended, and its supervisor stays small", async ({
+    expect: expected,
+  }) => {
+    const asks = 'import itertools\nfor id in itertools.count(): print(\'{"id":%d,"method":"x"}\' % id)';
+    await using worker = await startWorker(engine);
+    await using line = await worker.attach();
+    const agent = { kind: "acp" as const, command: ["python3", "-c", asks] };
+    await line.send("task-request", scripted(worker, { "US-001": [] }, { agent, limits: { attempts: 1 } }));
+    await line.untilType("completion");
+    const { text } = await worker.run([
+      ...["sh", "-c", "grep VmHWM /proc/$(pgrep -of 'adapter.mjs supervise')/status"],
+    ]);
+    const { ends, progress, code } = await endOf(worker, line);
+
+    expected({ ends, code }).toEqual({ ends: { "US-001": "failed AGENT_CRASH" }, code: 1 });
+    expected(progress["US-001"]?.reason?.message).toMatch(/it asks and does not read the answers/);
+    expected(Number(/(\d+) kB/.exec(text)?.[1])).toBeLessThan(200_000);
+  });
+
   test("a story whose agent broke is tried again, with what it had changed", async ({ expect: expected }) => {
     const { ends, messages } = await carryOut((worker) =>
       scripted(worker, {
