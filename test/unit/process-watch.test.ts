@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { type ProcessCount, watchProcesses } from "../../adapter/process-watch.ts";
+import { containerOptions } from "../../src/docker/container-options.ts";
 import { processLimits } from "../../src/domain/process-limits.ts";
+import { specOf } from "../fakes/containers-suite.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -102,5 +104,16 @@ describe("what an engine is told of processes", () => {
   test("leaves gVisor room for its own threads, and has its kernel count the processes", () => {
     expect(processLimits("runsc", 512)).toEqual({ ofContainer: 8_320, ofUser: 512, full: 4_160 });
     expect(processLimits("gvisor", 16)).toEqual({ ofContainer: 384, ofUser: 16, full: 192 });
+  });
+
+  test("is the same rule for whatever is made: a worker has what a sandbox has", () => {
+    const { limits, ...spec } = specOf("image", "runsc");
+    const { HostConfig } = containerOptions(
+      { ...spec, limits: { ...limits, pids: 512 } },
+      { diskEnforced: false },
+    );
+
+    expect(HostConfig?.PidsLimit).toBe(8_320);
+    expect(HostConfig?.Ulimits).toContainEqual({ Name: "nproc", Soft: 512, Hard: 512 });
   });
 });
