@@ -22,7 +22,7 @@ const table = {
   hostileStreams: { reduced: 2_000, full: 20_000 },
   endlessLineBytes: { reduced: 300_000_000, full: 1_073_741_824 },
   hostileRequests: { reduced: 2_000, full: 20_000 },
-  /** Of runc and gVisor: how many the supervisor is killed and attacked under. */
+  /** Of runc and gVisor: how many the supervisor is killed and attacked under, and every bomb is set off under. */
   attackedRuntimes: { reduced: 1, full: 2 },
   messages: { reduced: 60_000, full: 300_000 },
   floodBytes: { reduced: 300_000_000, full: 1_000_000_000 },
@@ -52,6 +52,14 @@ const table = {
   leftBytes: { reduced: 40_000_000, full: 1_500_000_000 },
   workFileBytes: { reduced: 10_000_000, full: 524_288_000 },
   unreadMessages: { reduced: 60_000, full: 100_000 },
+  /** Files that a bomb leaves in the work folder. */
+  bombFiles: { reduced: 100_000, full: 1_000_000 },
+  /** Files below 47 000 bytes of names. */
+  bombLongNames: { reduced: 2_000, full: 20_000 },
+  /** Trees of a thousand files each. */
+  bombTrees: { reduced: 0, full: 600 },
+  /** How long a swarm of bombs may take until its owner is killed; those that are defused need a fraction of it. */
+  bombedMs: { reduced: 240_000, full: 900_000 },
 } as const;
 
 export type CountName = keyof typeof table;
