@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { adapterFile, composeEngine, imagesFolder } from "../src/compose-engine.ts";
+import { composeLocks } from "../src/compose-locks.ts";
 import { SwarmError } from "../src/domain/errors.ts";
 import { imageSources } from "../src/host/image-sources.ts";
 import { type EnsuredImage, ensureBaseImage } from "../src/image/ensure-base-image.ts";
@@ -33,7 +34,7 @@ export async function openBenchEngine(
 ): Promise<BenchEngine | { readonly why: string }> {
   const composed = composeEngine({
     ...{ env: process.env, stateFolder: engineFolder },
-    lockAt: async (file) => kernelLock(file, "bench"),
+    ...composeLocks({ env: process.env, command: "bench" }),
   });
   try {
     const own = await composed.privateEngine();

@@ -8,6 +8,7 @@ import { type ExplainedSetting, settingsOf } from "./domain/settings.ts";
 import type { Environment } from "./host/user-folders.ts";
 import type { ContainerEngine } from "./ports/engine.ts";
 import type { Lock } from "./ports/lock.ts";
+import type { PauseGate } from "./ports/pause-gate.ts";
 import type { PrivateEngine } from "./ports/private-engine.ts";
 import type { FindEngineDeps } from "./swarm/find-engine.ts";
 
@@ -20,10 +21,11 @@ export interface ComposeEngineDeps {
   readonly env: Environment;
   readonly stateFolder: string;
   readonly lockAt: (file: string) => Promise<Lock>;
+  readonly gateAt: (folder: string) => Promise<PauseGate>;
 }
 
 /** Builds what reaches engines: the private one, and any at an endpoint. */
-export function composeEngine({ env, stateFolder, lockAt }: ComposeEngineDeps): ComposedEngine {
+export function composeEngine({ env, stateFolder, lockAt, gateAt }: ComposeEngineDeps): ComposedEngine {
   const privateEngine = once(async (): Promise<PrivateEngine> => {
     const [engine, { callEngine }] = await Promise.all([
       import("./host/private-engine.ts"),
@@ -47,7 +49,11 @@ export function composeEngine({ env, stateFolder, lockAt }: ComposeEngineDeps): 
       import("./docker/docker-engine.ts"),
       import("./schema/read-document.ts"),
     ]);
-    return (endpoint) => dockerEngine(endpoint, { adapterFile, parseProbe });
+    const help = async () => {
+      const { endBeginnings } = await import("./host/end-beginnings.ts");
+      return { endBeginnings, gate: await gateAt(join(stateFolder, "gates")) };
+    };
+    return (endpoint) => dockerEngine(endpoint, { adapterFile, parseProbe, help });
   });
 
   return { privateEngine, openEngine };

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { basename, join } from "node:path";
 import type { Composition, SwarmOperations, WatchOperations } from "./cli/composition.ts";
 import { composeEngine, composeSearch } from "./compose-engine.ts";
+import { composeLocks } from "./compose-locks.ts";
 import { composeMerge } from "./compose-merge.ts";
 import { composePlugin } from "./compose-plugin.ts";
 import { composeSandboxes } from "./compose-sandboxes.ts";
@@ -57,17 +58,7 @@ export function compose({
     return found;
   });
 
-  const lockKind = (): "kernel" | "portable" => {
-    const value = env["SWARM_LOCK"] || "kernel";
-    if (value === "kernel" || value === "portable") return value;
-    throw new SwarmError("INVALID_VALUE", { name: "SWARM_LOCK", value, expected: "kernel or portable" });
-  };
-
-  const lockAt = async (file: string): Promise<Lock> => {
-    if (lockKind() === "portable")
-      return (await import("./state/portable-lock.ts")).portableLock(file, command);
-    return (await import("./state/kernel-lock.ts")).kernelLock(file, command);
-  };
+  const { lockKind, lockAt, gateAt } = composeLocks({ env, command });
 
   const ownerLock = async (): Promise<Lock> =>
     lockAt(join((await repository()).gitFolder, "aimi", "owner.lock"));
@@ -143,7 +134,9 @@ export function compose({
     ...{ env, folder, folders, flags, lockAt },
   });
 
-  const { privateEngine, openEngine } = composeEngine({ env, stateFolder: folders.state, lockAt });
+  const { privateEngine, openEngine } = composeEngine({
+    ...{ env, stateFolder: folders.state, lockAt, gateAt },
+  });
   const { engineDeps, findAny, findEngine, engineOrOwn } = composeSearch({
     ...{ env, privateEngine, openEngine, explainAllSettings, home: folders.home },
   });

@@ -1,11 +1,11 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { adapterFile, adapterId, composeEngine, imagesFolder } from "./compose-engine.ts";
+import { composeLocks } from "./compose-locks.ts";
 import { engineCandidates } from "./host/engine-candidates.ts";
 import { userFolders } from "./host/user-folders.ts";
 import type { EnsuredImage } from "./image/ensure-base-image.ts";
 import type { ContainerEngine } from "./ports/engine.ts";
-import type { Lock } from "./ports/lock.ts";
 import type { SandboxOptions } from "./sandbox/create-sandbox.ts";
 import type { OpenSandboxOptions } from "./sandbox/open-sandbox.ts";
 import type { Sandbox } from "./sandbox/sandbox.ts";
@@ -70,7 +70,9 @@ export async function buildBaseImage(
 async function openLibrary(endpoint: string | undefined) {
   const env = process.env;
   const folders = userFolders(env);
-  const { privateEngine, openEngine } = composeEngine({ env, stateFolder: folders.state, lockAt });
+  const { privateEngine, openEngine } = composeEngine({
+    ...{ env, stateFolder: folders.state, lockAt, gateAt },
+  });
   const [{ findEngine }, { probeCache }, { parseProbe }, open] = await Promise.all([
     import("./swarm/find-engine.ts"),
     import("./host/probe-cache.ts"),
@@ -92,6 +94,8 @@ async function openLibrary(endpoint: string | undefined) {
   };
 }
 
+const { lockAt, gateAt } = composeLocks({ env: process.env, command: "a program that uses swarm" });
+
 /** One engine for each endpoint in this process, so that starts are counted together. */
 const engineByEndpoint = new Map<string, ContainerEngine>();
 
@@ -101,8 +105,4 @@ function remembered(open: (endpoint: string) => ContainerEngine): (endpoint: str
     engineByEndpoint.set(endpoint, engine);
     return engine;
   };
-}
-
-async function lockAt(file: string): Promise<Lock> {
-  return (await import("./state/kernel-lock.ts")).kernelLock(file, "a program that uses swarm");
 }

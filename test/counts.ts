@@ -51,6 +51,8 @@ const table = {
   workFiles: { reduced: 1_000, full: 100_000 },
   leftBytes: { reduced: 40_000_000, full: 1_500_000_000 },
   workFileBytes: { reduced: 10_000_000, full: 524_288_000 },
+  /** Of pause and unpause, beside three processes that begin programs. */
+  pauseRounds: { reduced: 20, full: 400 },
   unreadMessages: { reduced: 60_000, full: 100_000 },
   /** Files that a bomb leaves in the work folder. */
   bombFiles: { reduced: 100_000, full: 1_000_000 },

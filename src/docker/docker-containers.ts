@@ -3,6 +3,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import type Docker from "dockerode";
 import { isError, SwarmError } from "../domain/errors.ts";
 import type { ContainerSpec, Containers } from "../ports/containers.ts";
+import type { PauseGate } from "../ports/pause-gate.ts";
+import type { CallEngine } from "./call-engine.ts";
 import { findBreaches } from "./container-breaches.ts";
 import { factsOf, statsOf } from "./container-facts.ts";
 import { containerOptions } from "./container-options.ts";
@@ -10,39 +12,45 @@ import { demultiplex } from "./demultiplex.ts";
 import { until } from "./dockerode-at.ts";
 import { engineEvents } from "./engine-events.ts";
 import { openExecution } from "./execution.ts";
+import { freezeAlone } from "./freeze-alone.ts";
 import { limiter } from "./limiter.ts";
 import { openTerminal } from "./open-terminal.ts";
-import { openPauseGate } from "./pause-gate.ts";
-import { programsBegun } from "./programs-begun.ts";
 import { refuseSpec } from "./refuse-spec.ts";
 import { splitTag } from "./split-tag.ts";
-import { type CallEngine, reasonOf, translateFailure } from "./translate-failure.ts";
+import { reasonOf, translateFailure } from "./translate-failure.ts";
 
 export interface DockerDeps {
   readonly docker: Docker;
   readonly endpoint: string;
   readonly call: CallEngine;
+  readonly gate: PauseGate;
 }
 
 const cleanUpMs = 15_000;
 /** How often a removal is looked at that another one has begun. */
 const lookAgainMs = 100;
+/** To begin a sandbox on a busy machine, or to count its files. */
+const slowMs = 120_000;
+/** To move or to remove many files. */
+const longMs = 600_000;
 
 /** The containers of a Docker-compatible engine. */
 export function dockerContainers(deps: DockerDeps): Containers {
-  const { docker, endpoint, call } = deps;
+  const { docker, endpoint, call, gate } = deps;
   const inspectEngine = rememberSuccess(() => docker.info());
   const tellAboutItself = (signal?: AbortSignal) =>
     call({ operation: "tell about itself", signal }, inspectEngine);
   const limited = limiter(async () => 2 * Math.max(1, Number((await tellAboutItself()).NCPU)));
   const about = (id: string, operation: string, signal?: AbortSignal) => ({
-    operation,
-    signal,
+    ...{ operation, signal, container: id },
     missing: () => new SwarmError("CONTAINER_GONE", { id }),
     conflicting: (state: string) => new SwarmError("CONTAINER_NOT_RUNNING", { id, state: stateIn(state) }),
   });
   const remove = (id: string, signal?: AbortSignal): Promise<void> =>
-    call({ operation: `remove the container ${id}`, signal }, () => removeContainer(docker, id, signal));
+    call(
+      { operation: `remove the container ${id}`, ...{ signal, container: id, limitMs: longMs } },
+      (ending) => removeContainer(docker, id, ending),
+    );
 
   const createOnce = async (
     spec: ContainerSpec,
@@ -60,13 +68,12 @@ export function dockerContainers(deps: DockerDeps): Containers {
     };
     const options = containerOptions(spec, { diskEnforced });
     const { id } = await limited(
-      () => call(meaning, () => docker.createContainer({ ...options, ...until(signal) })),
+      () => call(meaning, (ending) => docker.createContainer({ ...options, ...until(ending) })),
       { signal },
     );
     return id;
   };
 
-  const gate = openPauseGate();
   /** The container of this name, when it is the one that is meant. */
   const findSame = async (spec: ContainerSpec): Promise<Docker.ContainerInspectInfo | null> => {
     const found = await docker
@@ -100,8 +107,8 @@ export function dockerContainers(deps: DockerDeps): Containers {
         isNew = false;
       }
       try {
-        const made = await call(about(id, `inspect ${spec.name}`, signal), () =>
-          docker.getContainer(id).inspect({ ...until(signal) }),
+        const made = await call(about(id, `inspect ${spec.name}`, signal), (ending) =>
+          docker.getContainer(id).inspect({ ...until(ending) }),
         );
         const breaches = findBreaches(made, spec, {
           limitsSwap: (await tellAboutItself(signal)).SwapLimit !== false,
@@ -120,13 +127,17 @@ export function dockerContainers(deps: DockerDeps): Containers {
       await limited(
         async () => {
           try {
-            await docker.getContainer(id).start({ ...until(signal) });
+            await call({ ...about(id, `start ${id}`, signal), limitMs: slowMs }, (ending) =>
+              docker
+                .getContainer(id)
+                .start({ ...until(ending) })
+                // It runs already.
+                .catch(unless(304)),
+            );
           } catch (error) {
-            // It runs already.
-            if ((error as { statusCode?: number }).statusCode === 304) return;
-            const translated = translateFailure(endpoint, about(id, `start ${id}`, signal), error);
-            if (!(translated instanceof SwarmError) || translated.code !== "ENGINE_FAILED") throw translated;
-            throw new SwarmError("CONTAINER_START_FAILED", { name: id, reason: reasonOf(error) }, error);
+            if (!isError(error, "ENGINE_FAILED")) throw error;
+            const reason = reasonOf(error.cause ?? error);
+            throw new SwarmError("CONTAINER_START_FAILED", { name: id, reason }, error.cause);
           }
         },
         { isFirst: true, signal },
@@ -134,52 +145,57 @@ export function dockerContainers(deps: DockerDeps): Containers {
     },
 
     async stop(id, { graceMs }, signal) {
-      await call(about(id, `stop ${id}`, signal), () =>
+      const meaning = { ...about(id, `stop ${id}`, signal), limitMs: graceMs + slowMs };
+      await call(meaning, (ending) =>
         docker
           .getContainer(id)
-          .stop({ t: Math.ceil(graceMs / 1000), ...until(signal) })
+          .stop({ t: Math.ceil(graceMs / 1000), ...until(ending) })
           .catch(unless(304)),
       );
     },
 
     async pause(id, signal) {
-      await gate.alone(async () => {
-        await programsBegun(docker, id, signal);
-        await call(about(id, `pause ${id}`, signal), () =>
-          docker.getContainer(id).pause({ ...until(signal) }),
-        );
-      });
+      await call(about(id, `pause ${id}`, signal), (ending) =>
+        freezeAlone({ docker, gate }, id, (container) => container.pause({ ...until(ending) }), ending),
+      );
     },
 
     async unpause(id, signal) {
-      await call(about(id, `unpause ${id}`, signal), () =>
-        docker.getContainer(id).unpause({ ...until(signal) }),
+      await call(about(id, `unpause ${id}`, signal), (ending) =>
+        docker.getContainer(id).unpause({ ...until(ending) }),
       );
     },
 
     remove,
 
     async look(id, { withDisk } = { withDisk: false }, signal) {
-      return call({ operation: `inspect ${id}`, signal }, async () => {
+      const meaning = {
+        ...{ operation: `inspect ${id}`, signal, container: id },
+        ...(withDisk && { limitMs: slowMs, isForFrozen: true }),
+      };
+      return call(meaning, async (ending) => {
         const found = await docker
           .getContainer(id)
-          .inspect({ ...until(signal), ...(withDisk && { size: true }) } as object)
+          .inspect({ ...until(ending), ...(withDisk && { size: true }) } as object)
           .catch(unless(404));
         return found ? factsOf(found) : null;
       });
     },
 
-    exec: (id, spec, signal) => gate.pass(() => openExecution(deps, { id, spec }, signal)),
-    openTerminal: (id, spec, signal) => gate.pass(() => openTerminal(deps, { id, spec }, signal)),
+    exec: (id, spec, signal) => openExecution(deps, { id, spec }, signal),
+    openTerminal: (id, spec, signal) => openTerminal(deps, { id, spec }, signal),
 
     async copyIn(id, path, archive, signal) {
       const source = Readable.from(archive, { objectMode: false });
-      const meaning = { ...about(id, `copy files into ${id}`, signal), missing: () => fileMissing(path) };
+      const meaning = {
+        ...about(id, `copy files into ${id}`, signal),
+        ...{ missing: () => fileMissing(path), limitMs: longMs, isForFrozen: true },
+      };
       try {
-        await call(meaning, () =>
+        await call(meaning, (ending) =>
           docker
             .getContainer(id)
-            .putArchive(source, { path, noOverwriteDirNonDir: "true", ...until(signal) }),
+            .putArchive(source, { path, noOverwriteDirNonDir: "true", ...until(ending) }),
         );
       } catch (error) {
         // An archive that cannot be read ends the request, and is the reason to tell.
@@ -191,16 +207,16 @@ export function dockerContainers(deps: DockerDeps): Containers {
 
     async *copyOut(id, path, signal) {
       const meaning = { ...about(id, `copy ${path} out of ${id}`, signal), missing: () => fileMissing(path) };
-      const archive = await call(meaning, () =>
-        docker.getContainer(id).getArchive({ path, ...until(signal) }),
+      const archive = await call({ ...meaning, limitMs: slowMs, isForFrozen: true }, (ending) =>
+        docker.getContainer(id).getArchive({ path, ...until(ending) }),
       );
       yield* readThrough(archive, endpoint, meaning);
     },
 
     async *logs(id, { follow }, signal) {
       const meaning = about(id, `read the log of ${id}`, signal);
-      const log = await call(meaning, async () => {
-        const options = { stdout: true, stderr: true, ...until(signal) };
+      const log = await call(meaning, async (ending) => {
+        const options = { stdout: true, stderr: true, ...until(ending) };
         if (follow) return docker.getContainer(id).logs({ ...options, follow });
         return [(await docker.getContainer(id).logs({ ...options, follow })) as unknown as Uint8Array];
       });
@@ -211,15 +227,17 @@ export function dockerContainers(deps: DockerDeps): Containers {
     },
 
     async stats(id, signal) {
-      const stats = await call(about(id, `measure ${id}`, signal), () =>
-        docker.getContainer(id).stats({ stream: false, ...until(signal) }),
+      const stats = await call(about(id, `measure ${id}`, signal), (ending) =>
+        docker.getContainer(id).stats({ stream: false, ...until(ending) }),
       );
       return statsOf(stats);
     },
 
     async commit(id, { tag, labels }, signal) {
       const container = docker.getContainer(id);
-      const { HostConfig } = await call(about(id, `inspect ${id}`, signal), () => container.inspect());
+      const { HostConfig } = await call(about(id, `inspect ${id}`, signal), (ending) =>
+        container.inspect({ ...until(ending) }),
+      );
       if (/runsc|gvisor|kata/.test(HostConfig.Runtime ?? ""))
         throw new SwarmError("UNSUPPORTED_BY_ENGINE", {
           what: "an image of this container",
@@ -229,14 +247,17 @@ export function dockerContainers(deps: DockerDeps): Containers {
         ([name, value]) => `LABEL "${name}"=${JSON.stringify(value)}`,
       );
       const [repo, name] = splitTag(tag);
-      const { Id } = await call(about(id, `make an image of ${id}`, signal), () =>
-        container.commit({
-          repo,
-          tag: name,
-          ...(changes.length > 0 && { changes: changes.join("\n") }),
-          pause: true,
-          ...until(signal),
-        }),
+      const options = {
+        ...{ repo, tag: name, pause: true },
+        ...(changes.length > 0 && { changes: changes.join("\n") }),
+      };
+      const meaning = {
+        ...about(id, `make an image of ${id}`, signal),
+        ...{ limitMs: longMs, isForFrozen: true },
+      };
+      const { Id } = await call(meaning, (ending) =>
+        // It stands still meanwhile.
+        freezeAlone({ docker, gate }, id, () => container.commit({ ...options, ...until(ending) }), ending),
       );
       return String(Id);
     },

@@ -2,10 +2,16 @@ import { SwarmError } from "../domain/errors.ts";
 import type { ContainerEngine, EngineInfo, OpenEngine } from "../ports/engine.ts";
 import { callEngine, type EngineAnswer, type EngineCall } from "./engine-http.ts";
 import { containersIn, filtersFor, listPath } from "./list-containers.ts";
+import type { EngineHelp } from "./open-engine.ts";
 import type { ProbeDeps } from "./probe-runtime.ts";
 
+export interface DockerEngineDeps extends ProbeDeps {
+  /** Loaded with what acts on the engine. */
+  readonly help: () => Promise<EngineHelp>;
+}
+
 /** A Docker-compatible engine at an endpoint. */
-export function dockerEngine(endpoint: string, probeDeps: ProbeDeps): ContainerEngine {
+export function dockerEngine(endpoint: string, deps: DockerEngineDeps): ContainerEngine {
   const call = async (options: EngineCall): Promise<EngineAnswer> => {
     try {
       return await callEngine(endpoint, options);
@@ -70,11 +76,13 @@ export function dockerEngine(endpoint: string, probeDeps: ProbeDeps): ContainerE
 
     async probe(runtime, signal) {
       const { probeRuntime } = await import("./probe-runtime.ts");
-      return probeRuntime(probeDeps, { endpoint, runtime }, signal);
+      return probeRuntime(deps, { endpoint, runtime }, signal);
     },
 
     open: async () => {
-      opened ??= import("./open-engine.ts").then(({ openDockerEngine }) => openDockerEngine(endpoint));
+      opened ??= Promise.all([import("./open-engine.ts"), deps.help()]).then(([{ openDockerEngine }, help]) =>
+        openDockerEngine(endpoint, help),
+      );
       return opened;
     },
 

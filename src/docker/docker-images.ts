@@ -8,6 +8,9 @@ import { until } from "./dockerode-at.ts";
 import { splitTag } from "./split-tag.ts";
 import { reasonOf, translateFailure } from "./translate-failure.ts";
 
+/** Of an image of gigabytes through a slow line. */
+const pullMs = 3_600_000;
+
 /** The images of a Docker-compatible engine. */
 export function dockerImages({ docker, endpoint, call }: DockerDeps): Images {
   const find = (reference: string, signal?: AbortSignal): Promise<ImageFacts | null> =>
@@ -32,8 +35,8 @@ export function dockerImages({ docker, endpoint, call }: DockerDeps): Images {
 
     async list(labels, signal) {
       const filters = { label: Object.entries(labels).map(([name, value]) => `${name}=${value}`) };
-      const found = await call({ operation: "list images", signal }, () =>
-        docker.listImages({ filters: JSON.stringify(filters), ...until(signal) }),
+      const found = await call({ operation: "list images", signal }, (ending) =>
+        docker.listImages({ filters: JSON.stringify(filters), ...until(ending) }),
       );
       return found.map(({ Id, RepoTags, Labels, Created, Size }) => ({
         id: Id,
@@ -101,9 +104,9 @@ export function dockerImages({ docker, endpoint, call }: DockerDeps): Images {
           operation: `pull ${reference}`,
           missing: () =>
             new SwarmError("IMAGE_NOT_FOUND", { image: reference, reason: "no registry has it" }),
-          signal,
+          ...{ signal, limitMs: pullMs },
         },
-        async () => textOf(await docker.pull(reference, until(signal))),
+        async (ending) => textOf(await docker.pull(reference, until(ending))),
       );
       const problem = /"error":\s*"([^"]*)"/.exec(text)?.[1];
       if (problem) throw new SwarmError("ENGINE_FAILED", { operation: `pull ${reference}`, reason: problem });
@@ -111,15 +114,15 @@ export function dockerImages({ docker, endpoint, call }: DockerDeps): Images {
 
     async tag(reference, tag, signal) {
       const [repo, name] = splitTag(tag);
-      await call({ operation: `tag ${reference}`, signal }, () =>
-        docker.getImage(reference).tag({ repo, tag: name, ...until(signal) }),
+      await call({ operation: `tag ${reference}`, signal }, (ending) =>
+        docker.getImage(reference).tag({ repo, tag: name, ...until(ending) }),
       );
     },
 
     async remove(reference, signal) {
-      return call({ operation: `remove the image ${reference}`, signal }, async () => {
+      return call({ operation: `remove the image ${reference}`, signal }, async (ending) => {
         try {
-          await docker.getImage(reference).remove({ force: false, ...until(signal) });
+          await docker.getImage(reference).remove({ force: false, ...until(ending) });
         } catch (error) {
           const { statusCode } = error as { statusCode?: number };
           if (statusCode === 409) return false;

@@ -15,7 +15,7 @@ export function dockerNetworks({ docker, call }: DockerDeps): Networks {
         conflicting: () => new SwarmError("NAME_TAKEN", { name }),
         signal,
       };
-      const { id } = await call(meaning, () =>
+      const { id } = await call(meaning, (ending) =>
         docker
           .createNetwork({
             Name: name,
@@ -26,7 +26,7 @@ export function dockerNetworks({ docker, call }: DockerDeps): Networks {
             ...(internal && { Options: { "com.docker.network.bridge.inhibit_ipv4": "true" } }),
             Labels: { ...labels },
             ...(subnet !== null && { IPAM: { Driver: "default", Config: [{ Subnet: subnet }] } }),
-            ...until(signal),
+            ...until(ending),
           })
           // Each version of the engine has another status for it.
           .catch((error: unknown) => {
@@ -38,22 +38,22 @@ export function dockerNetworks({ docker, call }: DockerDeps): Networks {
     },
 
     async list(labels, signal) {
-      const found = await call({ operation: "list networks", signal }, () =>
-        docker.listNetworks({ filters: filtersFor(labels), ...until(signal) }),
+      const found = await call({ operation: "list networks", signal }, (ending) =>
+        docker.listNetworks({ filters: filtersFor(labels), ...until(ending) }),
       );
       return found.map(({ Name }) => Name);
     },
 
     async names(signal) {
-      const found = await call({ operation: "list networks", signal }, () =>
-        docker.listNetworks({ ...until(signal) }),
+      const found = await call({ operation: "list networks", signal }, (ending) =>
+        docker.listNetworks({ ...until(ending) }),
       );
       return found.filter(({ Driver }) => Driver !== "host" && Driver !== "null").map(({ Name }) => Name);
     },
 
     async subnets(signal) {
-      const found = await call({ operation: "list networks", signal }, () =>
-        docker.listNetworks({ ...until(signal) }),
+      const found = await call({ operation: "list networks", signal }, (ending) =>
+        docker.listNetworks({ ...until(ending) }),
       );
       return found.flatMap(({ Name: name, IPAM }) =>
         (IPAM?.Config ?? []).flatMap(({ Subnet: subnet }) => (subnet ? [{ name, subnet }] : [])),
@@ -66,25 +66,25 @@ export function dockerNetworks({ docker, call }: DockerDeps): Networks {
         missing: () => new SwarmError("CONTAINER_GONE", { id: container }),
         signal,
       };
-      await call(meaning, async () => {
+      await call(meaning, async (ending) => {
         const network = docker.getNetwork(name);
-        const { NetworkSettings } = await docker.getContainer(container).inspect({ ...until(signal) });
+        const { NetworkSettings } = await docker.getContainer(container).inspect({ ...until(ending) });
         if (NetworkSettings.Networks[name]) return;
         await network.connect({
           Container: container,
           EndpointConfig: { IPAMConfig: { IPv4Address: address } },
-          ...until(signal),
+          ...until(ending),
         });
       });
     },
 
     async remove(name, signal) {
-      await call({ operation: `remove the network ${name}`, signal }, async () => {
+      await call({ operation: `remove the network ${name}`, signal }, async (ending) => {
         const network = docker.getNetwork(name);
         const found = await network.inspect().catch(ifMissing);
         for (const Container of Object.keys(found?.Containers ?? {}))
-          await network.disconnect({ Container, Force: true, ...until(signal) }).catch(ifMissing);
-        await network.remove(until(signal)).catch(ifMissing);
+          await network.disconnect({ Container, Force: true, ...until(ending) }).catch(ifMissing);
+        await network.remove(until(ending)).catch(ifMissing);
       });
     },
   };
@@ -95,21 +95,21 @@ export function dockerVolumes({ docker, call }: DockerDeps): Volumes {
   return {
     async create(name, labels, signal) {
       refuseName(name);
-      await call({ operation: `create the volume ${name}`, signal }, () =>
-        docker.createVolume({ Name: name, Labels: { ...labels }, ...until(signal) }),
+      await call({ operation: `create the volume ${name}`, signal }, (ending) =>
+        docker.createVolume({ Name: name, Labels: { ...labels }, ...until(ending) }),
       );
     },
 
     async list(labels, signal) {
-      const { Volumes: found } = await call({ operation: "list volumes", signal }, () =>
-        docker.listVolumes({ filters: filtersFor(labels), ...until(signal) }),
+      const { Volumes: found } = await call({ operation: "list volumes", signal }, (ending) =>
+        docker.listVolumes({ filters: filtersFor(labels), ...until(ending) }),
       );
       return (found ?? []).map(({ Name }) => Name);
     },
 
     async remove(name, signal) {
-      await call({ operation: `remove the volume ${name}`, signal }, () =>
-        docker.getVolume(name).remove(until(signal)).catch(ifMissing),
+      await call({ operation: `remove the volume ${name}`, signal }, (ending) =>
+        docker.getVolume(name).remove(until(ending)).catch(ifMissing),
       );
     },
   };

@@ -2,6 +2,9 @@ import type { IncomingMessage } from "node:http";
 import Docker from "dockerode";
 import { connectionTo } from "./engine-http.ts";
 
+/** Of a call that has no signal: not each of dockerode's takes one. */
+const longestMs = 120_000;
+
 /** A dockerode client for an endpoint. */
 export function dockerodeAt(endpoint: string): Docker {
   const { options, secure } = connectionTo(endpoint);
@@ -14,7 +17,8 @@ export function dockerodeAt(endpoint: string): Docker {
   // Where an answer breaks off in its middle, dockerode calls back only for streams and waits for ever for the rest.
   modem.dial = (request, callback = () => {}) => {
     if (request.isStream || request.openStdin) return dial(request, callback);
-    dial({ ...request, isStream: true }, (error, answer) => {
+    const abortSignal = request.abortSignal ?? AbortSignal.timeout(longestMs);
+    dial({ ...request, abortSignal, isStream: true }, (error, answer) => {
       if (error) return callback(error, null);
       readWhole(answer as IncomingMessage).then(
         (read) => callback(null, read),

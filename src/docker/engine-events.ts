@@ -17,8 +17,8 @@ export async function* engineEvents(
     type: ["container"],
     label: Object.entries(labels).map(([name, value]) => `${name}=${value}`),
   };
-  const stream = await call(meaning, () =>
-    docker.getEvents({ filters: JSON.stringify(filters), ...until(signal) }),
+  const stream = await call(meaning, (ending) =>
+    docker.getEvents({ filters: JSON.stringify(filters), ...until(ending) }),
   );
   let rest = "";
   try {

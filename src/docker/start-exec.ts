@@ -1,19 +1,25 @@
 import type { Duplex } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import type Docker from "dockerode";
-import { SwarmError } from "../domain/errors.ts";
+import { isError, SwarmError } from "../domain/errors.ts";
 import type { ExecExit, ExecSpec } from "../ports/containers.ts";
+import type { PauseGate } from "../ports/pause-gate.ts";
+import type { CallEngine } from "./call-engine.ts";
 import { until } from "./dockerode-at.ts";
-import { type CallEngine, translateFailure } from "./translate-failure.ts";
+import { translateFailure } from "./translate-failure.ts";
 
 const settleMs = 10_000;
 const killed = 137;
 const dyingMs = 1_000;
+/** Between two looks whether a program has begun. */
+const shortestMs = 10;
+const longestMs = 200;
 
 export interface ExecDeps {
   readonly docker: Docker;
   readonly endpoint: string;
   readonly call: CallEngine;
+  readonly gate: PauseGate;
 }
 
 /** A program that was started in a running container, and the one connection that its streams are joined to. */
@@ -31,22 +37,21 @@ export interface StartedExec extends AsyncDisposable {
 
 /** Starts a program in a running container. With a terminal, its streams are one and bear no frames. */
 export async function startExec(
-  { docker, endpoint, call }: ExecDeps,
+  { docker, endpoint, call, gate }: ExecDeps,
   { id, spec, terminal }: { readonly id: string; readonly spec: ExecSpec; readonly terminal: boolean },
   signal?: AbortSignal,
 ): Promise<StartedExec> {
   const command = spec.command.join(" ").slice(0, 200);
   const meaning = {
-    operation: `run ${command}`,
+    ...{ operation: `run ${command}`, signal, container: id },
     missing: () => new SwarmError("CONTAINER_GONE", { id }),
     conflicting: (reason: string) =>
       new SwarmError("CONTAINER_NOT_RUNNING", {
         id,
         state: /is paused/.test(reason) ? "paused" : "ended or not started",
       }),
-    signal,
   };
-  const exec = await call(meaning, () =>
+  const exec = await call(meaning, (ending) =>
     docker.getContainer(id).exec({
       Cmd: [...spec.command],
       AttachStdin: spec.input,
@@ -56,14 +61,24 @@ export async function startExec(
       ...(spec.workdir !== undefined && { WorkingDir: spec.workdir }),
       ...(spec.user !== undefined && { User: spec.user }),
       Env: Object.entries(spec.env ?? {}).map(([name, value]) => `${name}=${value}`),
-      ...until(signal),
+      ...until(ending),
     }),
   );
-  const socket: Duplex = await call(
-    // Between the two calls the container may have ended; the engine calls that a failure of its own.
-    { ...meaning, operation: `start ${command}` },
-    () => exec.start({ hijack: true, stdin: spec.input, Tty: terminal, ...until(signal) }),
+  const { ContainerID } = await call(meaning, (ending) => exec.inspect({ ...until(ending) }));
+  const starting = { ...meaning, operation: `start ${command}` };
+  await using undo = new AsyncDisposableStack();
+  undo.use(await gate.begin(ContainerID, signal));
+  // Between the calls the container may have ended; the engine calls that a failure of its own.
+  const socket: Duplex = await call(starting, (ending) =>
+    exec.start({ hijack: true, stdin: spec.input, Tty: terminal, ...until(ending) }),
   );
+  const passed = undo.move();
+  // The engine answers before the program has begun. That is to be told apart from its end, whatever the caller wants meanwhile.
+  void call({ ...starting, signal: undefined }, (ending) => hasBegun({ exec, socket }, ending))
+    .catch((error: unknown) => {
+      if (isError(error, "CONTAINER_STUCK")) socket.destroy(error);
+    })
+    .finally(() => passed.disposeAsync());
   // A broken connection shows in reading or writing; nobody may be doing either.
   socket.on("error", () => {});
   const abort = (): void => void socket.destroy();
@@ -87,6 +102,18 @@ export async function startExec(
       socket.destroy();
     },
   };
+}
+
+/** Resolves when a program that was started has a process, or has come to its end without one. */
+async function hasBegun(
+  { exec, socket }: { readonly exec: Docker.Exec; readonly socket: Duplex },
+  signal: AbortSignal,
+): Promise<void> {
+  for (let waitMs = shortestMs; ; waitMs = Math.min(longestMs, 2 * waitMs)) {
+    const { Running, Pid, ExitCode } = await exec.inspect({ ...until(signal) });
+    if (Pid !== 0 || ExitCode !== null || (!Running && socket.destroyed)) return;
+    await delay(waitMs, undefined, { signal });
+  }
 }
 
 /** Until it takes more, or nobody is there any more; that the output and the exit tell. */

@@ -12,20 +12,6 @@ export interface CallMeaning {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Calls the engine through dockerode, and says in our words what went wrong. */
-export type CallEngine = <Result>(meaning: CallMeaning, call: () => Promise<Result>) => Promise<Result>;
-
-export function callerFor(endpoint: string): CallEngine {
-  return async (meaning, call) => {
-    meaning.signal?.throwIfAborted();
-    try {
-      return await call();
-    } catch (error) {
-      throw translateFailure(endpoint, meaning, error);
-    }
-  };
-}
-
 const silent: readonly string[] = [
   ...["ECONNREFUSED", "ECONNRESET", "ENOENT", "EACCES", "EPIPE", "ETIMEDOUT"],
   ...["EHOSTUNREACH", "ENOTFOUND", "ERR_STREAM_PREMATURE_CLOSE"],

@@ -26,6 +26,7 @@ export interface SandboxErrorFacts {
     /** What to do where it cannot be started. */
     readonly instead?: string;
   };
+  CONTAINER_STUCK: { readonly id: string; readonly operation: string; readonly withinMs: number };
   CONTAINER_START_FAILED: { readonly name: string; readonly reason: string };
   NAME_TAKEN: { readonly name: string };
   SUBNET_TAKEN: { readonly subnet: string };
@@ -151,6 +152,13 @@ export const sandboxCatalogue: {
     conflict,
     (f) => `The container ${f.id} does not run: it is ${f.state}`,
     (f) => f.instead ?? "Start it first, or make a new one.",
+  ),
+  CONTAINER_STUCK: entry(
+    environment,
+    (f) =>
+      `The container ${f.id} is frozen and its engine does not thaw it: it could not ${f.operation} within ${f.withinMs / 1000} s`,
+    (f) =>
+      `A program was just beginning in it when it was frozen. On the engine's machine, as root: \`pkill -KILL -f 'exec --process .*${f.id}'\` ends that program, and the engine goes on by itself. Do not restart the engine: it could not start this container again.`,
   ),
   CONTAINER_START_FAILED: entry(
     environment,

@@ -15,7 +15,7 @@ import { waitFor } from "./wait-for.ts";
 export function kernelLock(file: string, command: string): Lock {
   return {
     async hold(waitMs, signal) {
-      const handle = await waitToHold(file, waitMs, signal);
+      const handle = await waitToHold(file, { waitMs, shared: false }, signal);
       if (!handle) {
         throw new SwarmError("LOCK_TIMEOUT", {
           file,
@@ -46,9 +46,9 @@ export function kernelLock(file: string, command: string): Lock {
 }
 
 /** Asks with one open file: whoever opened it for each question would take the time that the holder needs. */
-async function waitToHold(
+export async function waitToHold(
   file: string,
-  waitMs: number,
+  { waitMs, shared }: { readonly waitMs: number; readonly shared: boolean },
   signal: AbortSignal | undefined,
 ): Promise<FileHandle | undefined> {
   let handle = await openLockFile(file);
@@ -56,7 +56,7 @@ async function waitToHold(
   try {
     await waitFor(
       async () => {
-        if (!tryLock(handle.fd)) return undefined;
+        if (!tryLock(handle.fd, { shared })) return undefined;
         // Without the second look, a lock file that was deleted and made anew would give two holders.
         isHeld = isSameFile(handle, file);
         if (isHeld) return true;

@@ -6,7 +6,7 @@ import { dockerEngine } from "../../src/docker/docker-engine.ts";
 import { ensureProbeImage } from "../../src/docker/probe-image.ts";
 import { parseProbe } from "../../src/schema/read-document.ts";
 import { containerEngineSuite } from "../fakes/container-engine-suite.ts";
-import { adapterFile, dockerAt, engineAt, startEngine } from "../fakes/engine-at.ts";
+import { adapterFile, dockerAt, engineAt, engineHelp, startEngine } from "../fakes/engine-at.ts";
 
 describe("the Docker engine", () => {
   let folder = "";
@@ -24,7 +24,7 @@ describe("the Docker engine", () => {
 
   containerEngineSuite(async () => {
     const docker = dockerAt(endpoint);
-    const deps = { adapterFile, parseProbe };
+    const deps = { adapterFile, parseProbe, help: () => engineHelp(endpoint) };
     return {
       engine: dockerEngine(endpoint, deps),
       silent: dockerEngine(`unix://${folder}/nobody.sock`, deps),

@@ -2,6 +2,7 @@ import { Writable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import Docker from "dockerode";
 import { openDockerEngine } from "../../src/docker/open-engine.ts";
+import { engineHelp } from "./engine-at.ts";
 
 /**
  * node --expose-gc flood-process.ts <endpoint> <container> <bytes> <how>: has a program in a container write so many bytes,
@@ -36,7 +37,7 @@ function look(): void {
 }
 
 if (how === "ours") {
-  const { containers } = openDockerEngine(endpoint);
+  const { containers } = openDockerEngine(endpoint, await engineHelp(endpoint));
   await using execution = await containers.exec(id, { command, input: false });
   for await (const chunk of execution.output) await takeSlowly(chunk.bytes.length);
   tell(await execution.exit());

@@ -1,15 +1,13 @@
 import { describe, expect } from "vitest";
-import { dockerEngine } from "../../src/docker/docker-engine.ts";
 import { judgeIsolation } from "../../src/domain/isolation.ts";
-import { parseProbe } from "../../src/schema/read-document.ts";
-import { adapterFile } from "../fakes/engine-at.ts";
+import { openEngine } from "../fakes/engine-at.ts";
 import { test } from "../fakes/folders.ts";
 
 /** For people who have it: `npm run test:sysbox` measures the engine that DOCKER_HOST or the default socket names. */
 describe("a real sysbox-runc", () => {
   test("is measured as userns and found to be what its name says", async () => {
     const endpoint = process.env["DOCKER_HOST"] ?? "unix:///var/run/docker.sock";
-    const engine = dockerEngine(endpoint, { adapterFile, parseProbe });
+    const engine = openEngine(endpoint);
     const { kernel, runtimes } = await engine.info();
     expect(runtimes, "the engine has no runtime called sysbox-runc").toContain("sysbox-runc");
 

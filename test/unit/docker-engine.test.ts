@@ -1,9 +1,8 @@
 import { createServer, type ServerResponse } from "node:http";
 import { join } from "node:path";
 import { describe, expect } from "vitest";
-import { dockerEngine } from "../../src/docker/docker-engine.ts";
 import type { ContainerEngine } from "../../src/ports/engine.ts";
-import { parseProbe } from "../../src/schema/read-document.ts";
+import { openEngine } from "../fakes/engine-at.ts";
 import { test } from "../fakes/folders.ts";
 
 /** An engine that answers a ping well, and everything else with this. */
@@ -20,9 +19,7 @@ async function withAnswer(
   });
   await new Promise<void>((resolve) => server.listen(socket, resolve));
   try {
-    return await ask(dockerEngine(`unix://${socket}`, { adapterFile: "/nowhere", parseProbe })).catch(
-      (error: unknown) => error,
-    );
+    return await ask(openEngine(`unix://${socket}`)).catch((error: unknown) => error);
   } finally {
     server.close();
   }

@@ -1,0 +1,40 @@
+import { SwarmError } from "./domain/errors.ts";
+import type { Environment } from "./host/user-folders.ts";
+import type { Lock } from "./ports/lock.ts";
+import type { PauseGate } from "./ports/pause-gate.ts";
+
+export interface ComposedLocks {
+  readonly lockKind: () => "kernel" | "portable";
+  readonly lockAt: (file: string) => Promise<Lock>;
+  readonly gateAt: (folder: string) => Promise<PauseGate>;
+}
+
+/** Builds what keeps processes apart, in the way that the user chose. */
+export function composeLocks({
+  env,
+  command,
+}: {
+  readonly env: Environment;
+  /** For whom a lock keeps waiting. */
+  readonly command: string;
+}): ComposedLocks {
+  const lockKind = (): "kernel" | "portable" => {
+    const value = env["SWARM_LOCK"] || "kernel";
+    if (value === "kernel" || value === "portable") return value;
+    throw new SwarmError("INVALID_VALUE", { name: "SWARM_LOCK", value, expected: "kernel or portable" });
+  };
+
+  const lockAt = async (file: string): Promise<Lock> => {
+    if (lockKind() === "portable")
+      return (await import("./state/portable-lock.ts")).portableLock(file, command);
+    return (await import("./state/kernel-lock.ts")).kernelLock(file, command);
+  };
+
+  const gateAt = async (folder: string): Promise<PauseGate> => {
+    if (lockKind() === "portable")
+      return (await import("./state/portable-gate.ts")).portableGate(folder, lockAt);
+    return (await import("./state/kernel-gate.ts")).kernelGate(folder);
+  };
+
+  return { lockKind, lockAt, gateAt };
+}

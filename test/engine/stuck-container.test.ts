@@ -1,0 +1,112 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { describe, expect, inject, test } from "vitest";
+import { openDockerEngine } from "../../src/docker/open-engine.ts";
+import { baseImage } from "../../src/domain/base-image.ts";
+import { SwarmError } from "../../src/domain/errors.ts";
+import { endBeginnings, isBeginning } from "../../src/host/end-beginnings.ts";
+import { findProcesses } from "../../src/host/processes.ts";
+import type { Containers } from "../../src/ports/containers.ts";
+import { specOf } from "../fakes/containers-suite.ts";
+import { dockerAt, engineHelp, openEngine } from "../fakes/engine-at.ts";
+import { eventually } from "../fakes/eventually.ts";
+
+const endpoint = inject("endpoint");
+const docker = dockerAt(endpoint);
+const help = await engineHelp(endpoint);
+const { containers } = await openEngine(endpoint).open();
+/** The same engine, where its processes are not ours to end. */
+const elsewhere = openDockerEngine(endpoint, { ...help, endBeginnings: async () => 0 }).containers;
+const tries = 50;
+
+/** A container that was frozen by hand while programs began in it: what passes no gate meets sooner or later. */
+async function stuckContainer(): Promise<{ readonly id: string } & AsyncDisposable> {
+  const { id } = await containers.create(specOf(baseImage, "runc"));
+  const container = docker.getContainer(id);
+  await using undo = new AsyncDisposableStack();
+  undo.defer(async () => {
+    await endBeginnings(id);
+    await containers.remove(id);
+  });
+  await containers.start(id);
+  for (let round = 0; round < tries; round += 1) {
+    const begun = Array.from({ length: 3 }, async () => {
+      const exec = await container.exec({ Cmd: ["true"], AttachStdout: true });
+      (await exec.start({ hijack: true, stdin: false })).on("error", () => {}).resume();
+    });
+    await Promise.race(begun);
+    await container.pause();
+    const isFree = await eventually("an end of the beginnings", () => noneBegins(id), 1_000).catch(
+      () => false,
+    );
+    if (!isFree) {
+      const disposed = undo.move();
+      return { id, [Symbol.asyncDispose]: () => disposed.disposeAsync() };
+    }
+    await container.unpause();
+    await Promise.allSettled(begun);
+  }
+  throw new Error(`none of ${tries} pauses met a beginning`);
+}
+
+async function noneBegins(id: string): Promise<true | null> {
+  const found = await findProcesses((argv) => isBeginning(argv, id));
+  return found.length === 0 ? true : null;
+}
+
+async function outputIn(id: string, at: Containers): Promise<string> {
+  await using execution = await at.exec(id, { command: ["echo", "on"], input: false });
+  const chunks = await Array.fromAsync(execution.output);
+  return Buffer.concat(chunks.map(({ bytes }) => bytes)).toString();
+}
+
+describe("a container that was frozen while a program began in it", () => {
+  test("is thawed by the next unpause, which ends that program", async () => {
+    await using stuck = await stuckContainer();
+
+    await containers.unpause(stuck.id);
+
+    expect((await containers.look(stuck.id))?.state).toBe("running");
+    expect(await outputIn(stuck.id, containers)).toBe("on\n");
+    await containers.pause(stuck.id);
+    await containers.unpause(stuck.id);
+  });
+
+  test("is removed like any other", async () => {
+    await using stuck = await stuckContainer();
+    const thawing = elsewhere.unpause(stuck.id).catch((error: unknown) => error);
+
+    await containers.remove(stuck.id);
+    await thawing;
+
+    expect(await containers.look(stuck.id)).toBeNull();
+  });
+
+  test("is told of where its engine's processes are not ours to end, with what then helps", async () => {
+    await using stuck = await stuckContainer();
+    const { id } = stuck;
+
+    const failures = await Promise.all(
+      [
+        elsewhere.unpause(id),
+        elsewhere.look(id),
+        elsewhere.stop(id, { graceMs: 0 }),
+        outputIn(id, elsewhere),
+      ].map((asked) => asked.then(() => null).catch((error: unknown) => error)),
+    );
+    const [unpaused] = failures;
+    const said = unpaused instanceof SwarmError ? unpaused.hint : undefined;
+    const [, pattern = ""] = /`pkill -KILL -f '(.*?)'`/.exec(said ?? "") ?? [];
+    await promisify(execFile)("pkill", ["-KILL", "-f", pattern]);
+
+    expect(failures).toMatchObject([
+      { code: "CONTAINER_STUCK" },
+      { code: "CONTAINER_STUCK" },
+      { code: "CONTAINER_STUCK" },
+      { code: expect.stringMatching(/^CONTAINER_(STUCK|NOT_RUNNING)$/) },
+    ]);
+    await eventually("a container that goes on", async () =>
+      (await elsewhere.look(id))?.state === "paused" ? null : true,
+    );
+  });
+});
