@@ -1,12 +1,15 @@
 import { findProcesses } from "./processes.ts";
 
+/** runc, crun, runsc, sysbox-runc. */
+export const runtimes: RegExp = /run/;
+
 /**
  * Ends what an engine of this machine is just beginning in a container: the runtime that waits for the program, not the
  * container. How many; none where the engine is elsewhere or belongs to another user.
  */
 export async function endBeginnings(containerId: string): Promise<number> {
   if (process.platform !== "linux") return 0;
-  const pids = await findProcesses((argv) => isBeginning(argv, containerId));
+  const pids = await findProcesses(runtimes, (argv) => isBeginning(argv, containerId));
   return pids.filter(end).length;
 }
 

@@ -212,12 +212,13 @@ async function reasonAgainst(system: string, isRoot: boolean, env: Environment):
 }
 
 async function findDaemon({ data }: EngineFiles): Promise<number[]> {
-  return findProcesses((argv) => argv[0]?.endsWith("dockerd") === true && argv.includes(data));
+  return findProcesses(/^dockerd/, (argv) => argv[0]?.endsWith("dockerd") === true && argv.includes(data));
 }
 
 /** Whether a container of this engine still runs, with or without its daemon. */
 async function hasContainers({ bridge: namespace }: EngineNetwork): Promise<boolean> {
   const shims = await findProcesses(
+    /^containerd-shim/,
     (argv) => argv[0]?.includes("containerd-shim") === true && argv.includes(namespace),
   );
   return shims.length > 0;
@@ -228,7 +229,10 @@ async function clearStale(files: EngineFiles): Promise<void> {
   await endProcesses(await findDaemon(files), 1_000);
   const containerd = join(files.exec, "containerd", "containerd.toml");
   await endProcesses(
-    await findProcesses((argv) => argv[0]?.endsWith("containerd") === true && argv.includes(containerd)),
+    await findProcesses(
+      /^containerd$/,
+      (argv) => argv[0]?.endsWith("containerd") === true && argv.includes(containerd),
+    ),
     5_000,
   );
   await Promise.all(

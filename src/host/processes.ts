@@ -1,11 +1,19 @@
 import { readdir, readFile } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
 
-/** Processes whose arguments satisfy a test. A recorded pid alone proves nothing: numbers are used again. */
-export async function findProcesses(isMeant: (argv: readonly string[]) => boolean): Promise<number[]> {
+/**
+ * Processes of a name whose arguments satisfy a test. A recorded pid alone proves nothing: numbers are used again. Without the
+ * name, a bomb in a sandbox could hold up who asks: the kernel gives arguments only when the process's memory stands still.
+ */
+export async function findProcesses(
+  name: RegExp,
+  isMeant: (argv: readonly string[]) => boolean,
+): Promise<number[]> {
   const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
   const found = await Promise.all(
     pids.map(async (pid) => {
+      const comm = await readFile(`/proc/${pid}/comm`, "utf8").catch(() => "");
+      if (!name.test(comm.trim())) return null;
       const text = await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "");
       return text !== "" && isMeant(text.split("\0")) ? Number(pid) : null;
     }),

@@ -39,6 +39,7 @@ async function kill9(pid: number | null): Promise<void> {
 
 const containerdOf = ({ folder }: PrivateEngineStatus): Promise<number[]> =>
   findProcesses(
+    /^(dockerd|containerd)/,
     (argv) =>
       argv[0]?.endsWith("containerd") === true && argv.some((argument) => argument.startsWith(folder)),
   );
@@ -86,6 +87,7 @@ describe("the private engine", () => {
     expect(one.pid).toBe(two.pid);
     expect(
       await findProcesses(
+        /^(dockerd|containerd)/,
         (argv) => argv[0]?.endsWith("dockerd") === true && argv.includes(join(one.folder, "data")),
       ),
     ).toEqual([one.pid]);

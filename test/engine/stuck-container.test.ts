@@ -4,7 +4,7 @@ import { describe, expect, inject, test } from "vitest";
 import { openDockerEngine } from "../../src/docker/open-engine.ts";
 import { baseImage } from "../../src/domain/base-image.ts";
 import { SwarmError } from "../../src/domain/errors.ts";
-import { endBeginnings, isBeginning } from "../../src/host/end-beginnings.ts";
+import { endBeginnings, isBeginning, runtimes } from "../../src/host/end-beginnings.ts";
 import { findProcesses } from "../../src/host/processes.ts";
 import type { Containers } from "../../src/ports/containers.ts";
 import { specOf } from "../fakes/containers-suite.ts";
@@ -50,7 +50,7 @@ async function stuckContainer(): Promise<{ readonly id: string } & AsyncDisposab
 }
 
 async function noneBegins(id: string): Promise<true | null> {
-  const found = await findProcesses((argv) => isBeginning(argv, id));
+  const found = await findProcesses(runtimes, (argv) => isBeginning(argv, id));
   return found.length === 0 ? true : null;
 }
 
