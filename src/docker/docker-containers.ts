@@ -162,7 +162,13 @@ export function dockerContainers(deps: DockerDeps): Containers {
 
     async unpause(id, signal) {
       await call(about(id, `unpause ${id}`, signal), (ending) =>
-        docker.getContainer(id).unpause({ ...until(ending) }),
+        docker
+          .getContainer(id)
+          .unpause({ ...until(ending) })
+          // It was thawed meanwhile.
+          .catch((error: unknown) => {
+            if (!/is not paused/.test(reasonOf(error))) throw error;
+          }),
       );
     },
 

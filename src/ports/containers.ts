@@ -160,7 +160,9 @@ export interface Containers {
   /** At most two for each CPU of the engine are made or started at once; the rest wait, those that are to be made longest. */
   start(id: string, signal?: AbortSignal): Promise<void>;
   stop(id: string, options: { readonly graceMs: number }, signal?: AbortSignal): Promise<void>;
+  /** Not while a program begins in it: it could not be thawed again. */
   pause(id: string, signal?: AbortSignal): Promise<void>;
+  /** What is not paused is fine; CONTAINER_STUCK where the engine cannot thaw it. */
   unpause(id: string, signal?: AbortSignal): Promise<void>;
   /** With its anonymous volumes; what is gone already is fine. */
   remove(id: string, signal?: AbortSignal): Promise<void>;

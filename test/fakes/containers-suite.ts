@@ -171,6 +171,7 @@ export function containersSuite(open: () => Promise<SuiteEngine>): void {
       code: "CONTAINER_NOT_RUNNING",
     });
     await containers.unpause(id);
+    await containers.unpause(id);
 
     expect((await finish(await containers.exec(id, { command: ["echo", "on"], input: false }))).stdout).toBe(
       "on\n",
