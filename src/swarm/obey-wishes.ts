@@ -25,7 +25,7 @@ export async function obeyWishes(deps: SwarmDeps, owning: Owning, state: SwarmSt
     } catch (error) {
       if (!(error instanceof SwarmError)) throw error;
       // A wish that cannot be granted ends nothing else.
-      const reason = { code: error.code, message: error.message };
+      const reason = { code: error.code, message: withHint(error) };
       deps.tell({ event: "wish", wish: wish.wish, ...worker, reason });
     }
     await deps.update((now) => withoutWish(now, wish));
@@ -48,9 +48,25 @@ async function obeyForAll(
     return owning.running.size === 0;
   }
   let isDone = true;
-  for (const { containerName: name, status } of (await deps.read()).containers)
-    if (!isTerminal(status)) isDone = (await obey(deps, owning, { of: "container", name, wish })) && isDone;
+  const failures: SwarmError[] = [];
+  for (const { containerName: name, status } of (await deps.read()).containers) {
+    if (isTerminal(status)) continue;
+    try {
+      isDone = (await obey(deps, owning, { of: "container", name, wish })) && isDone;
+    } catch (error) {
+      if (!(error instanceof SwarmError)) throw error;
+      // One that is stuck keeps none of the others waiting.
+      failures.push(error);
+    }
+  }
+  const [failure] = failures;
+  if (failure) throw failure;
   return isDone;
+}
+
+/** In an event there is no other place for what to do. */
+function withHint({ message, hint }: SwarmError): string {
+  return hint === undefined ? message : `${message}. ${hint}`;
 }
 
 /** Whether it is done by now; a worker takes its time to stop. */

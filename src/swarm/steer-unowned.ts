@@ -22,8 +22,14 @@ export async function steerUnowned(
   wish: SteeringWish,
   names: readonly string[],
 ): Promise<SwarmState> {
-  for (const record of (await deps.store.read()).containers)
-    if (names.includes(record.containerName) && !isTerminal(record.status)) await steer(deps, wish, record);
+  const meant = (await deps.store.read()).containers.filter(
+    ({ containerName, status }) => names.includes(containerName) && !isTerminal(status),
+  );
+  const failures: unknown[] = [];
+  // One that is stuck keeps none of the others waiting.
+  for (const record of meant)
+    await steer(deps, wish, record).catch((error: unknown) => void failures.push(error));
+  if (failures.length > 0) throw failures[0];
   return deps.store.read();
 }
 

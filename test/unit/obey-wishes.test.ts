@@ -119,6 +119,28 @@ describe("a wish", () => {
     await ended;
   });
 
+  test("unpause: of all lets every other worker go on where one is stuck", async () => {
+    const swarm = fakeSwarm([{ slug: "one" }, { slug: "two" }]);
+    const { ended } = swarm.own();
+    const workers = [await swarm.talk("one"), await swarm.talk("two")];
+    swarm.wish({ of: "swarm", wish: "pause" });
+    await granted(swarm);
+    const { unpause } = swarm.containers;
+    const stuck = new SwarmError("CONTAINER_STUCK", { id: "one", operation: "unpause it", withinMs: 25_000 });
+    Object.assign(swarm.containers, {
+      unpause: (id: string) => (id === swarm.nameOf("one") ? Promise.reject(stuck) : unpause(id)),
+    });
+    swarm.wish({ of: "swarm", wish: "unpause" });
+    await granted(swarm);
+
+    expect((await swarm.containers.look(swarm.nameOf("two")))?.state).toBe("running");
+    expect((await swarm.containers.look(swarm.nameOf("one")))?.state).toBe("paused");
+    const reason = { code: "CONTAINER_STUCK", message: expect.stringContaining("`pkill -KILL") };
+    expect(swarm.told).toContainEqual({ event: "wish", wish: "unpause", reason });
+    for (const worker of workers) worker.complete();
+    await ended;
+  });
+
   test("pause: of a worker whose container is only being made waits for that", async () => {
     const swarm = fakeSwarm([{ slug: "one" }]);
     const begun = Promise.withResolvers<void>();

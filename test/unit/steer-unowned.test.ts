@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { SwarmError } from "../../src/domain/errors.ts";
 import type { ContainerRecord, SwarmState } from "../../src/domain/swarm-state.ts";
 import { withRecord } from "../../src/domain/swarm-state.ts";
 import type { ContainerFacts } from "../../src/ports/containers.ts";
@@ -89,4 +90,39 @@ describe("a worker that nobody owns", () => {
         expect(container).toBe("running");
       }
   });
+});
+
+test("a worker whose container is stuck keeps none of the others from going on, and is told of", async () => {
+  const names = ["aimi-012345-3f2b8c-one", "aimi-012345-3f2b8c-two"];
+  const containers = fakeContainers(async (_signal, result) => result());
+  for (const name of names) {
+    await containers.create({ name, labels: {}, command: [] } as never);
+    await containers.start(name);
+    await containers.pause(name);
+  }
+  const stuck = new SwarmError("CONTAINER_STUCK", { id: "one", operation: "unpause it", withinMs: 25_000 });
+  const unpause: typeof containers.unpause = (id, signal) =>
+    id === names[0] ? Promise.reject(stuck) : containers.unpause(id, signal);
+  let state: SwarmState = {
+    ...swarmOf(0),
+    containers: names.map((containerName) => recordWith({ containerName, status: "running", paused })),
+  };
+  const store = {
+    read: async () => state,
+    update: async (next: (before: SwarmState) => SwarmState) => {
+      state = next(state);
+      return state;
+    },
+  };
+  const { signal } = new AbortController();
+
+  const steering = steerUnowned(
+    { store, containers: { ...containers, unpause }, clock: () => now, signal },
+    "unpause",
+    names,
+  );
+
+  await expect(steering).rejects.toBe(stuck);
+  expect((await containers.look(names[1] ?? ""))?.state).toBe("running");
+  expect(state.containers.map((record) => record.paused?.until)).toEqual([null, now.toISOString()]);
 });
