@@ -43,7 +43,7 @@ describe.each(["runc", "runsc"])("a container of %s", (runtime) => {
     { timeout: 40 * 60_000 },
     async () => {
       const { containers } = await engine.open();
-      const { id } = await containers.create(specOf(baseImage, runtime));
+      const { id } = await containers.create(specOf(baseImage, runtime, { command: ["sleep", "infinity"] }));
       await using cleanUp = new AsyncDisposableStack();
       // Where it fails, why it went wrong is the reason to tell; what is left behind is told after all tests.
       cleanUp.defer(() => containers.remove(id, AbortSignal.timeout(longestMs)).catch(() => {}));
@@ -61,7 +61,9 @@ describe.each(["runc", "runsc"])("a container of %s", (runtime) => {
 
       for (let round = 0; round < count.pauseRounds; round += 1) {
         await timed((signal) => containers.pause(id, signal), round);
-        expect((await containers.look(id, undefined, AbortSignal.timeout(longestMs)))?.state).toBe("paused");
+        await timed(async (signal) => {
+          expect((await containers.look(id, undefined, signal))?.state).toBe("paused");
+        }, round);
         await timed((signal) => containers.unpause(id, signal), round);
       }
       const told = await Promise.all(others.map((other) => other.end()));
