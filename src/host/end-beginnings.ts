@@ -1,7 +1,7 @@
 import { findProcesses } from "./processes.ts";
 
 /** runc, crun, runsc, sysbox-runc. */
-export const runtimes: RegExp = /run/;
+const runtimes: RegExp = /run/;
 
 /**
  * Ends what an engine of this machine is just beginning in a container: the runtime that waits for the program, not the

@@ -492,7 +492,13 @@ describe("a container that ended", () => {
 
     const { events, end } = await talk(adapter);
 
-    expect(end).toEqual({ kind: "exited", exitCode: 137, memoryExhausted: false, processes: null, unread: null });
+    expect(end).toEqual({
+      kind: "exited",
+      exitCode: 137,
+      memoryExhausted: false,
+      processes: null,
+      unread: null,
+    });
     expect(seqsOf(events)).toEqual([1, 2, 3]);
   });
 
@@ -637,7 +643,9 @@ describe("silence", () => {
         kind: "lost",
         reason: {
           code: "ACP_CONNECTION_LOST",
-          message: expect.stringMatching(/^The adapter was not heard for 3\d\d s: it answers, and says no more$/),
+          message: expect.stringMatching(
+            /^The adapter was not heard for 3\d\d s: it answers, and says no more$/,
+          ),
         },
       },
     });

@@ -97,7 +97,13 @@ describe("a wish", () => {
       },
     });
     const { ended } = swarm.own({ policy: { maxAttempts: 2 } });
-    (await swarm.talk("one")).end({ kind: "exited", exitCode: 1, memoryExhausted: true, processes: null, unread: null });
+    (await swarm.talk("one")).end({
+      kind: "exited",
+      exitCode: 1,
+      memoryExhausted: true,
+      processes: null,
+      unread: null,
+    });
 
     await ended;
     expect(swarm.record("one")).toMatchObject({ status: "stopped", attempt: 2, wish: null });

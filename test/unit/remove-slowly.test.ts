@@ -6,6 +6,9 @@ import { removeSlowly } from "../../src/swarm/remove-slowly.ts";
 import { test } from "../fakes/folders.ts";
 
 const never = new AbortController().signal;
+const hold = async () => ({ [Symbol.asyncDispose]: async () => {} });
+/** Nothing is paused here, and no other process begins programs. */
+const help = { gate: { begin: hold, pause: hold }, endBeginnings: async () => 0 };
 
 /** Ends with its signal, as a call of the engine does. */
 function endless(signal: AbortSignal): Promise<void> {
@@ -68,7 +71,7 @@ test("a container that another one removes right now is waited for until it is g
   await new Promise<void>((resolve) => server.listen(socket, resolve));
   await using stack = new AsyncDisposableStack();
   stack.defer(() => void server.close());
-  const { containers } = openDockerEngine(`unix://${socket}`);
+  const { containers } = openDockerEngine(`unix://${socket}`, help);
 
   await containers.remove("one");
 
