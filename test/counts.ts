@@ -44,7 +44,7 @@ const table = {
   outputFiles: { reduced: 12_000, full: 120_000 },
   /** Workers that are stopped while they are prepared, and files of their repository. */
   haltedWorkers: { reduced: 3, full: 7 },
-  preparedFiles: { reduced: 3_000, full: 20_000 },
+  preparedFiles: { reduced: 2_000, full: 20_000 },
   /** Files that a story leaves, how many of them a task may commit, and bytes of one that is no hole. */
   leftFiles: { reduced: 5_000, full: 1_000_000 },
   workFiles: { reduced: 1_000, full: 100_000 },
