@@ -56,7 +56,8 @@ export interface UserRun extends UserCommand {
 /** Runs a program as the agent's user to its end, or to its deadline or the signal: then its whole group is ended. */
 export async function runAsAgent(run: UserRun, signal?: AbortSignal): Promise<UserResult> {
   const { input, keep = 1_000_000, onOutput, deadline, leavesOthers = false } = run;
-  const memoryKills = await countMemoryKills();
+  // Not waited for yet: an input that fails is listened to from the start.
+  const killsBefore = countMemoryKills();
   const child = startAsAgent(run);
   const exited = leavesOthers ? exitOf(child) : closeOf(child);
   using until = endUpon(child, [deadline, signal]);
@@ -73,7 +74,7 @@ export async function runAsAgent(run: UserRun, signal?: AbortSignal): Promise<Us
   const end = until.judge(await exited);
   return {
     end,
-    isOutOfMemory: (await countMemoryKills()) > memoryKills,
+    isOutOfMemory: (await countMemoryKills()) > (await killsBefore),
     stdout: stdout.finish().text,
     stderr: stderr.finish().text,
   };

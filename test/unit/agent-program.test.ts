@@ -1,3 +1,4 @@
+import { createReadStream } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { startProgram } from "../../adapter/agent-program.ts";
 import { exitOf, runAsAgent, startAsAgent } from "../../adapter/agent-user.ts";
@@ -45,6 +46,12 @@ describe.skipIf(process.getuid?.() !== 0)("a program of the agent's user", () =>
     expect(await runAsAgent({ command: ["true"], env, folder: "/", input })).toMatchObject({
       end: exited(0),
     });
+  });
+
+  test("whose input cannot be read fails by that", async () => {
+    const input = createReadStream("/none");
+
+    await expect(runAsAgent({ command: ["cat"], env, folder: "/", input })).rejects.toThrow("ENOENT");
   });
 
   const ends: readonly [string, string, unknown, string][] = [
