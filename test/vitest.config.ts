@@ -26,6 +26,8 @@ const config: ViteUserConfig = defineConfig({
         test: {
           name: "unit",
           include: ["test/unit/**/*.test.ts", "test/architecture.test.ts"],
+          // They take milliseconds, and seconds on a machine that is busy with other things.
+          testTimeout: minute,
           sequence: { groupOrder: 0 },
         },
       },

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { createServer, type IncomingMessage, type RequestListener, request } from "node:http";
 import { type AddressInfo, connect } from "node:net";
@@ -75,6 +76,8 @@ export async function startGateway(folder: string, options: Partial<ServeDeps> =
   })().catch(() => {});
   const hellos = (): GatewayHello[] => said.filter((message) => message.type === "hello");
   await eventually("its greeting", async () => hellos()[0] ?? null);
+  // The line to the host is there before the door is.
+  if (options.doors === undefined) await eventually("the door", async () => existsSync(door) || null);
   return {
     ...{ door, said, journal: journalOf(places) },
     async admit(payload) {
