@@ -245,6 +245,7 @@ function limitsOf(settings: Settings, defaults: ContainerLimits): ContainerLimit
     swapBytes: bytes(settings["limits.swap"]),
     diskBytes: bytes(settings["limits.disk"]),
     pids: settings["limits.pids"],
+    programs32Bit: settings["limits.programs32Bit"],
   };
 }
 

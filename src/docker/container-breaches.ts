@@ -2,6 +2,7 @@ import type Docker from "dockerode";
 import { processLimits } from "../domain/process-limits.ts";
 import type { ContainerSpec } from "../ports/containers.ts";
 import { logOptions, networkMode } from "./container-options.ts";
+import { isOwnProfile, seccompOption } from "./seccomp-profile.ts";
 
 /** What an inspected container tells about its confinement; dockerode's types lack some of it. */
 interface Inspected {
@@ -13,6 +14,12 @@ interface Inspected {
   readonly Config: { readonly User: string };
   readonly Mounts: Docker.ContainerInspectInfo["Mounts"];
   readonly NetworkSettings: { readonly Networks: Readonly<Record<string, unknown>> };
+}
+
+export interface BreachOptions {
+  readonly limitsSwap?: boolean;
+  /** What it was just made with; null where the engine's own counts, or a version before this one made it. */
+  readonly profile?: string | null;
 }
 
 /** What every engine hides, or makes read-only, as far as the kernel has it. */
@@ -32,7 +39,7 @@ const readOnly: readonly string[] = [
 export function findBreaches(
   { HostConfig: host, Config: config, Mounts, NetworkSettings }: Inspected,
   spec: ContainerSpec,
-  { limitsSwap }: { readonly limitsSwap: boolean } = { limitsSwap: true },
+  { limitsSwap = true, profile = null }: BreachOptions = {},
 ): string[] {
   const breaches: string[] = [];
   const refuse = (isBreached: unknown, what: string): void => {
@@ -91,7 +98,7 @@ export function findBreaches(
   refuse(config.User !== spec.user, `it runs as ${config.User || "root"}`);
   refuse(spec.readOnlyRoot && !host.ReadonlyRootfs, "its root filesystem can be written");
   breaches.push(...limitBreaches(host, spec, limitsSwap));
-  if (!spec.privileged) breaches.push(...confinementBreaches(host, spec));
+  if (!spec.privileged) breaches.push(...confinementBreaches(host, spec, profile));
   return breaches;
 }
 
@@ -100,14 +107,20 @@ function mayHave({ network }: ContainerSpec, name: string): boolean {
   return name === networkMode(network) || (network.kind === "bridge" && name === "podman");
 }
 
-function confinementBreaches(host: Inspected["HostConfig"], spec: ContainerSpec): string[] {
+function confinementBreaches(
+  host: Inspected["HostConfig"],
+  spec: ContainerSpec,
+  profile: string | null,
+): string[] {
   const options = host.SecurityOpt ?? [];
   const added = (host.CapAdd ?? []).map((name: string) => name.replace(/^CAP_/, ""));
   const unasked = added.filter((name: string) => !spec.capabilities.some((asked) => asked === name));
   const dropsAll = (host.CapDrop ?? []).some((name: string) => /^(CAP_)?ALL$/i.test(name));
   const isAsked = (option: string): boolean => /^no-new-privileges(?:[:=]true)?$/.test(option);
   // A profile of somebody else's making can allow as much as none.
-  const unaskedOptions = options.filter((option: string) => !isAsked(option));
+  const unaskedOptions = options.filter(
+    (option: string) => !isAsked(option) && !isOwnProfile(option, spec.limits),
+  );
   const without = (paths: readonly string[], list: readonly string[] | null | undefined): string[] =>
     list ? paths.filter((path) => !list.includes(path)) : [];
   const [shown, writable] = [without(hidden, host.MaskedPaths), without(readOnly, host.ReadonlyPaths)];
@@ -117,6 +130,9 @@ function confinementBreaches(host: Inspected["HostConfig"], spec: ContainerSpec)
     !dropsAll && "it keeps the engine's default capabilities",
     unaskedOptions.length > 0 && `its confinement was changed: ${unaskedOptions.join(", ").slice(0, 200)}`,
     !options.some(isAsked) && "it could gain privileges",
+    profile !== null &&
+      !options.includes(seccompOption(profile)) &&
+      "it lacks the filter of system calls that was asked for",
     shown.length > 0 && `it sees ${shown.join(", ")}`,
     writable.length > 0 && `it can write to ${writable.join(", ")}`,
   ];

@@ -1,11 +1,19 @@
 import type Docker from "dockerode";
 import { processLimits } from "../domain/process-limits.ts";
 import type { ContainerLimits, ContainerNetwork, ContainerSpec } from "../ports/containers.ts";
+import { seccompOption } from "./seccomp-profile.ts";
 
 /** A spec in the engine's words. What is not said here, the engine's defaults would decide; see `container-breaches.ts`. */
 export function containerOptions(
   spec: ContainerSpec,
-  { diskEnforced }: { readonly diskEnforced: boolean },
+  {
+    diskEnforced,
+    profile,
+  }: {
+    readonly diskEnforced: boolean;
+    /** The filter of system calls; null leaves the engine's own. */
+    readonly profile: string | null;
+  },
 ): Docker.ContainerCreateOptions {
   return {
     name: spec.name,
@@ -29,7 +37,7 @@ export function containerOptions(
       ReadonlyRootfs: spec.readOnlyRoot,
       CapDrop: spec.privileged ? [] : ["ALL"],
       CapAdd: spec.privileged ? [] : [...spec.capabilities],
-      SecurityOpt: spec.privileged ? [] : ["no-new-privileges"],
+      SecurityOpt: spec.privileged ? [] : securityOptions(profile),
       IpcMode: "private",
       RestartPolicy: { Name: "no" },
       // The engine's own default is noexec, which breaks builds; its pages count against the memory.
@@ -42,6 +50,10 @@ export function containerOptions(
       ...limitOptions(spec, diskEnforced),
     },
   };
+}
+
+export function securityOptions(profile: string | null): string[] {
+  return ["no-new-privileges", ...(profile === null ? [] : [seccompOption(profile)])];
 }
 
 function addressOptions(network: ContainerNetwork): Partial<Docker.ContainerCreateOptions> {

@@ -16,6 +16,7 @@ import { freezeAlone } from "./freeze-alone.ts";
 import { limiter } from "./limiter.ts";
 import { openTerminal } from "./open-terminal.ts";
 import { refuseSpec } from "./refuse-spec.ts";
+import { profileFor } from "./seccomp-profile.ts";
 import { splitTag } from "./split-tag.ts";
 import { reasonOf, translateFailure } from "./translate-failure.ts";
 
@@ -54,7 +55,7 @@ export function dockerContainers(deps: DockerDeps): Containers {
 
   const createOnce = async (
     spec: ContainerSpec,
-    diskEnforced: boolean,
+    how: Parameters<typeof containerOptions>[1],
     signal?: AbortSignal,
   ): Promise<string> => {
     const meaning = {
@@ -66,7 +67,7 @@ export function dockerContainers(deps: DockerDeps): Containers {
         new SwarmError("UNSUPPORTED_BY_ENGINE", { what: `the container ${spec.name}`, reason }),
       signal,
     };
-    const options = containerOptions(spec, { diskEnforced });
+    const options = containerOptions(spec, how);
     const { id } = await limited(
       () => call(meaning, (ending) => docker.createContainer({ ...options, ...until(ending) })),
       { signal },
@@ -89,13 +90,13 @@ export function dockerContainers(deps: DockerDeps): Containers {
   return {
     async create(spec, signal) {
       refuseSpec(spec);
-      const diskEnforced = canLimitDisk(
-        await call({ operation: "tell about itself", signal }, inspectEngine),
-      );
+      const info = await tellAboutItself(signal);
+      const diskEnforced = canLimitDisk(info);
+      const profile = spec.privileged ? null : profileFor(info, spec);
       let id: string;
       let isNew = true;
       try {
-        id = await createOnce(spec, diskEnforced, signal);
+        id = await createOnce(spec, { diskEnforced, profile }, signal);
       } catch (error) {
         const same = isError(error, "NAME_TAKEN") ? await findSame(spec) : null;
         if (same === null) {
@@ -111,7 +112,8 @@ export function dockerContainers(deps: DockerDeps): Containers {
           docker.getContainer(id).inspect({ ...until(ending) }),
         );
         const breaches = findBreaches(made, spec, {
-          limitsSwap: (await tellAboutItself(signal)).SwapLimit !== false,
+          limitsSwap: info.SwapLimit !== false,
+          profile: isNew ? profile : null,
         });
         if (breaches.length > 0) throw new SwarmError("CONTAINER_REFUSED", { name: spec.name, breaches });
       } catch (error) {

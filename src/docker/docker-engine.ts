@@ -1,5 +1,6 @@
 import { SwarmError } from "../domain/errors.ts";
 import type { ContainerEngine, EngineInfo, OpenEngine } from "../ports/engine.ts";
+import { engineFilterOf } from "./engine-filter.ts";
 import { callEngine, type EngineAnswer, type EngineCall } from "./engine-http.ts";
 import { containersIn, filtersFor, listPath } from "./list-containers.ts";
 import type { EngineHelp } from "./open-engine.ts";
@@ -124,6 +125,7 @@ function toInfo(endpoint: string, info: Record<string, unknown>, builder: Engine
     cpus: Number(info["NCPU"] ?? 0),
     memoryBytes: Number(info["MemTotal"] ?? 0),
     builder,
+    filter: engineFilterOf(info),
   };
 }
 

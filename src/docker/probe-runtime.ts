@@ -5,8 +5,10 @@ import { baseImage } from "../domain/base-image.ts";
 import { SwarmError } from "../domain/errors.ts";
 import type { Probe } from "../domain/isolation.ts";
 import { labels } from "../ports/engine.ts";
+import { securityOptions } from "./container-options.ts";
 import { dockerodeAt } from "./dockerode-at.ts";
 import { ensureProbeImage } from "./probe-image.ts";
+import { profileFor } from "./seccomp-profile.ts";
 import { translateFailure } from "./translate-failure.ts";
 
 const longestAnswer = 256 * 1024;
@@ -66,6 +68,7 @@ async function findProbingBase(docker: Docker, adapterFile: string): Promise<str
 }
 
 async function runOnce(docker: Docker, image: string, runtime: string, signal: AbortSignal): Promise<string> {
+  const profile = profileFor(await docker.info(), { runtime });
   const container = await docker.createContainer({
     name: `aimi-probe-${randomBytes(6).toString("hex")}`,
     Image: image,
@@ -78,7 +81,7 @@ async function runOnce(docker: Docker, image: string, runtime: string, signal: A
       Runtime: runtime,
       NetworkMode: "none",
       CapDrop: ["ALL"],
-      SecurityOpt: ["no-new-privileges"],
+      SecurityOpt: securityOptions(profile),
       // gVisor counts its own threads.
       PidsLimit: 1024,
       Memory: 512 * 1024 * 1024,

@@ -20,6 +20,7 @@ export interface Settings {
   readonly "limits.disk": string;
   readonly "limits.swap": string;
   readonly "limits.pids": number;
+  readonly "limits.programs32Bit": boolean;
   /** What one task may commit: how many files, and how large in all and each. */
   readonly "work.files": number;
   readonly "work.size": string;
@@ -63,6 +64,7 @@ const defaults: Settings = {
   "limits.disk": "8g",
   "limits.swap": "0k",
   "limits.pids": 512,
+  "limits.programs32Bit": false,
   "work.files": 100_000,
   "work.size": "1g",
   "work.fileSize": "500m",
@@ -181,6 +183,8 @@ function wideningOf(name: SettingName, value: unknown, below: unknown): string |
     case "limits.pids":
     case "work.files":
       return Number(value) > Number(below) ? "raises a limit" : null;
+    case "limits.programs32Bit":
+      return value === true && below !== true ? "opens sockets of every family" : null;
     case "limits.memory":
     case "limits.swap":
     case "limits.disk":

@@ -11,6 +11,8 @@ export interface ContainerLimits {
   /** Files that it may hold: no engine limits these, so they are watched. */
   readonly files: number;
   readonly logBytes: number;
+  /** Whether older 32-bit programs may open sockets, of whatever family: no filter can see which. */
+  readonly programs32Bit?: boolean;
 }
 
 export type ContainerNetwork =

@@ -1,5 +1,6 @@
 import type { Probe } from "../domain/isolation.ts";
 import type { Observed } from "../domain/reconcile.ts";
+import type { EngineFilter } from "../domain/system-call-filter.ts";
 import type { Containers } from "./containers.ts";
 import type { Images } from "./images.ts";
 import type { Networks, Volumes } from "./networks.ts";
@@ -24,6 +25,8 @@ export interface EngineInfo {
   readonly cpus: number;
   readonly memoryBytes: number;
   readonly builder: "buildkit" | "classic";
+  /** Of system calls, for containers that bring none. */
+  readonly filter: EngineFilter;
 }
 
 /** A container that carries our labels. */

@@ -5,6 +5,7 @@ import type Docker from "dockerode";
 import { afterAll, beforeAll, describe, expect, inject } from "vitest";
 import { findBreaches } from "../../src/docker/container-breaches.ts";
 import { containerOptions } from "../../src/docker/container-options.ts";
+import { profileFor, seccompOption, seccompProfile } from "../../src/docker/seccomp-profile.ts";
 import { baseImage } from "../../src/domain/base-image.ts";
 import type { ContainerSpec } from "../../src/ports/containers.ts";
 import { specOf } from "../fakes/containers-suite.ts";
@@ -16,6 +17,7 @@ import { testLabel } from "../fakes/test-label.ts";
 const endpoint = inject("endpoint");
 const docker = dockerAt(endpoint);
 const mark = { [testLabel]: "breaches" };
+const profile = profileFor(await docker.info(), { runtime: "runc" });
 
 /** dockerode's types lack some of what an engine takes. */
 type Change = Partial<Omit<Docker.ContainerCreateOptions, "HostConfig">> & {
@@ -233,6 +235,21 @@ const powers: readonly Weakening[] = [
     says: /confinement was changed: seccomp=.*ALLOW/,
   },
   {
+    way: "a filter of ours that lets 32-bit programs open any socket",
+    change: options("no-new-privileges", seccompOption(seccompProfile({ programs32Bit: true }))),
+    says: /confinement was changed: seccomp=/,
+  },
+  {
+    way: "a filter that is ours but for one call",
+    change: options("no-new-privileges", seccompOption(seccompProfile().replace('"accept"', '"keyctl"'))),
+    says: /confinement was changed: seccomp=/,
+  },
+  {
+    way: "the engine's filter in the place of ours",
+    change: options("no-new-privileges"),
+    says: /lacks the filter of system calls/,
+  },
+  {
     way: "no AppArmor",
     change: options("no-new-privileges", "apparmor=unconfined"),
     says: /apparmor=unconfined/,
@@ -323,7 +340,7 @@ const limits: readonly Weakening[] = [
 const weakenings = [...files, ...namespaces, ...networks, ...powers, ...limits];
 
 function weakened(spec: ContainerSpec, { HostConfig, ...rest }: Change): Docker.ContainerCreateOptions {
-  const asked = containerOptions(spec, { diskEnforced: false });
+  const asked = containerOptions(spec, { diskEnforced: false, profile: spec.privileged ? null : profile });
   return { ...asked, ...rest, HostConfig: { ...asked.HostConfig, ...HostConfig } };
 }
 
@@ -354,7 +371,7 @@ describe("a container that an engine makes weaker than it was asked for", () => 
       await annotate(`this engine does not make it: ${made.message.trim()}`);
       return;
     }
-    const breaches = findBreaches(await made.inspect(), spec);
+    const breaches = findBreaches(await made.inspect(), spec, { profile: spec.privileged ? null : profile });
     await made.remove({ force: true, v: true });
     await removeVolumes(spec);
 
@@ -383,7 +400,7 @@ describe("a container that an engine makes weaker than it was asked for", () => 
     const spec = specFor(asked);
 
     const made = await docker.createContainer(weakened(spec, change));
-    const breaches = findBreaches(await made.inspect(), spec);
+    const breaches = findBreaches(await made.inspect(), spec, { profile: spec.privileged ? null : profile });
     await made.remove({ force: true, v: true });
     await removeVolumes(spec);
 

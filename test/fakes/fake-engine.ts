@@ -83,6 +83,7 @@ export function fakeEngine({
           storageDriver: "memory",
         },
         ...{ dataFolder: "/", cpus: 2, memoryBytes: 8 * 1024 ** 3, builder: "buildkit" as const },
+        filter: { architecture: "x86_64", profile: "default", isPodman: false },
       })),
     observe: (scope) => answer(() => containers.filter((container) => isIn(scope, container.labels))),
     volumes: (scope) =>

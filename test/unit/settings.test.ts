@@ -49,6 +49,7 @@ describe("settings", () => {
     ["limits.memory", { limits: { memory: "64g" } }, {}],
     ["limits.disk", { limits: { disk: "1t" } }, {}],
     ["limits.pids", { limits: { pids: 100_000 } }, {}],
+    ["limits.programs32Bit", { limits: { programs32Bit: true } }, {}],
     ["work.files", { work: { files: 1_000_000 } }, {}],
     ["work.size", { work: { size: "1t" } }, {}],
     ["work.fileSize", { work: { fileSize: "5g" } }, {}],

@@ -123,6 +123,10 @@ export interface LimitSettings {
   readonly disk?: Size;
   readonly swap?: Size;
   readonly pids?: number;
+  /**
+   * Whether 32-bit programs may open sockets by the older call, which no filter can look into: sockets of every family are then open.
+   */
+  readonly programs32Bit?: boolean;
 }
 /**
  * How much a task may commit beyond what it starts from. A project's file can only lower it.

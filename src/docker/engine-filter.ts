@@ -1,0 +1,14 @@
+import type { EngineFilter } from "../domain/system-call-filter.ts";
+
+/** What an engine's `/info` says of its own filter. */
+export function engineFilterOf(info: object): EngineFilter {
+  const { Architecture, SecurityOptions } = info as { Architecture?: unknown; SecurityOptions?: unknown };
+  const options = (Array.isArray(SecurityOptions) ? SecurityOptions : []).map(String);
+  const seccomp = options.map((option) => /^name=seccomp(?:,profile=(.*))?$/.exec(option)).find(Boolean);
+  return {
+    architecture: String(Architecture ?? ""),
+    profile: seccomp ? (seccomp[1] ?? "default") : null,
+    // Only Podman says with what it builds.
+    isPodman: "BuildahVersion" in info,
+  };
+}

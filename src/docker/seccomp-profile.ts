@@ -1,0 +1,105 @@
+import { createHash } from "node:crypto";
+import { chooseFilter } from "../domain/system-call-filter.ts";
+import { allowedCalls } from "./allowed-calls.ts";
+import { engineFilterOf } from "./engine-filter.ts";
+
+interface Argument {
+  readonly index: number;
+  readonly value: number;
+  readonly op: "SCMP_CMP_EQ" | "SCMP_CMP_MASKED_EQ";
+}
+
+interface Rule {
+  readonly names: readonly string[];
+  readonly action: "SCMP_ACT_ALLOW" | "SCMP_ACT_ERRNO";
+  readonly errnoRet?: number;
+  readonly args?: readonly Argument[];
+  readonly includes?: { readonly arches?: readonly string[]; readonly minKernel?: string };
+}
+
+export interface ProfileOptions {
+  /** Whether `socketcall` is open, by which older 32-bit programs make sockets. No filter can see which family they ask for. */
+  readonly programs32Bit?: boolean | undefined;
+}
+
+/** unix, inet, inet6, netlink, packet. All others lead to drivers that no agent needs, and some out of the sandbox. */
+const families: readonly number[] = [1, 2, 10, 16, 17];
+/** Linux, Linux of the older kind, the two with names of 2.6, and the question which one it is. */
+const personalities: readonly number[] = [0, 8, 0x20000, 0x20008, 0xffffffff];
+/** New namespaces of every kind. */
+const namespaceFlags = 0x7e020000;
+const notThere = 38;
+
+const allow = (names: readonly string[], ...args: readonly Argument[]): Rule => ({
+  ...{ names, action: "SCMP_ACT_ALLOW" },
+  ...(args.length > 0 && { args }),
+});
+const equals = (value: number): Argument => ({ index: 0, value, op: "SCMP_CMP_EQ" });
+const answerNotThere = (name: string): Rule => ({
+  ...{ names: [name], action: "SCMP_ACT_ERRNO", errnoRet: notThere },
+});
+
+/**
+ * The filter of system calls of our containers, as an engine takes it: what is not named is refused with EPERM. It knows
+ * of no capability, for none of our containers has one that opens further calls.
+ */
+export function seccompProfile({ programs32Bit = false }: ProfileOptions = {}): string {
+  const rules: Rule[] = [
+    allow(allowedCalls),
+    { ...allow(["arch_prctl", "modify_ldt"]), includes: { arches: ["amd64"] } },
+    {
+      ...allow([
+        ...["arm_fadvise64_64", "arm_sync_file_range", "breakpoint", "cacheflush"],
+        ...["set_tls", "sync_file_range2"],
+      ]),
+      includes: { arches: ["arm64"] },
+    },
+    // Only by equality: a filter compares 64 bits, and the kernel then takes the lower 32.
+    ...families.map((family) => allow(["socket", "socketpair"], equals(family))),
+    ...personalities.map((personality) => allow(["personality"], equals(personality))),
+    allow(["clone"], { index: 0, value: namespaceFlags, op: "SCMP_CMP_MASKED_EQ" }),
+    // Its flags lie in memory, where no filter looks; C libraries then take `clone`.
+    answerNotThere("clone3"),
+    // Not EPERM: a rule that says the same as the default is left out, and those of `socket` then open this one, too.
+    programs32Bit ? allow(["socketcall"]) : answerNotThere("socketcall"),
+  ];
+  return JSON.stringify({
+    defaultAction: "SCMP_ACT_ERRNO",
+    archMap: [
+      { architecture: "SCMP_ARCH_X86_64", subArchitectures: ["SCMP_ARCH_X86", "SCMP_ARCH_X32"] },
+      { architecture: "SCMP_ARCH_AARCH64", subArchitectures: ["SCMP_ARCH_ARM"] },
+    ],
+    syscalls: rules,
+  });
+}
+
+/** Of the profiles that containers of ours were begun with. Whoever changes a profile adds the digest of the new one. */
+const knownDigests = {
+  strict: ["924b87ae7bfe8e674106fb928e93111412eea61edb25035cca8d73750134f45d"],
+  with32Bit: ["1a21b0b117680303109f3cb580a1ed032e1cfc7de07221537009ce36666c92d9"],
+};
+
+/** Whether a security option is a profile of ours, and no more open than it was asked for. */
+export function isOwnProfile(option: string, { programs32Bit = false }: ProfileOptions): boolean {
+  if (!option.startsWith(prefix)) return false;
+  const digest = digestOf(option.slice(prefix.length));
+  return knownDigests.strict.includes(digest) || (programs32Bit && knownDigests.with32Bit.includes(digest));
+}
+
+const prefix = "seccomp=";
+
+export function seccompOption(profile: string): string {
+  return `${prefix}${profile}`;
+}
+
+export function digestOf(profile: string): string {
+  return createHash("sha256").update(profile).digest("hex");
+}
+
+/** The filter that a container of this runtime gets from us; null where the engine's own stays. */
+export function profileFor(
+  info: object,
+  { runtime, limits = {} }: { readonly runtime: string; readonly limits?: ProfileOptions },
+): string | null {
+  return chooseFilter(engineFilterOf(info), runtime).kind === "ours" ? seccompProfile(limits) : null;
+}

@@ -1,0 +1,44 @@
+/** What an engine says of its own filter of system calls. */
+export interface EngineFilter {
+  readonly architecture: string;
+  /** `default`, `builtin` or `unconfined`, else the file that its administrator chose; null where it has none at all. */
+  readonly profile: string | null;
+  readonly isPodman: boolean;
+}
+
+/** Which filter of system calls a container has. */
+export type SystemCallFilter =
+  | { readonly kind: "ours" }
+  | {
+      readonly kind: "engine";
+      readonly why: string /** Whether it is as good here. */;
+      readonly isEnough: boolean;
+    };
+
+/** Runtimes that give the profile as it is to the kernel that agents call. */
+const handingOn: readonly string[] = ["runc", "crun"];
+const compiledFor: readonly string[] = ["x86_64", "amd64", "aarch64", "arm64"];
+const builtIn: readonly string[] = ["default", "builtin", "unconfined"];
+
+/** Ours wherever it takes effect, and takes no better one away. */
+export function chooseFilter(engine: EngineFilter, runtime: string): SystemCallFilter {
+  const { architecture, profile, isPodman } = engine;
+  const keep = (why: string, isEnough: boolean): SystemCallFilter => ({ kind: "engine", why, isEnough });
+  if (!handingOn.includes(runtime)) return keep("ours is for runc and crun", true);
+  if (isPodman) return keep("Podman takes no profile inline", false);
+  if (profile === null) return keep("this engine has no filters of system calls", false);
+  if (!builtIn.includes(profile)) return keep(`its administrator chose ${profile}`, true);
+  if (!compiledFor.includes(architecture)) return keep(`ours is not made for ${architecture}`, false);
+  return { kind: "ours" };
+}
+
+/** The filter in a few words. */
+export function filterWords(
+  filter: SystemCallFilter,
+  { programs32Bit = false }: { readonly programs32Bit?: boolean } = {},
+): string {
+  if (filter.kind === "engine") return `the engine's own filter: ${filter.why}`;
+  return programs32Bit
+    ? "swarm's own filter, open to sockets of every family for 32-bit programs"
+    : "swarm's own filter";
+}
