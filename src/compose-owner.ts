@@ -20,6 +20,7 @@ import {
   type SwarmState,
   withRecord,
 } from "./domain/swarm-state.ts";
+import { chooseFilter, filterWords } from "./domain/system-call-filter.ts";
 import { openWishes } from "./domain/wishes.ts";
 import type { Environment, UserFolders } from "./host/user-folders.ts";
 import type { ImageOperations } from "./image/image-operations.ts";
@@ -105,8 +106,9 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
     if (works.length === 0) for (const line of access.describe(due)) report.onStep(line);
     const engine = await deps.engine(known?.engine?.endpoint ?? null);
     const network = await access.network((await engine.open()).networks, report.signal);
-    const { id, name, endpoint, runtimes } = await engine.info(report.signal);
+    const { id, name, endpoint, runtimes, filter } = await engine.info(report.signal);
     const found = await runtimeFor(deps, engine, settings, report.signal);
+    const systemCalls = filterWords(chooseFilter(filter, found.runtime), await deps.limits());
     const { keepSettings } = await requestsOf(swarmId);
     // Before anybody can find a swarm, it is known what it is to be carried out with.
     if (!isGoneOnWith) await keepSettings(recordable(settings));
@@ -115,7 +117,7 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
       {
         store: await deps.stateStore(),
         project: await deps.project(),
-        engine: { id, name, endpoint, isolation: found.level },
+        engine: { id, name, endpoint, isolation: found.level, systemCalls },
         newId: () => swarmId,
         clock: deps.clock,
       },

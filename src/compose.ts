@@ -330,9 +330,14 @@ export function compose({
           import("./host/installed-plugin.ts"),
         ]);
       const found = await findRepository(folder);
+      const settings = await explainAllSettings().then(
+        ({ settings: explained }) => settingsOf(explained),
+        ifForeseen,
+      );
       const deps = {
         ...(await engineDeps({ tolerant: true })),
-        settingsProblem: await explainAllSettings().then(() => null, ifForeseen),
+        settingsProblem: settings instanceof SwarmError ? settings : null,
+        programs32Bit: !(settings instanceof SwarmError) && settings["limits.programs32Bit"],
         nodeVersion: process.version,
         gitVersion: () => gitIn(folder).version(),
         machine: await machine.machineFacts(),

@@ -19,10 +19,11 @@ const mostCommits = 10;
 
 /** A summary for a terminal: a line for the swarm, then each worker with its stories. */
 export function summaryLines(summary: SwarmSummary): string[] {
-  const { swarmId, createdAt, workers } = summary;
+  const { swarmId, createdAt, systemCalls, workers } = summary;
   return [
     cleanText(`swarm ${swarmId}, begun ${createdAt}`),
     cleanText(totalWords(summary)),
+    ...(systemCalls === null ? [] : [cleanText(`system calls: ${systemCalls}`)]),
     ...(summary.merge === null ? [] : mergeLines(summary.merge)),
     ...workers.flatMap((worker) => ["", ...workerLines(worker)]),
   ];

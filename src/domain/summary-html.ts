@@ -32,7 +32,7 @@ const marks: Readonly<Record<WorkerSummary["status"] | StorySummary["status"], s
 
 /** A summary as a page of its own: no script, nothing from elsewhere, and every word of a worker as a word. */
 export function summaryHtml(summary: SwarmSummary): string {
-  const { swarmId, project, createdAt, madeAt, merge, workers, next } = summary;
+  const { swarmId, project, createdAt, madeAt, systemCalls, merge, workers, next } = summary;
   const waiting = workers.filter(({ status }) => status === "failed" || status === "stopped");
   const aside = merge?.workers.filter(({ outcome }) => outcome === "set aside") ?? [];
   return `<!doctype html>
@@ -48,7 +48,7 @@ export function summaryHtml(summary: SwarmSummary): string {
 <header>
 <h1>${htmlText(project)}</h1>
 <p>${htmlText(totalWords(summary))}.</p>
-<p class="small">Swarm <code>${htmlText(swarmId)}</code>, begun ${timeTag(createdAt)}, summed up ${timeTag(madeAt)}</p>
+<p class="small">Swarm <code>${htmlText(swarmId)}</code>, begun ${timeTag(createdAt)}, summed up ${timeTag(madeAt)}${systemCalls === null ? "" : `; system calls: ${htmlText(systemCalls)}`}</p>
 </header>
 <main>
 ${section("Waits for you", [...waiting.map(waitingItem), ...aside.map(asideItem)], "ul")}

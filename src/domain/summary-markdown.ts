@@ -16,7 +16,7 @@ import {
 
 /** A summary as a page. Words of workers and task files stand in it as words, whatever they are. */
 export function summaryMarkdown(summary: SwarmSummary): string {
-  const { swarmId, project, createdAt, madeAt, workers, next } = summary;
+  const { swarmId, project, createdAt, madeAt, systemCalls, workers, next } = summary;
   const lines = [
     `# Swarm ${inlineText(swarmId)}`,
     "",
@@ -24,6 +24,7 @@ export function summaryMarkdown(summary: SwarmSummary): string {
     "",
     `${inlineText(totalWords(summary))}.`,
     "",
+    ...(systemCalls === null ? [] : [`System calls: ${inlineText(systemCalls)}.`, ""]),
     ...(workers.length === 0 ? ["It has no workers.", ""] : tableOf(workers)),
     ...mergeLines(summary),
     ...workers.flatMap(workerLines),

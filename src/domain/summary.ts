@@ -33,7 +33,7 @@ export interface WorkerFindings {
 
 /** What a swarm did and what to do next, from its state and what was found of each worker, in the order of the state. */
 export function summarize(
-  { swarmId, project, createdAt, containers }: SwarmState,
+  { swarmId, project, createdAt, engine, containers }: SwarmState,
   findings: readonly WorkerFindings[],
   {
     now,
@@ -50,6 +50,7 @@ export function summarize(
   const stories = workers.flatMap((worker) => worker.stories);
   return {
     ...{ swarmId, project: cleanText(project.slug), createdAt, madeAt: now.toISOString(), isOwned },
+    systemCalls: engine?.systemCalls === undefined ? null : cleanText(engine.systemCalls),
     totals: {
       workers: {
         total: workers.length,

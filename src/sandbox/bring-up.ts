@@ -8,6 +8,7 @@ import {
   type SandboxRuntime,
   type SandboxSpec,
 } from "../domain/sandbox-spec.ts";
+import { chooseFilter, filterWords, type SystemCallFilter } from "../domain/system-call-filter.ts";
 import type { ContainerLimits, ContainerSpec } from "../ports/containers.ts";
 import { labels, type OpenEngine } from "../ports/engine.ts";
 import type { InputFile } from "../ports/sandbox-folders.ts";
@@ -53,7 +54,8 @@ export async function bringUp(
   const runtime = await findRuntime(deps, spec.isolation, signal);
 
   const id = deps.newId();
-  const limits = limitsOf(fitLimits(deps.limits, await deps.engine.info(signal)), spec);
+  const info = await deps.engine.info(signal);
+  const limits = limitsOf(fitLimits(deps.limits, info), spec);
   const draft = recordOf(deps, { spec, autoDestroy, id, image: image.reference, runtime, limits });
   const container = containerSpecOf({ spec, record: draft, imageId: image.id, limits });
   await using undo = new AsyncDisposableStack();
@@ -91,6 +93,7 @@ export async function bringUp(
       ...(autoDestroy ? [] : ["DANGEROUS: nothing ends this sandbox but `swarm sandbox destroy`"]),
       ...runtime.passedOver.map((reason) => `a stronger runtime was passed over: ${reason}`),
       ...permissionWarnings(spec),
+      ...filterWarnings(chooseFilter(info.filter, runtime.runtime), limits),
       ...(created.diskLimit === "watched"
         ? ["its disk limit is watched while a task runs, not enforced: this engine's storage cannot"]
         : []),
@@ -255,6 +258,12 @@ function permissionWarnings({ permissions }: SandboxSpec): string[] {
   return [
     `permissions.aws (${[aws.role, ...(aws.services ?? [])].filter(Boolean).join(", ")}) is recorded, not enforced: no credentials go in`,
   ];
+}
+
+/** Said where it is another filter of system calls than is usual, and no better one. */
+function filterWarnings(filter: SystemCallFilter, limits: ContainerLimits): string[] {
+  const isUsual = filter.kind === "ours" ? limits.programs32Bit !== true : filter.isEnough;
+  return isUsual ? [] : [`its system calls: ${filterWords(filter, limits)}`];
 }
 
 /** Cleaning up is not cancelled with the work. */

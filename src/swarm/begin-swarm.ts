@@ -38,7 +38,9 @@ export async function beginSwarm(deps: BeginDeps, { works, isNew, left }: Beginn
   if (known === null || isNew) return replaceOrCreate(deps, known, works);
   refuseOtherEngine(known, deps.engine);
   return deps.store.update((before) => {
-    const ours = { ...before, engine: before.engine ?? deps.engine, swarmId: known.swarmId };
+    const { systemCalls } = deps.engine;
+    const engine = { ...(before.engine ?? deps.engine), ...(systemCalls !== undefined && { systemCalls }) };
+    const ours = { ...before, engine, swarmId: known.swarmId };
     const overtaken = left.filter(({ wish }) => wish !== "retry");
     return withWorks(overtaken.reduce(withoutWish, withoutPauses(ours)), works, deps.clock());
   });

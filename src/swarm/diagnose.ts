@@ -8,6 +8,7 @@ import type { ReplayedHook } from "../ports/claude-code.ts";
 import type { ContainerEngine, EngineInfo, LabelledContainer, TriedCandidate } from "../ports/engine.ts";
 import type { MachineFacts } from "../ports/machine.ts";
 import { type FindEngineDeps, tryCandidates } from "./find-engine.ts";
+import { judgeFilters } from "./judge-filters.ts";
 
 /** A worktree as far as doctor asks about it. */
 export interface DiagnosedProject {
@@ -33,6 +34,8 @@ export interface DiagnoseDeps extends FindEngineDeps {
   readonly project: () => Promise<DiagnosedProject | null>;
   /** What is wrong with the settings, if anything is. */
   readonly settingsProblem: SwarmError | null;
+  /** The setting `limits.programs32Bit`. */
+  readonly programs32Bit: boolean;
   readonly onStep: (step: string) => void;
 }
 
@@ -91,6 +94,7 @@ async function diagnoseEngine(
   ]);
   findings.push(
     ...judged,
+    judgeFilters({ ...info, runtimes }, deps),
     reachesRegistry
       ? finding("registry", "good", "the engine reaches an image registry")
       : finding("registry", "weak", "no image registry answers the engine", null),

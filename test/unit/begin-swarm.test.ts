@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { EngineRef } from "../../src/domain/generated/swarm-state.ts";
 import type { LoadedTask } from "../../src/domain/plan.ts";
 import type { SwarmState } from "../../src/domain/swarm-state.ts";
 import { openWishes } from "../../src/domain/wishes.ts";
@@ -24,6 +25,7 @@ async function begun(
   beginning: Partial<Beginning> = {},
   meanwhile: (state: SwarmState) => SwarmState = (state) => state,
   onWrite: (state: SwarmState) => void = () => {},
+  on: EngineRef = engine,
 ): Promise<SwarmState> {
   let state = known && meanwhile(known);
   const put = async (next: SwarmState): Promise<SwarmState> => {
@@ -34,7 +36,7 @@ async function begun(
   const read = async (): Promise<SwarmState> => state ?? swarmOf(0);
   return beginSwarm(
     {
-      ...{ engine, project: swarmOf(0).project, clock: () => now, newId: () => "f".repeat(8) },
+      ...{ engine: on, project: swarmOf(0).project, clock: () => now, newId: () => "f".repeat(8) },
       store: {
         ...{ read, create: put, replace: put, find: async () => state, findCopy: async () => null },
         update: async (change) => put(change(await read())),
@@ -80,6 +82,23 @@ describe("the beginning of a swarm", () => {
     });
 
     expect(containers[1]?.containerName).toBe(`${containers[0]?.containerName}-2`);
+  });
+
+  test("one that goes on is written down with the filter that its sandboxes have from now on", async () => {
+    const first = await begun(null, { works: [workOf("one")] });
+    const words = { ...engine, systemCalls: "swarm's own filter" };
+
+    const again = await begun(
+      { ...first, engine: { ...engine, systemCalls: "another" } },
+      {},
+      undefined,
+      undefined,
+      words,
+    );
+    const untold = await begun({ ...first, engine: words });
+
+    expect(again.engine).toEqual(words);
+    expect(untold.engine).toEqual(words);
   });
 
   test("goes on on no other engine", async () => {

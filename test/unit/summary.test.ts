@@ -119,6 +119,28 @@ describe("a summary", () => {
     expect(summary.next).toEqual(["git log --oneline bbbbbbbbbbbb..feat/login", "swarm diff login"]);
   });
 
+  plain("says whose filter of system calls its sandboxes had, where that was written down", async () => {
+    const engine = { name: "test", endpoint: "unix:///engine", id: "E", isolation: "shared-kernel" } as const;
+    const words = "the engine's own filter: its administrator chose /etc/<b>x</b>\u001b[31m";
+
+    const [told, untold] = await Promise.all(
+      [{ ...engine, systemCalls: words }, engine].map((one) =>
+        summarizeSwarm(depsWith(), { ...swarmOf(0), engine: one }),
+      ),
+    );
+
+    if (!told || !untold) throw new Error("two were asked for");
+    expect(await findViolations("summary", told)).toEqual([]);
+    expect(told.systemCalls).toContain("its administrator chose /etc/<b>x</b>");
+    expect(hasControlCharacters(String(told.systemCalls))).toBe(false);
+    expect(summaryLines(told)[2]).toContain("system calls: the engine's own filter");
+    expect(summaryMarkdown(told)).toContain("System calls: ");
+    expect(summaryHtml(told)).toContain("system calls: ");
+    for (const page of [summaryMarkdown(told), summaryHtml(told)]) expect(page).not.toContain("<b>");
+    expect(untold.systemCalls).toBeNull();
+    expect(summaryHtml(untold)).not.toContain("system calls");
+  });
+
   plain(
     "of a failed worker says why, shows the end of its checks, and how to take or mend what there is",
     async () => {

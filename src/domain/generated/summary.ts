@@ -16,6 +16,10 @@ export interface SwarmSummary {
   readonly createdAt: string;
   readonly madeAt: string;
   /**
+   * Which filter of system calls its sandboxes had, in words; null where that was not written down.
+   */
+  readonly systemCalls: string | null;
+  /**
    * Whether a process acted on the swarm when this was made.
    */
   readonly isOwned: boolean;

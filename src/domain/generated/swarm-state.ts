@@ -46,6 +46,10 @@ export interface EngineRef {
   readonly endpoint: string;
   readonly id: string;
   readonly isolation: "strong" | "userns" | "shared-kernel" | null;
+  /**
+   * Which filter of system calls its sandboxes have, in words.
+   */
+  readonly systemCalls?: string;
 }
 export interface ContainerRecord {
   /**

@@ -1,0 +1,24 @@
+import type { Finding } from "../domain/generated/doctor.ts";
+import { chooseFilter, filterWords } from "../domain/system-call-filter.ts";
+import type { EngineInfo } from "../ports/engine.ts";
+
+/** Which filter of system calls the containers of each runtime have; builds always have the engine's. */
+export function judgeFilters(
+  { filter, runtimes }: Pick<EngineInfo, "filter" | "runtimes">,
+  { programs32Bit }: { readonly programs32Bit: boolean },
+): Finding {
+  const chosen = runtimes.map((runtime) => ({ runtime, chosen: chooseFilter(filter, runtime) }));
+  const isOpen = programs32Bit && chosen.some((one) => one.chosen.kind === "ours");
+  const isWeak = chosen.some((one) => one.chosen.kind === "engine" && !one.chosen.isEnough);
+  const facts = chosen.map((one) => `${one.runtime}: ${filterWords(one.chosen, { programs32Bit })}`);
+  return {
+    subject: "system calls",
+    state: isOpen || isWeak ? "weak" : "good",
+    fact: [...facts, "builds: the engine's own filter"].join("; "),
+    fix: isOpen
+      ? "Set limits.programs32Bit to false, unless 32-bit programs need it."
+      : isWeak
+        ? "Use Docker on x86-64 or arm64, or demand `isolation: strong`."
+        : null,
+  };
+}
