@@ -1,5 +1,5 @@
 import { realpath, stat } from "node:fs/promises";
-import { basename, dirname, join, resolve } from "node:path";
+import { basename, dirname, join, resolve, sep } from "node:path";
 import { containerPath } from "../domain/container-path.ts";
 import { SwarmError } from "../domain/errors.ts";
 import { sandboxRef } from "../domain/sandbox-ref.ts";
@@ -29,18 +29,19 @@ export async function copyFiles(
       message: "one of the two paths must be in a sandbox, written id:/path or :/path, and the other one not",
     });
   if (source) {
+    const place = await placeHere(folder, to);
     const { containers, containerId } = await useSandbox(
       deps,
       await findSandbox(deps, source.sandbox),
       signal,
     );
     const path = containerPath("/work", source.path, { absolute: source.path.startsWith("/") });
-    const into = await freePath(resolve(folder, to), basename(path));
+    const into = await freePath(place, basename(path));
     await copyPathOut(containers, { id: containerId, path, into, leaveOut: false }, signal);
     return { from, to: into };
   }
   const { sandbox, path } = target ?? { sandbox: null, path: "" };
-  const here = await realpath(resolve(folder, from)).catch(() => resolve(folder, from));
+  const here = await placeHere(folder, from);
   const found = await filesBelow(here);
   const { containers, containerId } = await useSandbox(deps, await findSandbox(deps, sandbox), signal);
   const there = containerPath("/work", path, { absolute: path.startsWith("/") });
@@ -51,6 +52,35 @@ export async function copyFiles(
   const files = isFolder ? found : await filesBelow(here, name);
   await copyFilesIn(containers, { id: containerId, into, files }, signal);
   return { from, to: `${into}/${name}` };
+}
+
+/**
+ * Where a path of the user's really is. One that is named below this folder must lie there: a link on its way may be part of
+ * an agent's work, and would lead a copy to wherever the agent wants.
+ */
+async function placeHere(folder: string, named: string): Promise<string> {
+  const path = resolve(folder, named);
+  const [real, root] = await Promise.all([realPlace(path), realPlace(folder)]);
+  if (isBelow(path, folder) && !isBelow(real, root))
+    throw new SwarmError("FILE_FAILED", {
+      file: path,
+      reason: `a link on its way leads out of this folder; if you mean it, name ${real}`,
+    });
+  return real;
+}
+
+/** Of what is not there yet, the place of the folder that it would be in. */
+async function realPlace(path: string): Promise<string> {
+  try {
+    return await realpath(path);
+  } catch {
+    const above = dirname(path);
+    return above === path ? path : join(await realPlace(above), basename(path));
+  }
+}
+
+function isBelow(path: string, folder: string): boolean {
+  return path === folder || path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
 }
 
 async function isFolderIn(
