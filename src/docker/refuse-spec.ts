@@ -21,6 +21,10 @@ export function refuseSpec({ name, env, volumes, workdir, command }: ContainerSp
   for (const volume of volumes)
     if (!isContainerName(volume.name) || !/^\/[a-z]/.test(volume.path))
       refuse(`The volume ${JSON.stringify(volume.name)}`, "volumes are ours, at absolute paths");
+  // There a runtime mounts what it makes itself, and a volume can hold links that lead it elsewhere.
+  for (const { name, path } of volumes)
+    if (/^\/(?:dev|proc|sys)(?:\/|$)/.test(path))
+      refuse(`The volume ${JSON.stringify(name)}`, `${path} is the runtime's own`);
   if (!workdir.startsWith("/"))
     refuse(`The working folder ${JSON.stringify(workdir)}`, "it must be absolute");
   if (command.length === 0) refuse("The command", "it is empty");
