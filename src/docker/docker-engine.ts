@@ -1,4 +1,5 @@
 import { SwarmError } from "../domain/errors.ts";
+import type { EnginePart } from "../domain/find-holes.ts";
 import type { ContainerEngine, EngineInfo, OpenEngine } from "../ports/engine.ts";
 import { engineFilterOf } from "./engine-filter.ts";
 import { callEngine, type EngineAnswer, type EngineCall } from "./engine-http.ts";
@@ -87,6 +88,10 @@ export function dockerEngine(endpoint: string, deps: DockerEngineDeps): Containe
       return opened;
     },
 
+    async parts(signal) {
+      return partsIn(await askFor("tell its version", { path: "/version", signal }));
+    },
+
     async reachesRegistry(signal) {
       const answer = await call({
         path: "/distribution/hello-world:latest/json",
@@ -105,6 +110,17 @@ function parseAnswer(body: string): Record<string, unknown> | null {
   } catch {
     return null;
   }
+}
+
+/** Docker names its parts; of those that Debian made, only the place of the commit has the package's revision. */
+function partsIn({ Components }: Record<string, unknown>): EnginePart[] {
+  return (Array.isArray(Components) ? Components : []).flatMap((component) => {
+    const { Name, Version, Details } = (component ?? {}) as Record<string, unknown>;
+    if (typeof Name !== "string" || typeof Version !== "string") return [];
+    const commit = String((Details as Record<string, unknown> | undefined)?.["GitCommit"] ?? "");
+    const version = commit.startsWith(`${Version}-`) ? commit : Version;
+    return [{ name: Name === "Engine" ? "Docker" : Name, version }];
+  });
 }
 
 function toInfo(endpoint: string, info: Record<string, unknown>, builder: EngineInfo["builder"]): EngineInfo {

@@ -1,3 +1,4 @@
+import type { EnginePart } from "../domain/find-holes.ts";
 import type { Probe } from "../domain/isolation.ts";
 import type { Observed } from "../domain/reconcile.ts";
 import type { EngineFilter } from "../domain/system-call-filter.ts";
@@ -60,6 +61,8 @@ export interface ContainerEngine {
   volumes(scope: EngineScope, signal?: AbortSignal): Promise<LabelledVolume[]>;
   /** Runs the probe in a container of this runtime, made as a worker's would be, and removes it. */
   probe(runtime: string, signal?: AbortSignal): Promise<Probe>;
+  /** What it is made of, as far as it tells. */
+  parts(signal?: AbortSignal): Promise<EnginePart[]>;
   /** Whether the engine can see an image registry. */
   reachesRegistry(signal?: AbortSignal): Promise<boolean>;
   /** What acts on the engine, loaded when it is first wanted. */

@@ -9,6 +9,7 @@ import type { ContainerEngine, EngineInfo, LabelledContainer, TriedCandidate } f
 import type { MachineFacts } from "../ports/machine.ts";
 import { type FindEngineDeps, tryCandidates } from "./find-engine.ts";
 import { judgeFilters } from "./judge-filters.ts";
+import { judgeVersions } from "./judge-versions.ts";
 
 /** A worktree as far as doctor asks about it. */
 export interface DiagnosedProject {
@@ -88,13 +89,15 @@ async function diagnoseEngine(
   ];
   const runtimes = inPreferredOrder(info.runtimes);
   deps.onStep(`Measuring what ${runtimes.join(" and ")} isolate, and asking for an image registry`);
-  const [reachesRegistry, ...judged] = await Promise.all([
+  const [reachesRegistry, versions, ...judged] = await Promise.all([
     engine.reachesRegistry(signal),
+    engine.parts(signal).then((parts) => judgeVersions(parts, runtimes), asFinding("versions", "weak")),
     ...runtimes.map((runtime) => judgeRuntime(engine, runtime, info, signal)),
   ]);
   findings.push(
     ...judged,
     judgeFilters({ ...info, runtimes }, deps),
+    versions,
     reachesRegistry
       ? finding("registry", "good", "the engine reaches an image registry")
       : finding("registry", "weak", "no image registry answers the engine", null),

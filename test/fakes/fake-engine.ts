@@ -101,6 +101,7 @@ export function fakeEngine({
           });
         return probe;
       }),
+    parts: () => answer(() => []),
     reachesRegistry: () => answer(() => false),
     open: async () => opened,
   };

@@ -27,6 +27,29 @@ async function withAnswer(
 
 const scope = { projectId: "x", worktree: "." };
 
+test("an engine's parts have the revision of their package where that is told", async ({ folder }) => {
+  const part = (Name: unknown, Version: unknown, GitCommit?: string) => ({
+    ...{ Name, Version },
+    ...(GitCommit !== undefined && { Details: { GitCommit } }),
+  });
+  const Components = [
+    part("Engine", "20.10.24+dfsg1", "5d6db84"),
+    part("runc", "1.1.5+ds1", "1.1.5+ds1-1+deb12u1"),
+    part("docker-init", "0.19.0", ""),
+    ...[part("crun", "1.8.1"), part(7, "1"), part("odd", null), null, "x"],
+  ];
+
+  const told = await withAnswer(folder, JSON.stringify({ Components }), (engine) => engine.parts());
+
+  expect(told).toEqual([
+    { name: "Docker", version: "20.10.24+dfsg1" },
+    { name: "runc", version: "1.1.5+ds1-1+deb12u1" },
+    { name: "docker-init", version: "0.19.0" },
+    { name: "crun", version: "1.8.1" },
+  ]);
+  expect(await withAnswer(folder, "{}", (engine) => engine.parts())).toEqual([]);
+});
+
 describe("an engine that answers strangely", () => {
   for (const body of ["garbage", "null", "7", ""]) {
     test(`${JSON.stringify(body)} ends every question in ENGINE_FAILED`, async ({ folder }) => {

@@ -1,0 +1,45 @@
+/** A hole in a part of an engine that became public, and what closed it. */
+export interface KnownHole {
+  readonly part: "Docker" | "runc";
+  readonly ids: readonly string[];
+  /** The first safe version of each line, oldest first; every later line is safe, and earlier ones are not. */
+  readonly closedIn: readonly string[];
+  /** Packages of Debian that have the repair on an older version. */
+  readonly packages: readonly string[];
+  readonly what: string;
+}
+
+/**
+ * What is known of parts that `swarm doctor` can ask for their version. Versions are those of the releases' own notes, and
+ * packages those of Debian's changelogs.
+ */
+export const knownHoles: readonly KnownHole[] = [
+  {
+    part: "runc",
+    ids: ["CVE-2024-21626"],
+    closedIn: ["1.1.12"],
+    packages: ["1.1.5+ds1-1+deb12u1"],
+    what: "a working folder that is a descriptor of the host's",
+  },
+  {
+    part: "runc",
+    ids: ["CVE-2025-31133", "CVE-2025-52565", "CVE-2025-52881"],
+    closedIn: ["1.2.8", "1.3.3", "1.4.0-rc.3"],
+    packages: [],
+    what: "links in the place of what runc mounts, while a container is made",
+  },
+  {
+    part: "runc",
+    ids: ["CVE-2026-41579"],
+    closedIn: ["1.3.6", "1.4.3", "1.5.0-rc.3"],
+    packages: [],
+    what: "an image whose /dev is a link",
+  },
+  {
+    part: "Docker",
+    ids: ["CVE-2026-31431"],
+    closedIn: ["29.4.2"],
+    packages: [],
+    what: "its own filter, which builds have, opens AF_ALG",
+  },
+];

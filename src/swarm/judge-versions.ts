@@ -1,0 +1,24 @@
+import { type EnginePart, findHoles } from "../domain/find-holes.ts";
+import type { Finding } from "../domain/generated/doctor.ts";
+
+/** Whether parts of the engine are older than what closed holes that are known. */
+export function judgeVersions(parts: readonly EnginePart[], runtimes: readonly string[]): Finding {
+  const known = parts.map(({ name, version }) => `${name} ${version}`);
+  const untold = runtimes.filter((runtime) => !parts.some(({ name }) => name === runtime));
+  const facts = [
+    known.length > 0 ? known.join(", ") : "the engine does not tell them",
+    ...(untold.length > 0 ? [`not told: ${untold.join(", ")}`] : []),
+  ];
+  const open = parts.flatMap((part) =>
+    findHoles(part).map(({ ids, what, closedIn, packages }) => {
+      const safe = [...closedIn, ...packages.map((one) => `Debian's ${one}`)].join(", ");
+      return `${part.name} is older than ${safe}: ${ids.join(", ")}, ${what}`;
+    }),
+  );
+  return {
+    subject: "versions",
+    state: open.length > 0 ? "weak" : "good",
+    fact: [...facts, ...open].join("; "),
+    fix: open.length > 0 ? "Update the engine's packages, or demand `isolation: strong`." : null,
+  };
+}
