@@ -73,7 +73,7 @@ export function seccompProfile({ programs32Bit = false }: ProfileOptions = {}): 
   });
 }
 
-/** Of the profiles that containers of ours were begun with. Whoever changes a profile adds the digest of the new one. */
+/** Of the profiles that containers of ours were begun with. A changed profile adds its digest and leaves those of before. */
 const knownDigests = {
   strict: ["924b87ae7bfe8e674106fb928e93111412eea61edb25035cca8d73750134f45d"],
   with32Bit: ["1a21b0b117680303109f3cb580a1ed032e1cfc7de07221537009ce36666c92d9"],

@@ -525,6 +525,18 @@ describe("an engine that lies", () => {
     await containers.remove(id);
   });
 
+  test("one that a version before this made has no filter of ours, and is gone on with", async () => {
+    const { containers } = await openEngine(endpoint).open();
+    const spec = specFor();
+    const made = await docker.createContainer(weakened(spec, options("no-new-privileges")));
+    await made.start();
+
+    const found = await containers.create(spec);
+    await made.remove({ force: true, v: true });
+
+    expect(found.id).toBe(made.id);
+  });
+
   test("one that was there before, and has run, is refused but not removed: it may hold work", async () => {
     const { containers } = await openEngine(endpoint).open();
     const spec = specFor();
