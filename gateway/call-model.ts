@@ -162,7 +162,7 @@ async function ask(
   const method = request.method ?? "GET";
   let { credential } = asked;
   for (let isSecond = false; ; isSecond = true) {
-    const headers = headersToModel(request.headers, credential);
+    const headers = headersToModel(endpoint, request.headers, credential);
     if (changed.isChanged) delete headers["content-encoding"];
     const sending = { method, url: endpoint.url, target: `${path}${query}`, headers, body: changed.body };
     const upstream = await sendCall(sending, gone);

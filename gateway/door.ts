@@ -10,6 +10,7 @@ import { hangUp } from "./hang-up.ts";
 import { openTurns } from "./in-turn.ts";
 import { serveMirror } from "./mirror.ts";
 import { openPace, type PaceBounds } from "./pace.ts";
+import { passedQuery } from "./passed-words.ts";
 import { openTunnel } from "./tunnel.ts";
 import { openVisitors, type VisitorBounds } from "./visitors.ts";
 
@@ -151,7 +152,8 @@ export async function openDoor(
       return refuse("not-allowed", 403, "permission_error", `no such model endpoint: ${route.endpoint}`);
     if (!isModelCall(endpoint.api, method, route.path))
       return refuse("path", 404, "not_found_error", "agents need no such call");
-    await callModel(callDeps, { worker, endpoint, path: route.path, query: route.query }, request, response);
+    const query = passedQuery(endpoint, route.query);
+    await callModel(callDeps, { worker, endpoint, path: route.path, query }, request, response);
   }
 
   async function tunnel(request: IncomingMessage, client: Duplex, head: Buffer): Promise<void> {

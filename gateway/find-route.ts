@@ -21,31 +21,13 @@ export function findRoute(target: string): Route {
   const model = /^\/m\/([a-z][a-z0-9-]{0,39})(\/.*)$/.exec(path);
   if (model) {
     const [, endpoint = "", rest = ""] = model;
-    return { kind: "model", endpoint, path: rest, query: withoutKey(more.join("?")) };
+    return { kind: "model", endpoint, path: rest, query: more.join("?") };
   }
   const mirror = /^\/r\/([A-Za-z0-9_-]{1,200})\/([a-z][a-z0-9-]{0,39})(\/.*)$/.exec(path);
   if (!mirror) return { kind: "none", why: "path" };
   const [, token = "", name = "", rest = ""] = mirror;
   const query = more.length > 0 ? `?${more.join("?")}` : "";
   return { kind: "mirror", token, mirror: name, rest: `${rest}${query}` };
-}
-
-/** Where APIs take a key in an address: one of somebody else's would send there what the agent reads. */
-const keyNames: ReadonlySet<string> = new Set([
-  ...["key", "$key", "api_key", "api-key", "apikey", "access_token", "oauth_token", "bearer_token"],
-  // These say in another place who asks, or what for.
-  ...["$httpheaders", "$httpmethod", "x-api-key", "x-goog-api-key", "authorization"],
-]);
-
-function withoutKey(query: string): string {
-  const kept = query.split("&").filter((part) => part !== "" && !part.split(";").some(namesKey));
-  return kept.length > 0 ? `?${kept.join("&")}` : "";
-}
-
-function namesKey(part: string): boolean {
-  const name = decoded((part.split("=")[0] ?? "").replaceAll("+", " "));
-  // What cannot be read is not wanted either, nor what could be read once more.
-  return name === null || name.includes("%") || keyNames.has(name.trim().toLowerCase());
 }
 
 /** Null for what is no text. */

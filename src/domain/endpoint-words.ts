@@ -18,6 +18,8 @@ export interface AddressWords {
   /** By names in small letters. */
   readonly headers: Readonly<Record<string, HeaderPlan>>;
   readonly api: ModelApi | null;
+  /** Request headers, in small letters, and query parameters that go on beside those that agents are known to send. */
+  readonly pass: readonly string[];
 }
 
 interface Refusal {
@@ -25,13 +27,13 @@ interface Refusal {
   readonly reason: string;
 }
 
-export const endpointForm = "name=url[,header=Name:reference][,api=anthropic|openai|google]";
+export const endpointForm = "name=url[,header=Name:reference][,api=anthropic|openai|google][,pass=Name]";
 export const registryForm = "preset=url[,header=Name:reference]";
 
 const longest = 4_000;
 const longestUrl = 2_000;
 
-/** `name=url[,header=Name:reference][,api=…]`, as people write another model's address. */
+/** `name=url[,header=Name:reference][,api=…][,pass=Name]`, as people write another model's address. */
 export function parseEndpoint(text: string): AddressWords | Refusal {
   return parseAddress(text, endpointForm, { isModel: true });
 }
@@ -67,13 +69,14 @@ function parseAddress(
 ): AddressWords | Refusal {
   const [, name, rest = ""] = /^([a-z][a-z0-9-]{0,39})=(.*)$/s.exec(text) ?? [];
   // An address with a comma would hide a mistyped option.
-  const [address = "", ...options] = rest.split(/,(?=(?:header|api)=)/);
+  const [address = "", ...options] = rest.split(/,(?=(?:header|api|pass)=)/);
   if (name === undefined || text.length > longest || address.includes(",")) return refused(form);
   const url = parseUrl(address);
   if ("kind" in url) return refused(`${form} with ${url.reason}`);
 
   const headers: Record<string, HeaderPlan> = {};
   let api: ModelApi | null = null;
+  const pass: string[] = [];
   for (const option of options) {
     if (option.startsWith("api=")) {
       const wanted = modelApis.find((known) => option === `api=${known}`);
@@ -81,18 +84,33 @@ function parseAddress(
       api = wanted;
       continue;
     }
+    if (option.startsWith("pass=")) {
+      const passed = option.slice("pass=".length);
+      if (!isModel || !/^[A-Za-z0-9_$-]{1,100}$/.test(passed) || neverPassed.has(passed.toLowerCase()))
+        return refused(`${form}, where Name is a header or a parameter that says nothing of the connection`);
+      // A header is known by its small letters, and a parameter by those that it has.
+      pass.push(...new Set([passed, passed.toLowerCase()]));
+      continue;
+    }
     const header = parseHeader(option.slice("header=".length));
     if ("kind" in header) return header;
     if (Object.hasOwn(headers, header.name)) return refused("each header once");
     headers[header.name] = header.plan;
   }
-  return { kind: "address", name, ...url, headers, api };
+  return { kind: "address", name, ...url, headers, api, pass };
 }
 
 /** What belongs to a connection, and not to who is let in. */
 const ofConnections: ReadonlySet<string> = new Set([
   ...["connection", "content-length", "expect", "host", "keep-alive", "te", "trailer"],
   ...["transfer-encoding", "upgrade", "proxy-authorization", "proxy-connection"],
+]);
+
+/** What would make another call of it, or hide a key from the gateway that looks for it in the answer. */
+const neverPassed: ReadonlySet<string> = new Set([
+  ...ofConnections,
+  ...["accept-encoding", "accept-charset", "range", "if-range", "cookie"],
+  ...["x-http-method-override", "x-http-method", "x-method-override", "x-original-url", "x-rewrite-url"],
 ]);
 
 /** `Name:reference` or `Name:Bearer reference`. */

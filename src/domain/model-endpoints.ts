@@ -30,6 +30,8 @@ export interface EndpointPlan {
   readonly api: ModelApi | null;
   readonly url: string;
   readonly credential: CredentialPlan;
+  /** What else of an agent's request goes on. */
+  readonly pass: readonly string[];
   /** Names of the agents that call it; null for all. */
   readonly agents: readonly string[] | null;
 }
@@ -85,7 +87,7 @@ export function planEndpoints(
   const endpoints = [...planned.values()].map(({ provider, api, address, credential, agents: callers }) => {
     const name = freeName(provider, names);
     names.add(name);
-    return { name, provider, api, url: address.url, credential, agents: [...callers] };
+    return { name, provider, api, url: address.url, pass: address.pass, credential, agents: [...callers] };
   });
   const lacking = agents.filter(
     (agent) => providersOf(agent).length > 0 && !calls.some((call) => call.agent === agentName(agent)),
@@ -144,6 +146,7 @@ interface Call {
 
 interface Address {
   readonly url: string;
+  readonly pass: readonly string[];
   readonly problem?: PlannedEndpoints["problems"][number];
 }
 
@@ -159,7 +162,7 @@ function callsOf(
       ? credentialAt(chosen, provider, settings, env)
       : credentialFor(provider, settings, env);
     if (credential === null) return [];
-    const address = chosen ? { url: chosen.url } : addressOf(provider, env);
+    const address = chosen ? { url: chosen.url, pass: chosen.pass } : addressOf(provider, env);
     const api = chosen?.api ?? provider.name;
     return [{ agent: agentName(agent), provider: provider.name, api, address, credential }];
   });
@@ -200,11 +203,11 @@ function credentialBy(reference: string, api: ModelApi): CredentialPlan {
 
 function addressOf({ name, address }: Provider, env: Variables): Address {
   const text = env[address];
-  if (!text) return { url: addresses[name] };
+  if (!text) return { url: addresses[name], pass: [] };
   const parsed = parseUrl(text);
-  if ("url" in parsed) return { url: withoutVersion(parsed.url, name) };
+  if ("url" in parsed) return { url: withoutVersion(parsed.url, name), pass: [] };
   return {
-    url: addresses[name],
+    ...{ url: addresses[name], pass: [] },
     problem: { name: address, value: shownAddress(text), expected: parsed.reason },
   };
 }
@@ -232,8 +235,8 @@ function ownEndpoints({ modelEndpoints }: EndpointSettings): AddressWords[] {
 function forAll(own: readonly AddressWords[]): EndpointPlan[] {
   return own
     .filter(({ name }) => !isBuiltIn(name))
-    .map(({ name, api, url, headers }) => ({
-      ...{ name, provider: null, api, url, agents: null },
+    .map(({ name, api, url, pass, headers }) => ({
+      ...{ name, provider: null, api, url, pass, agents: null },
       credential: { kind: "headers", headers },
     }));
 }

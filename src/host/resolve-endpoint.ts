@@ -20,7 +20,7 @@ type ReadSecret = (reference: string) => Promise<string>;
 
 /** An endpoint as the gateway is told of it, with the secrets themselves. For one hand-over, and to be kept nowhere. */
 export async function resolveEndpoint(
-  { name, api, url, credential }: EndpointPlan,
+  { name, api, url, pass, credential }: EndpointPlan,
   read: ReadSecret,
   issuer: LoginIssuer = claudeCode,
 ): Promise<ModelEndpoint> {
@@ -35,10 +35,16 @@ export async function resolveEndpoint(
           reason: "a login must lie in a file, where it can be renewed",
         },
       });
-    return { name, api, url, credential: found };
+    return { name, api, url, pass, credential: found };
   }
   const headers = await resolveHeaders(credential.headers, read);
-  return { name, api, url, credential: { kind: "headers", headers: { ...headers, ...credential.adds } } };
+  return {
+    name,
+    api,
+    url,
+    pass,
+    credential: { kind: "headers", headers: { ...headers, ...credential.adds } },
+  };
 }
 
 /** The headers of an endpoint or of a registry's mirror. */

@@ -24,6 +24,8 @@ export const workerToken = (worker: string): string => `token-of-${worker}`;
 export const endpointAt = (url: string, changes: Partial<ModelEndpoint> = {}): ModelEndpoint => ({
   ...{ name: "anthropic", api: "anthropic", url },
   credential: { kind: "headers", headers: { "x-api-key": realKey } },
+  // By this header a test knows its requests again.
+  pass: ["x-mark"],
   ...changes,
 });
 

@@ -9,7 +9,7 @@ import { fakeSwarm } from "../fakes/fake-swarm.ts";
 import { taskFileWith } from "../fakes/task-files.ts";
 
 const endpoint: ModelEndpoint = {
-  ...{ name: "anthropic", api: "anthropic", url: "https://api.example" },
+  ...{ name: "anthropic", api: "anthropic", pass: [], url: "https://api.example" },
   credential: {
     ...{ kind: "login", accessToken: "access-1", refreshToken: "refresh-1", expiresAt: 1 },
     ...{ refreshUrl: "https://api.example/token", clientId: "client" },
@@ -65,7 +65,7 @@ function gatewayWith(change: Partial<GatewayDeps> = {}, note: GatewayNote | null
     planEndpoints: () => [
       {
         ...{ name: "anthropic", provider: "anthropic", api: "anthropic" },
-        ...{ url: "https://api.example", agents: ["claude"] },
+        ...{ url: "https://api.example", agents: ["claude"], pass: [] },
         credential: { kind: "login", reference: "file:/login" },
       },
     ],

@@ -221,7 +221,14 @@ describe("endpoints of one's own", () => {
 
     expect(endpoints).toEqual([
       {
-        ...{ name: "mine", provider: null, api: "openai", url: "https://models.example", agents: null },
+        ...{
+          name: "mine",
+          provider: null,
+          api: "openai",
+          url: "https://models.example",
+          agents: null,
+          pass: [],
+        },
         credential: {
           kind: "headers",
           headers: {
@@ -231,7 +238,7 @@ describe("endpoints of one's own", () => {
         },
       },
       {
-        ...{ name: "bare", provider: null, api: null, url: "http://10.0.0.7:8080", agents: null },
+        ...{ name: "bare", provider: null, api: null, url: "http://10.0.0.7:8080", agents: null, pass: [] },
         credential: header("x-key", "cmd:pass show 'a, b'"),
       },
     ]);

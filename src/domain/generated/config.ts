@@ -87,7 +87,7 @@ export interface SettingsFile {
    */
   readonly allow?: readonly string[];
   /**
-   * More models, or other addresses of known ones: `name=url[,header=Name:reference][,api=anthropic|openai|google]`. Needs trust.
+   * More models, or other addresses of known ones: `name=url[,header=Name:reference][,api=anthropic|openai|google][,pass=Name]`. Needs trust.
    *
    * @maxItems 50
    */

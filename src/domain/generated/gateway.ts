@@ -75,6 +75,12 @@ export interface ModelEndpoint {
   readonly api: "anthropic" | "openai" | "google" | null;
   readonly url: Url;
   readonly credential: GatewayCredential;
+  /**
+   * Request headers and query parameters that go on to the API beside those that agents are known to send.
+   *
+   * @maxItems 50
+   */
+  readonly pass?: readonly string[];
 }
 export interface HeaderCredential {
   readonly kind: "headers";

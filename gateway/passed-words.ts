@@ -1,0 +1,73 @@
+import type { ModelEndpoint } from "../src/domain/generated/gateway.ts";
+
+type Api = NonNullable<ModelEndpoint["api"]>;
+
+/** What the client says of itself and of the body. A name that is not listed may be a credential of a service behind the address. */
+const ofAll: readonly string[] = [
+  ...["accept", "accept-language", "content-type", "content-encoding", "user-agent", "sec-fetch-mode"],
+  ...["idempotency-key", "x-session-affinity", "x-session-id", "x-parent-session-id", "x-client-request-id"],
+];
+
+/** What the public libraries of these APIs tell of themselves. */
+const stainless: readonly string[] = [
+  ...["arch", "lang", "os", "package-version", "runtime", "runtime-version", "retry-count", "timeout"],
+  ...["helper", "helper-method", "poll-helper", "custom-poll-interval", "async", "read-timeout"],
+].map((name) => `x-stainless-${name}`);
+
+const claudeCode: readonly string[] = [
+  ...["session-id", "agent-id", "parent-agent-id", "agent-type", "auxiliary-type", "prompt-id"],
+  ...["request-class", "compaction", "context-compacted"],
+].map((name) => `x-claude-code-${name}`);
+
+const codex: readonly string[] = [
+  ...["x-codex-beta-features", "x-codex-window-id", "x-codex-turn-metadata", "x-codex-turn-state"],
+  ...["x-openai-internal-codex-responses-lite", "x-openai-subagent", "session-id", "session_id"],
+  ...["thread-id", "conversation_id", "originator", "version"],
+];
+
+/** Request headers by API, all of which the agents that swarm knows were seen to send or are documented to. */
+const headersByApi: Readonly<Record<Api, ReadonlySet<string>>> = {
+  anthropic: new Set([
+    ...ofAll,
+    ...stainless,
+    ...claudeCode,
+    ...["anthropic-version", "anthropic-beta", "anthropic-dangerous-direct-browser-access", "x-app"],
+  ]),
+  openai: new Set([...ofAll, ...stainless, ...codex, "openai-beta"]),
+  google: new Set([...ofAll, "x-goog-api-client", "x-gemini-api-privileged-user-id"]),
+};
+
+/** Query parameters by API. */
+const parametersByApi: Readonly<Record<Api, ReadonlySet<string>>> = {
+  anthropic: new Set(["beta", "limit", "after_id", "before_id"]),
+  openai: new Set(["limit", "after", "order"]),
+  google: new Set(["alt", "$alt", "pageSize", "pageToken"]),
+};
+
+type Passing = Pick<ModelEndpoint, "api" | "pass">;
+
+/** Whether a header of a call goes on to the API. Its name is in small letters, as Node gives it. */
+export function passesHeader(endpoint: Passing, name: string): boolean {
+  return isListed(headersByApi, endpoint, name);
+}
+
+/** The part of a query that goes on to the API, with its question mark. */
+export function passedQuery(endpoint: Passing, query: string): string {
+  const kept = query.split("&").filter((part) => part !== "" && part.split(";").every(isNamed));
+  return kept.length > 0 ? `?${kept.join("&")}` : "";
+
+  /** A name in another spelling than its own is none that a client writes. */
+  function isNamed(pair: string): boolean {
+    return isListed(parametersByApi, endpoint, pair.split("=")[0] ?? "");
+  }
+}
+
+/** An API that the settings do not name may be any of them. */
+function isListed(
+  listed: Readonly<Record<Api, ReadonlySet<string>>>,
+  { api, pass = [] }: Passing,
+  name: string,
+): boolean {
+  if (pass.includes(name)) return true;
+  return api === null ? Object.values(listed).some((names) => names.has(name)) : listed[api].has(name);
+}
