@@ -110,7 +110,7 @@ describe("what an engine is told of processes", () => {
     const { limits, ...spec } = specOf("image", "runsc");
     const { HostConfig } = containerOptions(
       { ...spec, limits: { ...limits, pids: 512 } },
-      { diskEnforced: false },
+      { diskEnforced: false, profile: null },
     );
 
     expect(HostConfig?.PidsLimit).toBe(8_320);
