@@ -4,6 +4,7 @@ import {
   attemptWords,
   changeWords,
   checkWords,
+  deletedWords,
   effortWords,
   mergedWords,
   proofWords,
@@ -58,6 +59,7 @@ function workerLines(worker: WorkerSummary): string[] {
     ),
     ...indented(sensitive.paths.map(({ path, why }) => `look at ${path} (${why.replaceAll("-", " ")})`)),
     ...indented(sensitive.isCut ? ["and more paths that deserve a look: `swarm diff` has them"] : []),
+    ...indented(deletedWords(worker)),
     ...indented(weakenedWords(worker)),
     ...indented(next.map((command) => `next: ${command}`)),
   ];

@@ -14,6 +14,7 @@ import {
   changeWords,
   checkWords,
   effortWords,
+  hasMoreDeleted,
   mergedWords,
   proofWords,
   ranWords,
@@ -134,6 +135,7 @@ function workerPart(worker: WorkerSummary): string {
   const paths = sensitive.paths.map(
     ({ path, why }) => `<li><code>${htmlText(path)}</code> ${htmlText(why.replaceAll("-", " "))}</li>`,
   );
+  const deleted = sensitive.deleted.paths.map((path) => `<li><code>${htmlText(path)}</code></li>`);
   // What needs nobody's eye is folded away.
   const weakened = weakenedWords(worker).map((words) => `<li>${htmlText(words)}</li>`);
   const isOpen = status !== "completed" || paths.length > 0 || weakened.length > 0;
@@ -151,6 +153,7 @@ ${(worker.proof?.checks ?? []).map(proofPart).join("\n")}
 ${list("Tests that deserve a look", weakened, false)}
 ${list("Commits", commits, changes?.isCut ?? false)}
 ${list("Changed paths that deserve a look", paths, sensitive.isCut)}
+${list("Deleted files", deleted, hasMoreDeleted(worker))}
 ${next.map(commandLine).join("\n")}
 </details>`;
 }

@@ -5,6 +5,7 @@ import {
   changeWords,
   checkWords,
   effortWords,
+  hasMoreDeleted,
   mergedWords,
   proofWords,
   ranWords,
@@ -98,6 +99,7 @@ function workerLines(worker: WorkerSummary): string[] {
       sensitive.paths.map(({ path, why }) => `${codeSpan(path)} ${inlineText(why.replaceAll("-", " "))}`),
       sensitive.isCut,
     ),
+    ...listOf("Deleted files", sensitive.deleted.paths.map(codeSpan), hasMoreDeleted(worker)),
     ...(next.length === 0 ? [] : ["What to do next:", "", ...fenced(next.join("\n"), "sh"), ""]),
   ];
 }

@@ -2,6 +2,8 @@ import { countOf } from "./count-of.ts";
 import { showDuration } from "./duration.ts";
 import type { StorySummary, SummaryCheck, SwarmSummary, WorkerSummary } from "./generated/summary.ts";
 
+const mostDeletedShown = 5;
+
 /** What a proof says in a line; empty where there is none. */
 export function proofWords({ proof }: Pick<WorkerSummary, "proof">): string {
   if (proof === null) return "";
@@ -79,6 +81,19 @@ export function changeWords({ changes }: Pick<WorkerSummary, "changes">): string
   const { commits, files, added, deleted, isCut } = changes;
   const more = isCut ? " and more" : "";
   return `${countOf(commits.length, "commit")}, ${countOf(files, "file")}, +${added} -${deleted}${more}`;
+}
+
+/** What is gone, for a terminal: the first few by their paths. */
+export function deletedWords({ sensitive }: Pick<WorkerSummary, "sensitive">): string[] {
+  const { total, paths } = sensitive.deleted;
+  if (total === 0) return [];
+  const shown = paths.slice(0, mostDeletedShown);
+  const more = total > shown.length ? ` and ${total - shown.length} more` : "";
+  return [`deletes ${countOf(total, "file")}: ${shown.join(", ")}${more}`];
+}
+
+export function hasMoreDeleted({ sensitive }: Pick<WorkerSummary, "sensitive">): boolean {
+  return sensitive.deleted.total > sensitive.deleted.paths.length;
 }
 
 export function checkWords({ exitCode, durationMs }: SummaryCheck): string {

@@ -28,6 +28,8 @@ export async function readSensitivePaths(
   tip: string,
 ): Promise<SensitiveChanges> {
   const paths: SensitivePath[] = [];
+  const deleted: string[] = [];
+  let deletedTotal = 0;
   let isCut = false;
   let waiting: ChangedEntry[] = [];
   let links = 0;
@@ -56,12 +58,23 @@ export async function readSensitivePaths(
   const unread = await readChangedEntries(room.objects, {
     ...{ base, tip },
     async see(entry) {
+      if (isGone(entry)) {
+        deletedTotal += 1;
+        if (deleted.length < mostShown) deleted.push(cleanText(entry.path));
+      }
       waiting.push(entry);
       if (waiting.length >= together) await judge();
     },
   });
   await judge();
-  return { paths, isCut: isCut || unread !== null };
+  return {
+    ...{ paths, isCut: isCut || unread !== null },
+    deleted: { total: deletedTotal, paths: deleted },
+  };
+}
+
+function isGone({ mode }: ChangedEntry): boolean {
+  return mode === "000000";
 }
 
 function isLink({ mode }: ChangedEntry): boolean {

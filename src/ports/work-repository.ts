@@ -105,6 +105,8 @@ export interface SensitiveChanges {
   readonly paths: readonly SensitivePath[];
   /** There were too many changes to look at all of them. */
   readonly isCut: boolean;
+  /** Files that are gone, the first of them by path. */
+  readonly deleted: { readonly total: number; readonly paths: readonly string[] };
 }
 
 export interface WorkChanges {

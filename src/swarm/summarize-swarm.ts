@@ -73,23 +73,29 @@ interface LookedAt {
   readonly sensitive: SummarySensitive;
 }
 
+const nothingSensitive: SummarySensitive = { paths: [], isCut: false, deleted: { total: 0, paths: [] } };
+
 /** Somebody may have removed the ref and tidied the repository since: then there is nothing to tell of it. */
 async function lookAtWork(
   { work }: SummarizeDeps,
   { baseCommit, collected }: ContainerRecord,
 ): Promise<LookedAt> {
-  const nothing: LookedAt = { changes: null, sensitive: { paths: [], isCut: false } };
+  const nothing: LookedAt = { changes: null, sensitive: nothingSensitive };
   if (baseCommit === null || collected === null) return nothing;
   try {
     const { commits, totals, isCut } = await work.changes(baseCommit, collected.commit);
-    const { paths, isCut: isMore } = await work.sensitivePaths(baseCommit, collected.commit);
+    const { paths, isCut: isMore, deleted } = await work.sensitivePaths(baseCommit, collected.commit);
     return {
       changes: {
         commits: commits.slice(-mostCommits),
         ...totals,
         isCut: isCut || commits.length > mostCommits,
       },
-      sensitive: { paths: paths.slice(0, mostPaths), isCut: isMore || paths.length > mostPaths },
+      sensitive: {
+        paths: paths.slice(0, mostPaths),
+        isCut: isMore || paths.length > mostPaths,
+        deleted: { ...deleted, paths: deleted.paths.slice(0, mostPaths) },
+      },
     };
   } catch (error) {
     if (error instanceof SwarmError && error.code === "GIT_FAILED") return nothing;

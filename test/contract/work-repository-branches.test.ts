@@ -260,10 +260,14 @@ describe("what the work changes", () => {
         { path: "package.json", why: "package-scripts" },
         { path: "sub/.claude/x", why: "agent-settings" },
       ],
-      isCut: false,
+      ...{ isCut: false, deleted: { total: 0, paths: [] } },
     });
     // What is taken away deserves it too.
-    expect((await repositoryAt(repository).sensitivePaths(tip, base)).paths).toHaveLength(7);
+    const back = await repositoryAt(repository).sensitivePaths(tip, base);
+    expect(back.paths).toHaveLength(7);
+    // Whatever it is: a commit that began without the files of the one before it looks like this.
+    expect(back.deleted.paths).toContain("src/a.ts");
+    expect(back.deleted.total).toBe(back.deleted.paths.length);
   });
 
   test.for<[path: string, linkTo: string | null, why: string | null]>([

@@ -180,7 +180,7 @@ export function fakeSwarm(
       has: async () => true,
       isKept: async () => true,
       mergeBases: async () => ({ kind: "commit", commit: head }),
-      sensitivePaths: async () => ({ paths: [], isCut: false }),
+      sensitivePaths: async () => ({ paths: [], isCut: false, deleted: { total: 0, paths: [] } }),
     },
     commits: { bundle: unused },
     limits: {

@@ -56,6 +56,7 @@ function depsWith(change: Partial<SummarizeDeps> = {}, story: Partial<StoryFacts
       sensitivePaths: async () => ({
         paths: [{ path: ".github/workflows/a.yml", why: "workflow" }],
         isCut: false,
+        deleted: { total: 2, paths: ["old/a.txt", "old/b.txt"] },
       }),
       changes: async () => ({
         commits: [{ id: tip, author: "An agent", subject: "Add a form" }],
@@ -113,6 +114,7 @@ describe("a summary", () => {
       "    | 42 passing",
       "  commit cccccccccc Add a form (An agent)",
       "  look at .github/workflows/a.yml (workflow)",
+      "  deletes 2 files: old/a.txt, old/b.txt",
       "  next: git log --oneline bbbbbbbbbbbb..feat/login",
       "  next: swarm diff login",
     ]);
@@ -220,7 +222,13 @@ describe("a summary", () => {
 
     expect(summary.workers).toMatchObject([
       {
-        ...{ title: null, changes: null, sensitive: { paths: [], isCut: false }, workMs: 240_000, usage },
+        ...{
+          title: null,
+          changes: null,
+          sensitive: { paths: [], isCut: false, deleted: { total: 0, paths: [] } },
+          workMs: 240_000,
+          usage,
+        },
         stories: [{ id: "US-001", title: null, status: "completed", commit: tip, output: null, checks: [] }],
       },
     ]);
@@ -292,7 +300,11 @@ describe("hostile words in a summary", () => {
         taskFileWith({ metadata: { title: text }, stories: [storyWith({ title: text })] }),
       work: {
         has: async () => false,
-        sensitivePaths: async () => ({ paths: [{ path: text, why: "workflow" }], isCut: true }),
+        sensitivePaths: async () => ({
+          paths: [{ path: text, why: "workflow" }],
+          isCut: true,
+          deleted: { total: 9, paths: [text] },
+        }),
         changes: async () => ({
           commits: [{ id: tip, author: text, subject: text }],
           ...{ files: [], totals: { files: 0, added: 0, deleted: 0 }, isCut: true },
@@ -313,8 +325,8 @@ describe("hostile words in a summary", () => {
 
     const outside = outsideOfFences(page);
     expect(outside.filter((line) => /^#{1,6} /.test(line)).map((line) => line.split(" ")[0])).toEqual(
-      // The swarm, what was merged, the worker, its story, commits, paths and what is next.
-      ["#", "##", "##", "###", "###", "###", "##"],
+      // The swarm, what was merged, the worker, its story, commits, paths, deleted files and what is next.
+      ["#", "##", "##", "###", "###", "###", "###", "##"],
     );
     for (const line of outside) {
       expect(line).not.toMatch(/^\s*(?:~~~|---|===|\d+[.)] )/);

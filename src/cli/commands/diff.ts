@@ -10,7 +10,7 @@ export const diff: CommandHandler = async ({ swarm, output, signal }, args, { st
   if (found.kind === "nothing") {
     const document: WorkDiff = {
       ...{ worker, base, commit: null, ref, changes: null },
-      sensitive: { paths: [], isCut: false },
+      sensitive: { paths: [], isCut: false, deleted: { total: 0, paths: [] } },
     };
     output.result(document, () => []);
     output.note(`${worker} has brought nothing into this repository yet.`);

@@ -183,10 +183,18 @@ export interface SummarySensitive {
    * There are more than are told here.
    */
   readonly isCut: boolean;
+  readonly deleted: SummaryDeleted;
 }
 export interface SummarySensitivePath {
   readonly path: string;
   readonly why: string;
+}
+/**
+ * Files that are gone: how many, and the first of them.
+ */
+export interface SummaryDeleted {
+  readonly total: number;
+  readonly paths: readonly string[];
 }
 export interface SummaryProof {
   readonly verdict: "proved" | "not-worse" | "broken" | "not-checked";

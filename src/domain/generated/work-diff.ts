@@ -59,8 +59,16 @@ export interface DiffTotals {
 export interface DiffSensitive {
   readonly paths: readonly DiffSensitivePath[];
   readonly isCut: boolean;
+  readonly deleted: DiffDeleted;
 }
 export interface DiffSensitivePath {
   readonly path: string;
   readonly why: string;
+}
+/**
+ * Files that are gone: how many, and the first of them.
+ */
+export interface DiffDeleted {
+  readonly total: number;
+  readonly paths: readonly string[];
 }
