@@ -14,7 +14,7 @@ const table = {
   stopEvery: { reduced: 3, full: 1 },
   killedWrites: { reduced: 40, full: 1_000 },
   /** Of the system calls of a preparation: after so many it is killed, spread over all of them. */
-  killedPreparations: { reduced: 24, full: 1_000 },
+  killedPreparations: { reduced: 12, full: 1_000 },
   preparationKills: { reduced: 6, full: 100 },
   preparationKillsGvisor: { reduced: 2, full: 20 },
   branchNames: { reduced: 400, full: 4_000 },

@@ -17,46 +17,50 @@ until [ -e ~/go ]; do sleep 0.05; done; echo more > more.txt`;
 
 describe("kill -9 at a random moment while a new container prepares its workspace", () => {
   for (const runtime of ["runc", "runsc"] as const)
-    test.skipIf(!found.includes(runtime))(`loses nothing of a finished story under ${runtime}`, async () => {
-      const kills = runtime === "runc" ? count.preparationKills : count.preparationKillsGvisor;
-      const chance = chanceFrom(kills);
-      await using worker = await startWorker(engine, { runtime });
-      const request = scripted(
-        worker,
-        { "US-001": [], "US-002": [] },
-        {
-          agent: { kind: "command", command: ["sh", "-c", looking] },
-        },
-      );
-      const host = new SteadyHost(worker, request);
-      {
-        await using line = await host.join();
-        await line.until(isSaying("precious  0"));
-        host.keep(line);
-      }
-
-      for (let kill = 0; kill < kills; kill += 1) {
-        await worker.replace();
+    test.skipIf(!found.includes(runtime))(
+      `loses nothing of a finished story under ${runtime}`,
+      { timeout: 3_600_000 },
+      async () => {
+        const kills = runtime === "runc" ? count.preparationKills : count.preparationKillsGvisor;
+        const chance = chanceFrom(kills);
+        await using worker = await startWorker(engine, { runtime });
+        const request = scripted(
+          worker,
+          { "US-001": [], "US-002": [] },
+          {
+            agent: { kind: "command", command: ["sh", "-c", looking] },
+          },
+        );
+        const host = new SteadyHost(worker, request);
         {
           await using line = await host.join();
-          await new Promise((resolve) => setTimeout(resolve, chance.below(longestMs[runtime])));
-          await worker.containers.stop(worker.id, { graceMs: 0 });
+          await line.until(isSaying("precious  0"));
           host.keep(line);
         }
-        const known = host.kept.length;
-        await using again = await host.join();
-        const said = await again.until(
-          (message) => message.type === "activity" && "seq" in message && message.seq > known,
-        );
-        expect(said.payload).toMatchObject({ storyId: "US-002", summary: "precious  0" });
-        host.keep(again);
-      }
 
-      await worker.run(["touch", "/home/agent/go"], "1000:1000");
-      await using last = await host.join();
-      const { payload } = await host.finish(last);
-      expect(payload).toMatchObject({ status: "completed", errors: [] });
-      expect(host.fileOf("a/b/precious.txt")).toBe("precious\n");
-      expect(host.fileOf("more.txt")).toBe("more\n");
-    });
+        for (let kill = 0; kill < kills; kill += 1) {
+          await worker.replace();
+          {
+            await using line = await host.join();
+            await new Promise((resolve) => setTimeout(resolve, chance.below(longestMs[runtime])));
+            await worker.containers.stop(worker.id, { graceMs: 0 });
+            host.keep(line);
+          }
+          const known = host.kept.length;
+          await using again = await host.join();
+          const said = await again.until(
+            (message) => message.type === "activity" && "seq" in message && message.seq > known,
+          );
+          expect(said.payload).toMatchObject({ storyId: "US-002", summary: "precious  0" });
+          host.keep(again);
+        }
+
+        await worker.run(["touch", "/home/agent/go"], "1000:1000");
+        await using last = await host.join();
+        const { payload } = await host.finish(last);
+        expect(payload).toMatchObject({ status: "completed", errors: [] });
+        expect(host.fileOf("a/b/precious.txt")).toBe("precious\n");
+        expect(host.fileOf("more.txt")).toBe("more\n");
+      },
+    );
 });
