@@ -11,6 +11,7 @@ import { carryOutTask, describeWork } from "./carry-out-task.ts";
 import { CommandTime } from "./command-time.ts";
 import { earlierConversation, tellable } from "./conversations.ts";
 import { isMeasurementDue, lookQuickly, type Measured, measureDisk } from "./disk-watch.ts";
+import { every } from "./every.ts";
 import { GitFailure } from "./git.ts";
 import type { History } from "./history.ts";
 import type { Journal } from "./journal.ts";
@@ -146,12 +147,13 @@ async function carryOut(
   const snapshots = new Snapshots({ places, workspace, env, author });
   begun.snapshots = snapshots;
   watches.defer(
-    every(limits.snapshotMs, () => {
-      if (status.idleness !== null && status.storyId !== null) void snapshots.takeSoon(status.storyId);
+    every(limits.snapshotMs, async () => {
+      if (status.idleness !== null && status.storyId !== null) await snapshots.takeSoon(status.storyId);
     }),
   );
   const watchDisk = diskWatch(deps, { env, limits, halt });
-  watches.defer(every(diskLookMs, () => void watchDisk().catch(() => {})));
+  // A look goes on beside a measurement, which may take long.
+  watches.defer(every(diskLookMs, async () => void watchDisk().catch(() => {})));
   const processes = watches.use(
     watchProcesses(await findProcessSource(), (highest, isCrowd) => status.count(highest, isCrowd)),
   );
@@ -329,9 +331,4 @@ function diskWatch(
     if (limits.diskBytes !== null && totalBytes > limits.diskBytes)
       return tooFull(`the sandbox holds ${showBytes(totalBytes)}, more than ${showBytes(limits.diskBytes)}`);
   };
-}
-
-function every(ms: number, work: () => void): () => void {
-  const timer = setInterval(work, ms);
-  return () => clearInterval(timer);
 }
