@@ -85,26 +85,26 @@ describe.skipIf(!isRoot)("a snapshot", () => {
 describe.skipIf(!isRoot || !hasStrace)(
   "kill -9 after a system call of the preparation that changes the file system",
   () => {
-    for (const isBegun of [false, true])
-      test(`loses nothing of ${isBegun ? "a snapshot" : "a finished story"}, whichever call it is`, async ({
-        folder,
-      }) => {
-        const preparation = makePreparation(folder, { isBegun });
+    test.for([
+      { what: "a finished story", isBegun: false, isInImage: true },
+      { what: "a snapshot, in a repository that comes as a bundle", isBegun: true, isInImage: false },
+    ])("loses nothing of $what, whichever call it is", async ({ isBegun, isInImage }, { folder }) => {
+      const preparation = makePreparation(folder, { isBegun, isInImage });
+      newContainer(folder, preparation);
+      const calls = await prepareUntil(folder, Number.POSITIVE_INFINITY);
+      const kills = Math.min(calls, count.killedPreparations);
+      const wanted = treeWanted(folder, preparation);
+      const lost: number[] = [];
+
+      for (let index = 0; index < kills; index += 1) {
+        const call = 1 + Math.floor((index * calls) / kills);
         newContainer(folder, preparation);
-        const calls = await prepareUntil(folder, Number.POSITIVE_INFINITY);
-        const kills = Math.min(calls, count.killedPreparations);
-        const wanted = treeWanted(folder, preparation);
-        const lost: number[] = [];
+        await prepareUntil(folder, call);
+        if (prepare(folder) !== wanted) lost.push(call);
+      }
 
-        for (let index = 0; index < kills; index += 1) {
-          const call = 1 + Math.floor((index * calls) / kills);
-          newContainer(folder, preparation);
-          await prepareUntil(folder, call);
-          if (prepare(folder) !== wanted) lost.push(call);
-        }
-
-        expect(calls).toBeGreaterThan(50);
-        expect(lost).toEqual([]);
-      });
+      expect(calls).toBeGreaterThan(50);
+      expect(lost).toEqual([]);
+    });
   },
 );

@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, chownSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
@@ -23,6 +23,8 @@ export interface Preparation {
   readonly good: string;
   /** What the second story had made, as a snapshot in the volume; null where it was not begun. */
   readonly wip: string | null;
+  /** Whether the repository lies in the image, or comes as a bundle. */
+  readonly isInImage: boolean;
 }
 
 export const agentEnv: Readonly<Record<string, string>> = {
@@ -46,12 +48,15 @@ export const preparationPlaces = (folder: string): Places => ({
 });
 
 /** Makes the volume once; `newContainer` makes the rest as often as it is needed. */
-export function makePreparation(folder: string, { isBegun }: { readonly isBegun: boolean }): Preparation {
+export function makePreparation(
+  folder: string,
+  { isBegun, isInImage = true }: { readonly isBegun: boolean; readonly isInImage?: boolean },
+): Preparation {
   const { aimi, home, workspace: _, layer: __ } = preparationPlaces(folder);
   // The agent's user goes through it.
   chmodSync(folder, 0o755);
   for (const path of [aimi, home]) mkdirSync(path);
-  mkdirSync(join(aimi, "out"));
+  for (const name of ["in", "out"]) mkdirSync(join(aimi, name));
   const origin = join(folder, "origin");
   git(folder, "init", "--quiet", "--initial-branch=main", origin);
   const commit = (message: string): string => {
@@ -62,6 +67,7 @@ export function makePreparation(folder: string, { isBegun }: { readonly isBegun:
   write(origin, "README.md", "# A sample\n");
   write(origin, "old/gone.txt", "it goes\n");
   const base = commit("Begin");
+  git(origin, "bundle", "create", "--quiet", join(aimi, "in", "repo.bundle"), "main");
   git(origin, "checkout", "--quiet", "-b", agentBranch);
   write(origin, "README.md", "# Another\n");
   write(origin, "new/deep/precious.txt", "precious\n");
@@ -78,15 +84,20 @@ export function makePreparation(folder: string, { isBegun }: { readonly isBegun:
     const bundle = join(aimi, "out", "wip.bundle");
     git(origin, "bundle", "create", "--quiet", bundle, "refs/aimi/wip/US-002", `^${base}`);
   }
-  const preparation = { base, good, wip };
+  const preparation = { base, good, wip, isInImage };
   writeFileSync(join(folder, "preparation.json"), JSON.stringify(preparation));
   return preparation;
 }
 
 /** What a new container has: the image's files and nothing of the branch. */
-export function newContainer(folder: string, { base }: Preparation): void {
+export function newContainer(folder: string, { base, isInImage }: Preparation): void {
   const { workspace, layer } = preparationPlaces(folder);
   for (const path of [workspace, layer]) rmSync(path, { recursive: true, force: true });
+  if (!isInImage) {
+    mkdirSync(workspace);
+    chownSync(workspace, 1000, 1000);
+    return;
+  }
   git(folder, "clone", "--quiet", "--no-local", "--branch=main", join(folder, "origin"), workspace);
   git(workspace, "reset", "--quiet", "--hard", base);
   git(workspace, "remote", "remove", "origin");

@@ -13,13 +13,21 @@ import {
 
 /** node prepare-process.ts <folder>: prepares the workspace that lies there, and prints the tree of its files. */
 const [folder = ""] = process.argv.slice(2);
-const { base, good, wip } = JSON.parse(readFileSync(join(folder, "preparation.json"), "utf8")) as Preparation;
+const { base, good, wip, isInImage } = JSON.parse(
+  readFileSync(join(folder, "preparation.json"), "utf8"),
+) as Preparation;
 const places = preparationPlaces(folder);
 const statusById = new Map<string, StoryStatus>([["US-001", "completed"]]);
 if (wip !== null) statusById.set("US-002", "in_progress");
 
 const workspace = await prepareWorkspace({
-  ...{ places, branch: agentBranch, repoUrl: "image:", baseCommit: base, knownBase: base },
+  ...{
+    places,
+    branch: agentBranch,
+    repoUrl: isInImage ? "image:" : "bundle:/aimi/in/repo.bundle",
+    baseCommit: base,
+    knownBase: base,
+  },
   env: agentEnv,
   history: {
     statusById,
