@@ -113,15 +113,17 @@ export function compose({
 
   const taskDeps = async (): Promise<LoadTasksDeps & { parsers: DocumentParsers }> => {
     const { root } = await repository();
-    const [{ taskFolder }, parsers, { trustFile }] = await Promise.all([
+    const [{ taskFolder }, parsers, { trustFile }, { gitIn }] = await Promise.all([
       import("./host/task-folder.ts"),
       import("./schema/read-document.ts"),
       import("./host/trust-file.ts"),
+      import("./host/git.ts"),
     ]);
     return {
       folder: taskFolder(root),
       parsers,
       trust: trustFile(folders.state, await lockAt(join(folders.state, "trust.lock"))),
+      git: gitIn(root),
     };
   };
 

@@ -10,6 +10,40 @@ export function isBranchName(name: string): boolean {
   return name.split("/").every((part) => !part.startsWith(".") && !part.endsWith(".lock"));
 }
 
+/** What git keeps beside the branches, which it looks up first. Where files ignore case, `Stash` is `stash`. */
+const gitsOwn: ReadonlySet<string> = new Set([
+  ...["head", "stash", "auto_merge", "merge_autostash", "fetch_head", "orig_head", "merge_head"],
+  ...["cherry_pick_head", "revert_head", "rebase_head", "bisect_head", "bisect_expected_rev"],
+  ...["notes_merge_ref", "notes_merge_partial"],
+]);
+
+/** Below these git keeps refs that are no branches, and finds them by the same short name. */
+const gitsFolders: ReadonlySet<string> = new Set([
+  ...["refs", "heads", "tags", "remotes", "notes", "bisect", "replace", "rewritten"],
+  ...["worktree", "worktrees", "main-worktree"],
+]);
+
+/** What `git clone` calls the remote, also where a repository has none yet. */
+const usualRemote = "origin";
+
+/** Why work cannot go to a branch of this name, or null: git must take it, and must find nothing else by it. */
+export function findBranchProblem(name: string, remotes: readonly string[]): string | null {
+  if (!isBranchName(name)) return "is not a name that git accepts for a branch";
+  const low = name.toLowerCase();
+  const [first = ""] = low.split("/");
+  if (gitsOwn.has(low) || name.endsWith("_HEAD")) return "is what git calls a commit of its own";
+  if (first === "refs" || (gitsFolders.has(first) && first !== low))
+    return `begins with ${first}/, where git keeps refs that are no branches`;
+  if (/^logs\/(?:head$|refs\/)/.test(low)) return "is what git calls a file of its own";
+  if (/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/.test(low)) return "is what git takes for the id of a commit";
+  const remote = [usualRemote, ...remotes].find((each) => `${low}/`.startsWith(`${each.toLowerCase()}/`));
+  return remote === undefined ? null : `begins with ${remote}, the name of a remote, and hides its branches`;
+}
+
+/** For the hint of an error about a name. */
+export const branchNameHint =
+  "Use letters, digits, `-`, `_`, `.` and `/`, with a word of your own at the beginning, for example feat/login.";
+
 /** Whether git cannot keep both, or they are one. */
 export function branchesClash(one: string, other: string): boolean {
   return one === other || one.startsWith(`${other}/`) || other.startsWith(`${one}/`);

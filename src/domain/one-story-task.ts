@@ -1,4 +1,4 @@
-import { branchesClash } from "./branch-name.ts";
+import { branchesClash, findBranchProblem } from "./branch-name.ts";
 import { cleanText } from "./clean-text.ts";
 import { SwarmError } from "./errors.ts";
 import type { AgentChoice, TaskFile } from "./generated/tasks.ts";
@@ -64,9 +64,10 @@ export function* promptNames(prompt: string): Generator<string> {
 }
 
 /** The branch of a task that nobody gave one, where git can keep it beside the others. */
-export function branchFor(name: string, taken: readonly string[]): string | null {
-  // Where somebody has a branch `swarm`, there can be none below it.
-  const branch = taken.includes("swarm") ? `swarm-${name}` : `swarm/${name}`;
+export function branchFor(name: string, taken: readonly string[], remotes: readonly string[]): string | null {
+  // Below a branch `swarm` there can be none, and below a remote `swarm` it would hide the remote's.
+  const isFree = !taken.includes("swarm") && findBranchProblem(`swarm/${name}`, remotes) === null;
+  const branch = isFree ? `swarm/${name}` : `swarm-${name}`;
   return taken.some((other) => branchesClash(other, branch)) ? null : branch;
 }
 

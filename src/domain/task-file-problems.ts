@@ -1,4 +1,4 @@
-import { isBranchName } from "./branch-name.ts";
+import { branchNameHint, findBranchProblem } from "./branch-name.ts";
 import { cleanText, hasControlCharacters } from "./clean-text.ts";
 import { parseAllow } from "./egress.ts";
 import type { TaskFile } from "./generated/tasks.ts";
@@ -15,13 +15,8 @@ export interface TaskFileProblem {
 /** What the schema cannot say: names of branches, agents and hosts, the graph of stories. */
 export function findTaskFileProblems({ metadata, userStories }: TaskFile): TaskFileProblem[] {
   const problems: TaskFileProblem[] = [];
-  if (!isBranchName(metadata.branchName)) {
-    problems.push({
-      pointer: "/metadata/branchName",
-      problem: `${JSON.stringify(metadata.branchName)} is not a name that git accepts for a branch`,
-      hint: "Use letters, digits, `-`, `_`, `.` and `/`, for example feat/login.",
-    });
-  }
+  // The remotes of the repository are not known here; the use case asks git for them.
+  problems.push(...findBranchProblems(metadata, []));
   const { agent } = metadata;
   if ((agent?.kind === "acp" || agent?.kind === "command") && !agent.command) {
     problems.push({
@@ -51,6 +46,17 @@ export function findTaskFileProblems({ metadata, userStories }: TaskFile): TaskF
     problems.push({ pointer: `/userStories/${node}${field}`, problem, hint });
   }
   return problems;
+}
+
+/** What speaks against the branch of a task file in a repository with these remotes. */
+export function findBranchProblems(
+  { branchName }: Pick<TaskFile["metadata"], "branchName">,
+  remotes: readonly string[],
+): TaskFileProblem[] {
+  const problem = findBranchProblem(branchName, remotes);
+  if (problem === null) return [];
+  const pointer = "/metadata/branchName";
+  return [{ pointer, problem: `${JSON.stringify(branchName)} ${problem}`, hint: branchNameHint }];
 }
 
 /** What is allowed and still worth a look. */

@@ -43,6 +43,10 @@ export function gitIn(folder: string): Git {
       return names.split("\n").filter(Boolean);
     },
 
+    async remotes() {
+      return (await asked("remote")).split("\n").filter(Boolean);
+    },
+
     async changedFiles() {
       const files = await asked(
         ...(await withoutFilters()),

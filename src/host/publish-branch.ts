@@ -1,4 +1,4 @@
-import { isBranchName } from "../domain/branch-name.ts";
+import { findBranchProblem, isBranchName } from "../domain/branch-name.ts";
 import { cleanText } from "../domain/clean-text.ts";
 import type { BranchObstacle, Published, WorkToPublish } from "../ports/work-repository.ts";
 import { branchesInUse } from "./branches-in-use.ts";
@@ -94,7 +94,8 @@ async function judge(
   commit: string | null,
 ): Promise<{ readonly at: string | null } | BranchObstacle> {
   const branch = cleanText(name);
-  if (!isBranchName(name)) return { branch, why: "invalid-name", reason: "git does not take it as a name" };
+  const problem = findBranchProblem(name, remotesIn(there));
+  if (problem !== null) return { branch, why: "invalid-name", reason: `its name ${problem}` };
   const worktree = used.get(name);
   if (worktree !== undefined)
     return { branch, why: "in-use", reason: `it is checked out in ${cleanText(worktree)}` };
@@ -112,13 +113,22 @@ async function judge(
   return { branch, why: "elsewhere", reason: `it has commits that the work has not: ${own.commit}` };
 }
 
-/** The branches themselves, what lies below them, and what lies above. */
+const remotes = "refs/remotes/";
+
+/** Of those whose branches were asked for: a branch of ours below the same name would hide them. */
+function remotesIn(there: readonly FoundRef[]): string[] {
+  const found = there.filter(({ name }) => name.startsWith(remotes));
+  return [...new Set(found.map(({ name }) => name.slice(remotes.length).split("/")[0] ?? ""))];
+}
+
+/** The branches themselves, what lies below them, and what lies above; and those of a remote of the same name. */
 async function refsAround(refs: Refs, names: readonly string[]): Promise<FoundRef[]> {
   const above = names.flatMap((name) => {
     const parts = name.split("/");
     return parts.slice(0, -1).map((_, at) => parts.slice(0, at + 1).join("/"));
   });
-  const asked = [...new Set([...names, ...above])].map((name) => heads + name);
+  const firsts = names.map((name) => remotes + name.split("/")[0]);
+  const asked = [...new Set([...[...names, ...above].map((name) => heads + name), ...firsts])];
   // Without a name git would list all refs.
   return asked.length === 0 ? [] : refs.at(asked);
 }

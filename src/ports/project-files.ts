@@ -44,6 +44,7 @@ export interface Git {
   /** In whose name commits are made here. */
   user(): Promise<{ readonly name: string; readonly email: string }>;
   branches(): Promise<string[]>;
+  remotes(): Promise<string[]>;
   /** How many tracked or untracked files differ from HEAD, task files and what swarm writes apart. */
   changedFiles(): Promise<number>;
 }

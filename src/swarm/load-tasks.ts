@@ -3,15 +3,16 @@ import { SwarmError } from "../domain/errors.ts";
 import { type Place, showPlace } from "../domain/place.ts";
 import { findTaskClashes, type LoadedTask } from "../domain/plan.ts";
 import type { Settings } from "../domain/settings.ts";
-import { findTaskFileWarnings } from "../domain/task-file-problems.ts";
+import { findBranchProblems, findTaskFileWarnings } from "../domain/task-file-problems.ts";
 import { findTrustNeeds } from "../domain/trust.ts";
 import type { DocumentParsers } from "../ports/documents.ts";
-import type { TaskFolder, TrustFile } from "../ports/project-files.ts";
+import type { Git, TaskFolder, TrustFile } from "../ports/project-files.ts";
 
 export interface LoadTasksDeps {
   readonly folder: TaskFolder;
   readonly parsers: Pick<DocumentParsers, "parseTaskFile">;
   readonly trust: Pick<TrustFile, "isTrusted">;
+  readonly git: Pick<Git, "remotes">;
 }
 
 export interface LoadTasksRequest {
@@ -45,6 +46,9 @@ export async function loadTasks(
     placed.push(loaded);
     warnings.push(...findWarnings(loaded, request.strict));
   }
+
+  const remotes = placed.length === 0 ? [] : await deps.git.remotes();
+  for (const each of placed) refuseBranch(each, remotes);
 
   const tasks = placed.map(({ task }) => task);
   const clashes = findTaskClashes(tasks, fileNames);
@@ -91,6 +95,14 @@ async function loadTask(
   const problem = document.metadata.agent ? null : findAgentProblem(settings);
   if (problem !== null) throw new SwarmError("USAGE", { message: `${path} names no agent, and ${problem}` });
   return { task: { fileName, path, sha256, taskFile: document }, placeOf };
+}
+
+/** A branch below the name of a remote is told from the remote's own by nothing. */
+function refuseBranch({ task, placeOf }: Placed, remotes: readonly string[]): void {
+  const [found] = findBranchProblems(task.taskFile.metadata, remotes);
+  if (!found) return;
+  const { pointer, problem, hint } = found;
+  throw new SwarmError("TASK_FILE_INVALID", { place: placeOf(pointer), problem, hint, more: 0 });
 }
 
 function findWarnings({ task, placeOf }: Placed, strict: boolean): string[] {

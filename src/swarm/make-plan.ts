@@ -8,7 +8,7 @@ import { type LoadTasksDeps, loadTasks } from "./load-tasks.ts";
 
 export interface MakePlanDeps extends LoadTasksDeps {
   readonly ledger: Pick<LedgerFile, "read">;
-  readonly git: Pick<Git, "head" | "changedFiles">;
+  readonly git: Pick<Git, "head" | "changedFiles" | "remotes">;
   readonly machine: MachineFacts;
   /** The user's own. */
   readonly env: Readonly<Record<string, string | undefined>>;

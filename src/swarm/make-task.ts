@@ -1,4 +1,4 @@
-import { branchesClash, isBranchName } from "../domain/branch-name.ts";
+import { branchesClash, findBranchProblem } from "../domain/branch-name.ts";
 import { agentOfSettings, findAgentProblem } from "../domain/default-agent.ts";
 import { SwarmError } from "../domain/errors.ts";
 import type { TaskFile } from "../domain/generated/tasks.ts";
@@ -17,7 +17,7 @@ export interface MakeTaskDeps {
   readonly files: Pick<NewFiles, "writeIfAbsent">;
   readonly commits: Pick<CommitReader, "head" | "files" | "contents">;
   readonly ledger: Pick<LedgerFile, "read">;
-  readonly git: Pick<Git, "branches">;
+  readonly git: Pick<Git, "branches" | "remotes">;
   /** `YYYY-MM-DD` */
   readonly today: string;
 }
@@ -56,6 +56,8 @@ export async function makeTask(
 ): Promise<MadeTask> {
   const prompt = checkedPrompt(words.prompt);
   refuseWords(words);
+  const remotes = await deps.git.remotes();
+  if (words.branch !== null) refuseBranch(words.branch, remotes);
   const problem = findAgentProblem(settings);
   if (problem !== null) throw new SwarmError("USAGE", { message: problem });
   // Written down, so that whoever goes on with the work later goes on with the same agent.
@@ -75,7 +77,8 @@ export async function makeTask(
     const fileName = `${deps.today}-${name}-tasks.json`;
     const others = taken.filter((other) => other.fileName !== fileName);
     if (words.branch !== null) refuseClash(others, words.branch);
-    const branch = words.branch ?? branchFor(name, [...branches, ...others.map((other) => other.branch)]);
+    const branch =
+      words.branch ?? branchFor(name, [...branches, ...others.map((other) => other.branch)], remotes);
     if (branch === null) continue;
     const text = textOf(oneStoryTask({ prompt, branch, verify, agent, today: deps.today }));
     const file = `.aimi/tasks/${fileName}`;
@@ -88,11 +91,6 @@ export async function makeTask(
 }
 
 function refuseWords({ branch, verify }: TaskWords): void {
-  if (branch !== null && !isBranchName(branch))
-    throw new SwarmError("INVALID_VALUE", {
-      ...{ name: "--branch", value: branch },
-      expected: "what git accepts for a branch, for example feat/login",
-    });
   if (branch !== null && branch.length > longestBranch)
     throw new SwarmError("INVALID_VALUE", {
       ...{ name: "--branch", value: branch, expected: `at most ${longestBranch} characters` },
@@ -102,6 +100,15 @@ function refuseWords({ branch, verify }: TaskWords): void {
     throw new SwarmError("INVALID_VALUE", {
       ...{ name: "--verify", value: (wrong ?? `${verify?.length} commands`).slice(0, 100) },
       expected: `at most ${mostChecks} commands of 1 to ${longestCheck} characters`,
+    });
+}
+
+function refuseBranch(branch: string, remotes: readonly string[]): void {
+  const problem = findBranchProblem(branch, remotes);
+  if (problem !== null)
+    throw new SwarmError("INVALID_VALUE", {
+      ...{ name: "--branch", value: branch },
+      expected: `a name of your own that git accepts for a branch, for example feat/login; this one ${problem}`,
     });
 }
 

@@ -126,6 +126,7 @@ describe("work that is published", () => {
     git(repository, "symbolic-ref", "refs/heads/alias", "refs/heads/free");
     git(repository, "branch", "taken", base);
     git(repository, "branch", "below/x", base);
+    git(repository, "update-ref", "refs/remotes/up/main", base);
     git(repository, "checkout", "--quiet", "--detach");
     const other = workIn(repository, { "other.txt": "other" });
     git(repository, "branch", "other", other);
@@ -138,6 +139,10 @@ describe("work that is published", () => {
       ["--output=x", "invalid-name"],
       ["a..b", "invalid-name"],
       ["x\n", "invalid-name"],
+      ["stash", "invalid-name"],
+      ["refs/heads/x", "invalid-name"],
+      ["up/main", "invalid-name"],
+      ["up/new", "invalid-name"],
     ] as const;
     const before = git(repository, "for-each-ref");
 

@@ -2,6 +2,7 @@ import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect } from "vitest";
 import { SwarmError } from "../../src/domain/errors.ts";
+import { gitIn } from "../../src/host/git.ts";
 import { taskFolder } from "../../src/host/task-folder.ts";
 import * as parsers from "../../src/schema/read-document.ts";
 import { type LoadTasksRequest, loadTasks } from "../../src/swarm/load-tasks.ts";
@@ -20,7 +21,7 @@ function load(
 ): Promise<Loaded> {
   const trust = { isTrusted: async () => request.trusted ?? false };
   return loadTasks(
-    { folder: taskFolder(repository), parsers, trust },
+    { folder: taskFolder(repository), parsers, trust, git: gitIn(repository) },
     { files: [], settings: { ...agent, budgetUsd: null, timeout: "6h" }, strict: false, ...request },
   );
 }
@@ -180,6 +181,29 @@ describe("task files", () => {
     );
 
     expect(await refusal(repository)).toMatch(/\(and 2 more problems\)$/);
+  });
+
+  test("a branch by which git finds something else is refused, with its place and what helps", async ({
+    repository,
+  }) => {
+    git(repository, "remote", "add", "team/up", "https://example.invalid/x.git");
+    for (const [branchName, why] of [
+      ["stash", "is what git calls a commit of its own"],
+      ["FETCH_HEAD", "is what git calls a commit of its own"],
+      ["refs/heads/main", "begins with refs/, where git keeps refs that are no branches"],
+      ["origin/main", "begins with origin, the name of a remote, and hides its branches"],
+      ["team/up/main", "begins with team/up, the name of a remote, and hides its branches"],
+    ] as const) {
+      writeTask(repository, "x-tasks.json", taskFileWith({ metadata: { branchName } }));
+
+      expect(await refusal(repository)).toMatch(
+        new RegExp(
+          `^TASK_FILE_INVALID .*x-tasks\\.json:\\d+:\\d+ \\(/metadata/branchName\\): "${branchName}" ${why}$`,
+        ),
+      );
+    }
+    writeTask(repository, "x-tasks.json", taskFileWith({ metadata: { branchName: "team/main" } }));
+    expect((await load(repository)).tasks).toHaveLength(1);
   });
 
   test("an error shows no escape sequence of the file", async ({ repository }) => {

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect } from "vitest";
 import type { TaskFile } from "../../src/domain/generated/tasks.ts";
@@ -126,6 +126,21 @@ describe("a task file from a prompt", () => {
     git(repository, "branch", "swarm");
     expect((await make(repository)).branch).toBe("swarm-fix-the-login-form");
   });
+
+  test("goes beside the branches of a remote that is called swarm", async ({ repository }) => {
+    git(repository, "remote", "add", "swarm", "https://example.invalid/x.git");
+    expect((await make(repository)).branch).toBe("swarm-fix-the-login-form");
+  });
+
+  test.for(["stash", "refs/heads/main", "origin/main", "up/main", "ORIG_HEAD"])(
+    "is not written for the branch %s",
+    async (branch, { repository }) => {
+      git(repository, "remote", "add", "up", "https://example.invalid/x.git");
+
+      await expect(make(repository, { branch })).rejects.toMatchObject({ code: "INVALID_VALUE" });
+      expect(existsSync(join(repository, ".aimi"))).toBe(false);
+    },
+  );
 
   test("goes to the branch that was named, unless another task file has it", async ({ repository }) => {
     expect((await make(repository, { branch: "fix/login" })).branch).toBe("fix/login");

@@ -1,4 +1,4 @@
-import { isBranchName } from "../../domain/branch-name.ts";
+import { findBranchProblem } from "../../domain/branch-name.ts";
 import { cleanText } from "../../domain/clean-text.ts";
 import { type ContainerStatus, containerStatuses } from "../../domain/container-status.ts";
 import { countOf } from "../../domain/count-of.ts";
@@ -24,11 +24,12 @@ export const add: CommandHandler = async ({ swarm, output }, args) => {
     id === "-" ? null : checked("containerId", id, /^[0-9a-f]{12,64}$/, "12 to 64 hexadecimal digits, or -");
   checked("name", containerName, /^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,127}$/, "letters, digits, _, . and -");
   checked("taskFile", taskFilePath, /^[^\u0000-\u001f]{1,995}\.json$/, "a path that ends in .json");
-  if (!isBranchName(branchName))
+  const problem = findBranchProblem(branchName, []);
+  if (problem !== null)
     throw new SwarmError("INVALID_VALUE", {
       name: "branch",
       value: branchName,
-      expected: "a name that git accepts for a branch, for example feat/login",
+      expected: `a name of your own that git accepts for a branch, for example feat/login; this one ${problem}`,
     });
   const record = await swarm.addContainer({ containerName, containerId, taskFilePath, branchName });
   output.result(record, () => [`${record.containerName}\t${record.status}`]);

@@ -35,7 +35,7 @@ export interface TaskMetadata {
   readonly title: string;
   readonly type?: "feat" | "ref" | "bug" | "chore";
   /**
-   * Where the finished work goes. Whatever git accepts as a branch and does not start with `-`.
+   * Where the finished work goes. What git accepts as a branch, does not start with `-` and means nothing else to git, such as `stash`, `refs/…` or a remote.
    */
   readonly branchName: string;
   readonly createdAt?: string;
