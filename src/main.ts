@@ -33,10 +33,10 @@ async function run(): Promise<void> {
 }
 
 function quickPlace(): QuickPlace {
+  const { state, config } = userFolders(process.env);
   return {
-    folder: process.cwd(),
-    root: dirname(programFolder()),
-    stateFolder: userFolders(process.env).state,
+    ...{ folder: process.cwd(), root: dirname(programFolder()) },
+    ...{ stateFolder: state, configFolder: config, env: process.env },
     projectFolder: process.env["CLAUDE_PROJECT_DIR"] || null,
     write,
   };

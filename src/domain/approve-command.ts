@@ -1,9 +1,15 @@
-import { type ApprovedCommand, approvedCommands, type WordKind, wordForms } from "./approved-commands.ts";
+import {
+  type ApprovedCommand,
+  approvedCommands,
+  type Spending,
+  type WordKind,
+  wordForms,
+} from "./approved-commands.ts";
 
 /** What to do with a command line that an agent wants to run. */
 export type CommandVerdict =
-  /** It is one of ours; these files must be what they are called. */
-  | { readonly kind: "allow"; readonly taskFiles: readonly string[] }
+  /** It is one of ours; these files must be what they are called, and a budget must be set for what spends money. */
+  | { readonly kind: "allow"; readonly taskFiles: readonly string[]; readonly spends: Spending | null }
   /** Whatever rules say, a person should look at it. */
   | { readonly kind: "ask"; readonly why: string }
   /** It is none of our business: as if we were not there. */
@@ -31,7 +37,10 @@ export function approveCommand(command: string, programs: readonly string[]): Co
   return judgeWords(known, rest);
 }
 
-function judgeWords({ flags, words }: ApprovedCommand, rest: readonly string[]): CommandVerdict {
+function judgeWords(
+  { flags, words, spends }: ApprovedCommand,
+  rest: readonly string[],
+): CommandVerdict {
   const taskFiles: string[] = [];
   const fits = (word: string | undefined, kind: WordKind): boolean => {
     if (word === undefined || !wordForms[kind].test(word)) return false;
@@ -53,7 +62,7 @@ function judgeWords({ flags, words }: ApprovedCommand, rest: readonly string[]):
   }
   if (words !== null && (count < words.least || count > words.most))
     return silent(`it has ${count} words after its flags`);
-  return { kind: "allow", taskFiles };
+  return { kind: "allow", taskFiles, spends: spends ?? null };
 }
 
 /** Whoever hides it further behind is asked by their own rules. */

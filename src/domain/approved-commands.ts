@@ -9,8 +9,12 @@ export type WordKind =
   | "event kind"
   | "swarm id";
 
+/** What sends agents to work that call a model: on a swarm of its own, or on one that there is. The user is asked, unless their own settings set a budget. */
+export type Spending = "begins" | "goes on";
+
 /** How a command may be typed by an agent without anybody being asked. */
 export interface ApprovedCommand {
+  readonly spends?: Spending;
   /** What follows the flags, and how much of it. */
   readonly words: { readonly kind: WordKind; readonly least: number; readonly most: number } | null;
   /** With the kind of the word after it, or null where none belongs to it. */
@@ -27,18 +31,22 @@ const detach = { "-d": null, "--detach": null };
 
 /**
  * What our own slash commands and skill have agents type, and nothing else: looking, and carrying out, going on with and
- * ending what task files ask for, within the settings that people wrote. Whatever lets a sandbox do more, spends more than was
+ * ending what task files ask for, within the settings and the budget that people wrote. Whatever lets a sandbox do more, spends more than was
  * settled, throws work away or runs a program is not here, and so a person is asked.
  */
 export const approvedCommands: Readonly<Record<string, ApprovedCommand>> = {
   status: { words: null, flags: { ...json, "--exit-status": null } },
   plan: { words: taskFiles, flags: { ...json, ...choice } },
-  start: { words: taskFiles, flags: { ...json, ...choice, ...policy, ...detach, "--append": null } },
-  resume: { words: null, flags: { ...json, ...policy, ...detach } },
-  retry: { words: { ...workers, least: 1 }, flags: { ...json, ...policy } },
+  start: {
+    spends: "begins",
+    words: taskFiles,
+    flags: { ...json, ...choice, ...policy, ...detach, "--append": null },
+  },
+  resume: { spends: "goes on", words: null, flags: { ...json, ...policy, ...detach } },
+  retry: { spends: "goes on", words: { ...workers, least: 1 }, flags: { ...json, ...policy } },
   stop: { words: workers, flags: json },
   pause: { words: workers, flags: json },
-  unpause: { words: workers, flags: json },
+  unpause: { spends: "goes on", words: workers, flags: json },
   wait: { words: workers, flags: { ...json, "--timeout": "duration" } },
   logs: { words: oneWorker, flags: { ...json, "--story": "story", "--attempt": "number" } },
   events: {

@@ -6,6 +6,8 @@ import { readSmall } from "../state/read-small.ts";
 
 export interface FoundSwarm {
   readonly swarm: ShownSwarm;
+  /** Of its worktree. */
+  readonly gitFolder: string;
   /** As far as can be told without asking anybody; where that is unclear, somebody acts on it. */
   readonly isOwned: boolean;
 }
@@ -36,7 +38,7 @@ export function findSwarm(folder: string): FoundSwarm | null {
     const state: unknown = JSON.parse(text ?? "null");
     const swarm = parseShown(state, projectIdIn(gitFolder));
     if (swarm === null) return null;
-    return { swarm, isOwned: glanceAtHolder(join(gitFolder, "aimi", "owner.lock")) !== null };
+    return { swarm, gitFolder, isOwned: glanceAtHolder(join(gitFolder, "aimi", "owner.lock")) !== null };
   } catch {
     // Whoever types `swarm status` is told what is wrong with it.
     return null;

@@ -33,10 +33,8 @@ export function whyReplaceable(
   { program, parts, contents }: InstalledProgram,
   place: WorkPlace,
 ): string | null {
-  const folders = [place.cwd, ...(place.projectFolder === null ? [] : [place.projectFolder])];
-  const projects = folders.flatMap((folder) => [realpathSync(folder), findWorktree(folder) ?? []].flat());
   if (!lstatSync(program).isFile()) return `${program} is no regular file`;
-  const judge = judgeOf(projects);
+  const judge = judgeOf(projectsOf(place));
   for (const path of [program, process.execPath, ...parts, contents]) {
     const why = judge(path);
     if (why !== null) return why;
@@ -48,6 +46,17 @@ export function whyReplaceable(
     if (why !== null) return why;
   }
   return null;
+}
+
+/** Why an agent in that place, or another user, could change a file or put another one in its place; null where neither can. */
+export function whyChangeable(file: string, place: WorkPlace): string | null {
+  return judgeOf(projectsOf(place))(file);
+}
+
+/** The folders in which the agent may write. */
+function projectsOf({ cwd, projectFolder }: WorkPlace): string[] {
+  const folders = [cwd, ...(projectFolder === null ? [] : [projectFolder])];
+  return folders.flatMap((folder) => [realpathSync(folder), findWorktree(folder) ?? []].flat());
 }
 
 const mostSteps = 10_000;

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { approveCommand } from "../domain/approve-command.ts";
 import { parsePayload } from "./hook-payload.ts";
+import { type BudgetPlace, whyUnbudgeted } from "./own-budget.ts";
 import { isTaskFile, whyElsewhere, whyReplaceable } from "./own-program.ts";
 
 /** What to say to Claude Code before it runs a command of its Bash tool. */
@@ -13,7 +14,7 @@ export interface CommandAnswer {
   readonly command: string | null;
 }
 
-export interface Installation {
+export interface Installation extends BudgetPlace {
   /** The folder of this package. */
   readonly root: string;
   /** The folder that the plugin was started from. */
@@ -48,6 +49,8 @@ export function answerCall(text: string, installation: Installation): CommandAns
     if (replaceable !== null) return silent(replaceable, command);
     const outside = verdict.taskFiles.find((file) => !isTaskFile(payload.cwd, file));
     if (outside !== undefined) return silent(`${outside} leads out of .aimi/tasks`, command);
+    const unbudgeted = verdict.spends ? whyUnbudgeted(verdict.spends, installation, place) : null;
+    if (unbudgeted !== null) return { decision: "ask", why: unbudgeted, command };
   } catch (error) {
     return silent((error as Error).message, command);
   }

@@ -13,6 +13,9 @@ export interface QuickPlace {
   readonly root: string;
   /** Where decisions are written down. */
   readonly stateFolder: string;
+  /** Of the user's own settings. */
+  readonly configFolder: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
   /** Of the session that asks; null where nobody told it. */
   readonly projectFolder: string | null;
   readonly write: (text: string) => void;
@@ -33,14 +36,14 @@ export async function answerQuickly(words: readonly string[], placeOf: () => Qui
 
 function answerPreToolUse(
   rest: readonly string[],
-  { root, stateFolder, projectFolder, write }: QuickPlace,
+  { root, stateFolder, configFolder, env, projectFolder, write }: QuickPlace,
 ): boolean {
   const isExplained = rest.at(-1) === "--explain";
   const pluginRoot = pluginRootIn(isExplained ? rest.slice(0, -1) : rest, root);
   if (pluginRoot === null) return false;
   const input = readInput();
   if (input === null) return true;
-  const answer = answerCall(input, { root, pluginRoot, projectFolder });
+  const answer = answerCall(input, { root, pluginRoot, projectFolder, configFolder, env });
   if (isExplained) {
     write(`${answer.decision}: ${cleanText(answer.why)}\n`);
     return true;

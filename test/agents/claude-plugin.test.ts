@@ -6,6 +6,7 @@ import { beforeAll, describe, expect, inject } from "vitest";
 import { git } from "../fakes/repository.ts";
 import { swarm } from "../fakes/swarm-command.ts";
 import { leftOnEngine, swarmEnv, test, writeLedgerTasks } from "../fakes/swarms.ts";
+import { userWithBudget } from "../fakes/user-budget.ts";
 import type { Scenarios } from "../stand-ins/scenarios.ts";
 import { type ClaudeLine, claudeHere, claudeSession } from "./claude-here.ts";
 import { ensureAgentImage } from "./image.ts";
@@ -91,7 +92,7 @@ describe("the plugin in the real Claude Code", () => {
       { name: "one", stories: 1 },
       { name: "two", stories: 2 },
     ]);
-    const env = swarmEnv(place);
+    const env = { ...swarmEnv(place), ...userWithBudget(place.folder) };
     const { stdout } = await swarm({ folder: place.repository, env }, "plugin", "path");
     const plugin = stdout.trim();
     const scenarios: Scenarios = {
@@ -148,5 +149,24 @@ describe("the plugin in the real Claude Code", () => {
 
     expect(said.at(-1)?.permission_denials).toHaveLength(1);
     expect(() => readFileSync(join(place.folder, "canary"))).toThrow();
+  });
+
+  test("is denied to spend money by a user who set no budget and is not there to be asked", async ({
+    place,
+  }) => {
+    writeLedgerTasks(place, [{ name: "one", stories: 1 }]);
+    const env = swarmEnv(place);
+    const { stdout } = await swarm({ folder: place.repository, env }, "plugin", "path");
+    const plugin = stdout.trim();
+    const scenarios: Scenarios = {
+      "US-904": [{ run: emitted(plugin, "start --all") }, { text: "It was denied." }],
+    };
+    await using session = await claudeSession(place, { scenarios, env, flags: ["--plugin-dir", plugin] });
+
+    session.say("/aimi:swarm start US-904");
+    const said = await session.until(isResult);
+
+    expect(said.at(-1)?.permission_denials).toHaveLength(1);
+    expect(await leftOnEngine(place)).toEqual([]);
   });
 });

@@ -8,6 +8,7 @@ import { count } from "../counts.ts";
 import { mutationsOf } from "../fakes/command-mutations.ts";
 import { test } from "../fakes/folders.ts";
 import { swarmProgram } from "../fakes/swarm-command.ts";
+import { userWithBudget } from "../fakes/user-budget.ts";
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL("../..", import.meta.url)).replace(/\/$/, "");
@@ -33,12 +34,14 @@ describe("a command that only looks like one of ours", () => {
     folder,
   }) => {
     const plugin = installedIn(join(folder, "plugin"));
+    const env = userWithBudget(folder);
     const program = join(plugin, "bin/swarm");
     const elsewhere = join(folder, "elsewhere");
     mkdirSync(join(elsewhere, "bin"), { recursive: true });
     writeFileSync(join(elsewhere, "bin/swarm"), "#!/bin/sh\nexit 0\n", { mode: 0o755 });
     const ours = words.map((rest) => `${program} ${rest}`);
-    for (const command of ours) expect(await approved(plugin, command, repository), command).toBe(true);
+    for (const command of ours)
+      expect(await approved(plugin, command, { cwd: repository, env }), command).toBe(true);
 
     const all = mutationsOf(ours, { program, canary: "canary", elsewhere });
     expect(all.length).toBeGreaterThanOrEqual(800);
@@ -49,7 +52,7 @@ describe("a command that only looks like one of ours", () => {
       mkdirSync(place, { recursive: true });
       return {
         command,
-        isApproved: await approved(plugin, command, repository),
+        isApproved: await approved(plugin, command, { cwd: repository, env }),
         isApprovedByExpressions: await approvedByExpressions(program, command, repository),
         runsCanary: await runsCanary(command, place),
       };
@@ -73,8 +76,12 @@ function installedIn(plugin: string): string {
   return plugin;
 }
 
-async function approved(plugin: string, command: string, cwd: string): Promise<boolean> {
-  const said = await answerOf(join(plugin, "hooks/auto-approve-cli.sh"), [], payloadOf(command, cwd));
+async function approved(
+  plugin: string,
+  command: string,
+  { cwd, env }: { readonly cwd: string; readonly env: Readonly<Record<string, string>> },
+): Promise<boolean> {
+  const said = await answerOf(join(plugin, "hooks/auto-approve-cli.sh"), [], payloadOf(command, cwd), env);
   if (said === "") return false;
   return JSON.parse(said).hookSpecificOutput.permissionDecision === "allow";
 }
@@ -88,8 +95,13 @@ function payloadOf(command: string, cwd: string): string {
   return JSON.stringify({ session_id: "x", cwd, hook_event_name: "PreToolUse", ...call });
 }
 
-async function answerOf(file: string, args: readonly string[], input: string): Promise<string> {
-  const child = run(file, [...args], { env: process.env });
+async function answerOf(
+  file: string,
+  args: readonly string[],
+  input: string,
+  env: Readonly<Record<string, string>> = {},
+): Promise<string> {
+  const child = run(file, [...args], { env: { ...process.env, ...env } });
   child.child.stdin?.on("error", () => {});
   child.child.stdin?.end(input);
   return (await child).stdout;

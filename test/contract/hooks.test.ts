@@ -20,6 +20,7 @@ import { test } from "../fakes/folders.ts";
 import { now, swarmOf } from "../fakes/records.ts";
 import { stateAt } from "../fakes/state-at.ts";
 import { swarm, swarmProgram } from "../fakes/swarm-command.ts";
+import { userWithBudget } from "../fakes/user-budget.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url)).replace(/\/$/, "");
 
@@ -65,13 +66,17 @@ function pluginAt(folder: string, program = swarmProgram): string {
 describe("the hook that approves", () => {
   const approve = "auto-approve-cli.sh";
 
-  test("approves every command line that our own commands and skill contain", ({ repository, folder }) => {
+  test("approves every command line that our own commands and skill contain, where the user set a budget", ({
+    repository,
+    folder,
+  }) => {
     const plugin = pluginAt(join(folder, "plugin"));
+    const env = userWithBudget(folder);
     const lines = commandLinesOf(plugin);
     expect(lines.length).toBeGreaterThan(15);
 
     for (const line of lines) {
-      const { exit, stdout } = hook(approve, { input: call(line, repository), cwd: repository, plugin });
+      const { exit, stdout } = hook(approve, { input: call(line, repository), cwd: repository, plugin, env });
       expect([exit, stdout.includes('"permissionDecision":"allow"')], line).toEqual([0, true]);
     }
   });
@@ -228,12 +233,13 @@ describe("the hook that approves", () => {
     expect(own).toEqual(silent);
   });
 
-  test("approves a task file only where its name leads to it", ({ repository }) => {
+  test("approves a task file only where its name leads to it", ({ repository, folder }) => {
+    const env = userWithBudget(folder);
     mkdirSync(join(repository, ".aimi/tasks"), { recursive: true });
     writeFileSync(join(repository, ".aimi/tasks/good-tasks.json"), "{}");
     symlinkSync("/etc/hostname", join(repository, ".aimi/tasks/bad-tasks.json"));
     const isApproved = (file: string): boolean =>
-      hook(approve, { input: call(`${swarmProgram} start ${file} -d`, repository), cwd: repository })
+      hook(approve, { input: call(`${swarmProgram} start ${file} -d`, repository), cwd: repository, env })
         .stdout !== "";
 
     expect(isApproved(".aimi/tasks/good-tasks.json")).toBe(true);

@@ -1,0 +1,61 @@
+import { existsSync, realpathSync } from "node:fs";
+import { join } from "node:path";
+import type { Spending } from "../domain/approved-commands.ts";
+import { isTerminal } from "../domain/container-status.ts";
+import { budgetVariable, hasBudget } from "../domain/own-budget.ts";
+import { readSmall } from "../state/read-small.ts";
+import { findSwarm, findWorktree } from "./find-swarm.ts";
+import { type WorkPlace, whyChangeable } from "./own-program.ts";
+
+/** Where a user's own word about money stands. */
+export interface BudgetPlace {
+  /** The folder of the user's settings. */
+  readonly configFolder: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+const mostSettingsBytes = 1024 * 1024;
+
+/**
+ * Why money would be spent that the user set no limit to; null where their own settings file does. Neither the project's files nor the
+ * command line nor the environment count, since an agent or the project may have written them.
+ */
+export function whyUnbudgeted(
+  spends: Spending,
+  { configFolder, env }: BudgetPlace,
+  place: WorkPlace,
+): string | null {
+  const file = join(configFolder, "config.json");
+  const wanted = `set swarmBudgetUsd in ${file} to be asked no more`;
+  if (!existsSync(file)) return `it spends money, and you have set no budget: ${wanted}`;
+  const changeable = whyChangeable(file, place);
+  if (changeable !== null)
+    return `it spends money, and ${changeable}, so that a budget in it may not be yours`;
+  const settings = parse(readSmall(realpathSync(file), mostSettingsBytes));
+  if (!hasBudget(settings)) return `it spends money, and you have set no budget: ${wanted}`;
+  const variable = budgetVariable(env);
+  if (variable !== null) return `it spends money, and ${variable} counts before the budget in ${file}`;
+  return whyBegunWithout(spends, place.cwd);
+}
+
+/** A swarm keeps the settings that it was begun with until its end, also where they had no budget. */
+function whyBegunWithout(spends: Spending, cwd: string): string | null {
+  const root = findWorktree(cwd);
+  if (root === null || !existsSync(join(root, ".aimi", "swarm-state.json"))) return null;
+  const found = findSwarm(cwd);
+  if (found === null) return "it spends money, and its swarm cannot be read";
+  // After a swarm that has come to its end, `start` begins another one.
+  if (spends === "begins" && found.swarm.containers.every(({ status }) => isTerminal(status))) return null;
+  const file = join(found.gitFolder, "aimi", "requests", found.swarm.swarmId, "settings");
+  if (!existsSync(file) || hasBudget(parse(readSmall(file, mostSettingsBytes)))) return null;
+  return "it spends money, and its swarm was begun without a budget";
+}
+
+/** Null for what is no JSON, which bounds nothing. */
+function parse(text: string | null): unknown {
+  try {
+    return JSON.parse(text ?? "null");
+  } catch {
+    return null;
+  }
+}
