@@ -4,6 +4,7 @@ import type { UserStory } from "../src/domain/generated/tasks.ts";
 import { endAgentProcesses } from "./agent-user.ts";
 import { CannotWork } from "./cannot-work.ts";
 import type { Failure, StoryDeps, StoryEnd, StoryStart, Success } from "./carry-out-story.ts";
+import { storyMessage, unfinishedMessage } from "./commit-words.ts";
 import { storeBundle } from "./exports.ts";
 import { GitFailure } from "./git.ts";
 import { WorkTooLarge } from "./measure-work.ts";
@@ -16,7 +17,7 @@ export async function completeStory(
 ): Promise<StoryEnd> {
   const parent = await workspace.tip();
   if (tree !== (await workspace.treeOf(parent))) {
-    const message = commitMessage(story, { swarmId, task: taskFile.metadata.title });
+    const message = storyMessage(story, { swarmId, task: taskFile.metadata.title });
     const commit = await workspace.makeCommit({ tree, parent, message, author });
     await workspace.moveTo(commit);
   } else await workspace.moveTo(parent);
@@ -68,7 +69,7 @@ export async function failStory(
     const commit = await workspace.makeCommit({
       tree,
       parent,
-      message: `Unfinished: ${story.id} ${story.title}\n\n${code}\n`,
+      message: unfinishedMessage(story, code),
       author,
     });
     const ref = `refs/aimi/failed/${story.id}`;
@@ -145,12 +146,4 @@ export async function failBrokenStory(
     payload: { storyId: start.story.id, status: "failed", output: message, reason: { code, message } },
   });
   return { kind: "failed", code, message, scope: "story" };
-}
-
-function commitMessage(
-  { id, title }: UserStory,
-  { swarmId, task }: { swarmId: string; task: string },
-): string {
-  const oneLine = (text: string): string => text.replace(/\s+/g, " ").trim();
-  return `${oneLine(title)}\n\nSwarm-Id: ${swarmId}\nSwarm-Task: ${oneLine(task)}\nSwarm-Story: ${id}\n`;
 }

@@ -1,7 +1,9 @@
 import { createReadStream } from "node:fs";
+import { cleanLines } from "../src/domain/clean-text.ts";
 import type { CommitAuthor } from "../src/domain/generated/acp.ts";
 import { runAsAgent } from "./agent-user.ts";
 import { CannotWork } from "./cannot-work.ts";
+import { authorVariables } from "./commit-words.ts";
 import { type CommandLimit, type Git, GitFailure, type GitRun, gitIn } from "./git.ts";
 import { measureWork, type WorkLimits } from "./measure-work.ts";
 import { exitCodeOf } from "./program-end.ts";
@@ -65,7 +67,6 @@ const mostNested = 1_000;
 /** A million files take minutes to remove. */
 const removalMs = 600_000;
 
-const committer = { name: "swarm", email: "swarm@localhost" };
 /** An index of our own, made anew each time: the agent's may be locked, hold a half-done merge, or be told to overlook files. */
 const ownIndex = "aimi-index";
 
@@ -178,11 +179,8 @@ export function workspaceIn({
 
     makeCommit: ({ tree, parent, message, author }) =>
       git.run(["commit-tree", tree, "-p", parent], {
-        input: message,
-        env: {
-          ...{ GIT_AUTHOR_NAME: author.name, GIT_AUTHOR_EMAIL: author.email },
-          ...{ GIT_COMMITTER_NAME: committer.name, GIT_COMMITTER_EMAIL: committer.email },
-        },
+        input: cleanLines(message),
+        env: authorVariables(author),
       }),
 
     restore: (tree) =>

@@ -1,4 +1,4 @@
-/** JSON that a terminal can show as it is: what moves a cursor or turns the writing direction is escaped. */
+/** JSON that a terminal can show as it is: what moves a cursor, turns the writing direction or cannot be seen is escaped. */
 export function toJson(document: unknown): string {
   return escaped(JSON.stringify(document, null, 2));
 }
@@ -10,7 +10,11 @@ export function toJsonLine(document: unknown): string {
 
 function escaped(json: string): string {
   return json.replace(
-    /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+    /[\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|[\udb40-\udb43][\udc00-\udfff]/g,
+    (found) =>
+      found
+        .split("")
+        .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)
+        .join(""),
   );
 }

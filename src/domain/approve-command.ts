@@ -37,10 +37,7 @@ export function approveCommand(command: string, programs: readonly string[]): Co
   return judgeWords(known, rest);
 }
 
-function judgeWords(
-  { flags, words, spends }: ApprovedCommand,
-  rest: readonly string[],
-): CommandVerdict {
+function judgeWords({ flags, words, spends }: ApprovedCommand, rest: readonly string[]): CommandVerdict {
   const taskFiles: string[] = [];
   const fits = (word: string | undefined, kind: WordKind): boolean => {
     if (word === undefined || !wordForms[kind].test(word)) return false;

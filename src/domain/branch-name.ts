@@ -1,3 +1,5 @@
+import { hasControlCharacters } from "./clean-text.ts";
+
 /**
  * Whether git takes this as the name of a branch (`git check-ref-format --branch`), and nothing takes it for a flag.
  * A test asks git itself about thousands of names.
@@ -29,6 +31,7 @@ const usualRemote = "origin";
 /** Why work cannot go to a branch of this name, or null: git must take it, and must find nothing else by it. */
 export function findBranchProblem(name: string, remotes: readonly string[]): string | null {
   if (!isBranchName(name)) return "is not a name that git accepts for a branch";
+  if (hasControlCharacters(name)) return "holds characters that cannot be seen";
   const low = name.toLowerCase();
   const [first = ""] = low.split("/");
   if (gitsOwn.has(low) || name.endsWith("_HEAD")) return "is what git calls a commit of its own";

@@ -1,4 +1,4 @@
-import { cleanLines, cleanText } from "./clean-text.ts";
+import { cleanLines, cleanText, isPlain } from "./clean-text.ts";
 import type { AcpMessage } from "./generated/acp.ts";
 
 /** Fields that hold text of several lines. All others are one line. */
@@ -28,7 +28,7 @@ function cleanValue(value: unknown, field: string): unknown {
 }
 
 function cleanString(text: string, hasLines: boolean): string {
-  // Nearly every text is plain, and this look is far cheaper than taking it apart.
-  if (!/[\p{Cc}\p{Cs}\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/u.test(text)) return text;
+  // Nearly every text is.
+  if (isPlain(text)) return text;
   return hasLines ? cleanLines(text) : cleanText(text, Number.POSITIVE_INFINITY);
 }

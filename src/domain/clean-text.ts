@@ -1,18 +1,33 @@
 /**
- * Text from files and containers as it may be shown: one line, nothing that moves a cursor, changes a colour or turns
- * the writing direction.
+ * What cannot be seen, moves a cursor, turns the writing direction or hides words in it: control characters, halves of characters, marks of
+ * direction and of no width, and the tags of U+E0000, which only machines read. Joiners stay where a script or an emoji needs them.
  */
+const hidden =
+  /[\p{Cc}\p{Cs}\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e0fff}]|(?<![\p{Lo}\p{M}\p{Extended_Pictographic}\p{Emoji_Modifier}])[\u200c\u200d]|[\u200c\u200d](?![\p{Lo}\p{Extended_Pictographic}])/u;
+const allHidden = new RegExp(hidden, "gu");
+
+/** Whole sequences that a terminal obeys, or their harmless-looking tails would stay; each is begun by one character or by two. */
+const sequences =
+  /(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]|\u001b\][^\u0007\u001b\u009c]*(?:\u0007|\u001b\\|\u009c)?|(?:\u001b[PX^_]|[\u0090\u0098\u009d-\u009f])[^\u0007\u001b\u0090\u0098\u009c-\u009f]*(?:\u0007|\u001b\\|\u009c)|\u001b[@-_]?/g;
+
+/** Text from files and containers as it may be shown: one line, without anything hidden. */
 export function cleanText(text: string, limit = 300): string {
   const shown = text
-    // Whole escape sequences first, or their harmless-looking tails would stay.
-    .replace(
-      /(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]|\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\)?|\u001b[@-_]?/g,
-      "",
-    )
-    .replace(/[\r\n\t]+/g, " ")
-    .replace(/[\p{Cc}\p{Cs}\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/gu, "");
+    .replace(sequences, "")
+    .replace(/[\r\n\t\u2028\u2029]+/g, " ")
+    .replace(allHidden, "");
   const characters = [...shown];
-  return characters.length <= limit ? shown : `${characters.slice(0, limit - 1).join("")}…`;
+  return characters.length <= limit
+    ? shown
+    : `${characters
+        .slice(0, limit - 1)
+        .join("")
+        .replace(/[\u200c\u200d]$/, "")}…`;
+}
+
+/** The same in full, with single blanks between its words: for a line of its own, such as a trailer of a commit. Never empty. */
+export function oneLine(text: string, otherwise: string): string {
+  return cleanText(text, Number.POSITIVE_INFINITY).replace(/\s+/g, " ").trim() || otherwise;
 }
 
 /** The same for text of many lines, as long as it is. */
@@ -28,7 +43,12 @@ export function cleanLines(text: string): string {
     .join("\n");
 }
 
-/** Whether a text holds what `cleanText` takes out. */
+/** Whether a text holds what is hidden; breaks of lines and tabs apart. */
 export function hasControlCharacters(text: string): boolean {
-  return /[\p{Cc}\p{Cs}\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/u.test(text.replace(/[\r\n\t]/g, ""));
+  return hidden.test(text.replace(/[\r\n\t]/g, ""));
+}
+
+/** Whether cleaning changes a text of several lines at most in its breaks. Far cheaper than taking it apart. */
+export function isPlain(text: string): boolean {
+  return !hidden.test(text);
 }

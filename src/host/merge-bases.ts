@@ -1,4 +1,4 @@
-import { cleanText } from "../domain/clean-text.ts";
+import { cleanLines, cleanText } from "../domain/clean-text.ts";
 import { SwarmError } from "../domain/errors.ts";
 import type { CommitsToMerge, MergedBase } from "../ports/work-repository.ts";
 import { type CleanRoom, isAncestor } from "./clean-room.ts";
@@ -59,7 +59,7 @@ async function commitMerge(
   const times = await room.text(["show", "--no-patch", "--format=%ct", "--end-of-options", ours, theirs]);
   const date = `${Math.max(...times.trim().split("\n").map(Number))} +0000`;
   const commit = await room.text(
-    ["commit-tree", "--no-gpg-sign", "-p", ours, "-p", theirs, "-m", message, tree],
+    ["commit-tree", "--no-gpg-sign", "-p", ours, "-p", theirs, "-m", cleanLines(message), tree],
     {
       env: {
         ...{ GIT_AUTHOR_NAME: merger.name, GIT_AUTHOR_EMAIL: merger.email, GIT_AUTHOR_DATE: date },

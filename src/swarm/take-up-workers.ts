@@ -1,3 +1,4 @@
+import { cleanText } from "../domain/clean-text.ts";
 import { isTerminal } from "../domain/container-status.ts";
 import { SwarmError } from "../domain/errors.ts";
 import { evidenceOfMerge, evidenceOfProof, mergedAs, type TakenUp } from "../domain/evidence.ts";
@@ -57,7 +58,7 @@ async function takeUp(
   const { collected, attempt, branchName, baseCommit } = record;
   if (collected === null) return null;
   const slug = workerSlug(record);
-  const message = `Merge ${branch} into ${branchName}\n\nFor ${slug} to go on from.\n`;
+  const message = `Merge ${cleanText(branch)} into ${cleanText(branchName)}\n\nFor ${slug} to go on from.\n`;
   const hasIt = await work.isAncestor(base, collected.commit, signal);
   const merged = hasIt
     ? { commit: collected.commit, conflicts: [] }
