@@ -5,6 +5,7 @@ import { type CommandLimit, gitIn } from "./git.ts";
 import type { History } from "./history.ts";
 import type { WorkLimits } from "./measure-work.ts";
 import type { Places } from "./places.ts";
+import { readPlainFile } from "./plain-file.ts";
 import { CutOff, exitCodeOf } from "./program-end.ts";
 import { restoreSnapshot } from "./snapshots.ts";
 import { fetchBundle, removeLocks, type Workspace, workspaceIn } from "./workspace.ts";
@@ -33,10 +34,11 @@ export async function prepareWorkspace(request: WorkspaceRequest): Promise<Works
   const { places, env, branch, repoUrl, history, limit } = request;
   const folder = places.workspace;
   const git = gitIn(folder, env, limit);
+  // Before git looks at anything there: it would wait for who writes into a pipe.
+  await removeLocks({ folder, env, limit });
   // A branch name is told from anything else by git itself.
   if ((await git.ask(["check-ref-format", "--branch", branch])) !== 0)
     throw new CannotWork("GIT_CHECKOUT_FAILED", `git does not accept ${JSON.stringify(branch)} as a branch`);
-  await removeLocks({ folder, env, limit });
   if (repoUrl.startsWith("bundle:")) await fetchRepository(request);
   else if ((await git.ask(["rev-parse", "--git-dir"])) !== 0)
     throw new CannotWork("GIT_CLONE_FAILED", `there is no repository in ${folder}`);
@@ -111,7 +113,7 @@ async function headOf({ places, env, limit }: WorkspaceRequest): Promise<string>
 /** Images say there what they have of their own in the folder; a later agent could hide its files by it. */
 async function readExclude({ places, env, limit }: WorkspaceRequest): Promise<string> {
   using limited = limit();
-  const command = ["cat", ".git/info/exclude"];
+  const command = ["sh", "-c", readPlainFile, "sh", ".git/info/exclude"];
   const read = await runAsAgent({ command, env, folder: places.workspace, deadline: limited.signal });
   // It is kept for all time: what was not read must not count as empty.
   return exitCodeOf("reading .git/info/exclude", read) === 0 ? read.stdout : "";

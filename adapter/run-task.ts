@@ -17,6 +17,7 @@ import type { History } from "./history.ts";
 import type { Journal } from "./journal.ts";
 import { type Notes, writeNotes } from "./notes.ts";
 import type { Places } from "./places.ts";
+import { readPlainFile } from "./plain-file.ts";
 import { prepareWorkspace, rebuildWorkspace } from "./prepare-workspace.ts";
 import { findProcessSource, watchProcesses } from "./process-watch.ts";
 import { CutOff, exitCodeOf } from "./program-end.ts";
@@ -250,7 +251,7 @@ async function readTaskFile(
     readonly deadline: AbortSignal;
   },
 ): Promise<unknown> {
-  const command = ["sh", "-c", '[ -f "$1" ] || exit 3; cat -- "$1"', "sh", taskFilePath];
+  const command = ["sh", "-c", readPlainFile, "sh", taskFilePath];
   const read = await runAsAgent({ command, env, folder: places.workspace, keep: 16 << 20, deadline });
   if (exitCodeOf(`reading ${taskFilePath}`, read) !== 0)
     throw new CannotWork("TASK_FILE_NOT_FOUND", `there is no file ${taskFilePath} in the repository`);

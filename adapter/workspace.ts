@@ -6,6 +6,7 @@ import { CannotWork } from "./cannot-work.ts";
 import { authorVariables } from "./commit-words.ts";
 import { type CommandLimit, type Git, GitFailure, type GitRun, gitIn } from "./git.ts";
 import { measureWork, type WorkLimits } from "./measure-work.ts";
+import { unblockGit } from "./plain-file.ts";
 import { exitCodeOf } from "./program-end.ts";
 import type { WorkspaceMark } from "./workspace-mark.ts";
 
@@ -91,7 +92,8 @@ export function workspaceIn({
   };
   const run = (script: string, ...args: string[]) => runIn(folder, ["sh", "-c", script, "sh", ...args]);
   /** The folder itself may be shut. */
-  const open = () => runIn("/", ["sh", "-c", `chmod u+rwx "$1"; cd "$1" && ${loosen}`, "sh", folder]);
+  const open = () =>
+    runIn("/", ["sh", "-c", `chmod u+rwx "$1"; cd "$1" && ${loosen}; ${unblockGit}`, "sh", folder]);
 
   const tip = (): Promise<string> =>
     git.run(["rev-parse", "--verify", "--end-of-options", `${ref}^{commit}`]);
@@ -220,10 +222,10 @@ export function workspaceIn({
   };
 }
 
-/** Programs that were killed leave the repository locked; nobody else is at work in it when this is called. */
+/** Programs that were killed leave the repository locked, and an agent may have left pipes in it; nobody else is at work in it when this is called. */
 export async function removeLocks({ folder, env, limit }: BundlePlace): Promise<void> {
   using limited = limit();
-  const command = ["find", ".git", "-name", "*.lock", "-type", "f", "-delete"];
+  const command = ["sh", "-c", `${unblockGit}\nfind .git -name '*.lock' -type f -delete`];
   exitCodeOf("find", await runAsAgent({ command, env, folder, deadline: limited.signal }));
 }
 

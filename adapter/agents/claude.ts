@@ -48,10 +48,16 @@ async function keepNew(tools: AgentTools): Promise<Start> {
   return { id, isResumed: false };
 }
 
+/** What is there and no file is taken away: of a pipe, whoever reads it would wait for ever. */
+const findConversation = `for each in "\${CLAUDE_CONFIG_DIR:-$HOME/.claude}"/projects/*/"$1".jsonl; do
+  [ -f "$each" ] && exit 0
+  rm -rf -- "$each"
+done
+exit 1`;
+
 /** Asking to go on with an unknown conversation is an error, and so is beginning one that is there. */
 async function hasConversation(id: string, tools: AgentTools): Promise<boolean> {
-  const look = 'ls "${CLAUDE_CONFIG_DIR:-$HOME/.claude}"/projects/*/"$1".jsonl';
-  const { code } = await tools.ask(["sh", "-c", look, "sh", id]);
+  const { code } = await tools.ask(["sh", "-c", findConversation, "sh", id]);
   return code === 0;
 }
 

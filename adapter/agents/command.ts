@@ -1,5 +1,6 @@
+import { randomUUID } from "node:crypto";
 import type { RequestedAgent } from "../../src/domain/generated/acp.ts";
-import type { Agent, AgentTools, Turn, TurnEnd } from "./agent.ts";
+import type { Agent, AgentProgram, AgentTools, Turn, TurnEnd } from "./agent.ts";
 
 /** Any program: the prompt on its input and in a file, its exit code decides. */
 export const command: Agent = {
@@ -14,6 +15,9 @@ function commandOf({ command: words }: RequestedAgent): readonly string[] {
   return words ?? [];
 }
 
+/** Into a folder that nothing was in: what lies at a name that the agent can know may be a pipe, and a writer would wait for its reader. */
+const writePrompt = 'umask 077 && mkdir -- "$1" && cat > "$1/$2"';
+
 /** Runs the program to its end; every line that it writes is an activity. */
 async function runProgram(
   words: readonly string[],
@@ -23,14 +27,16 @@ async function runProgram(
 ): Promise<TurnEnd> {
   // A program remembers nothing: it is told the whole story each time.
   const prompt = asked.promptAfresh ?? asked.prompt;
-  const file = `/tmp/aimi-prompt-${storyId}.md`;
-  const written = tools.start(["sh", "-c", 'cat > "$1"', "sh", file]);
-  await written.write(prompt);
-  written.endInput();
-  await written.exit;
+  const [folder, name] = [`/tmp/aimi-prompt-${randomUUID()}`, `${storyId}.md`];
+  const writer = tools.start(["sh", "-c", writePrompt, "sh", folder, name]);
+  // A full pipe takes no more from a writer that has not begun to read.
+  void writer.write(prompt);
+  writer.endInput();
+  const written = await exitOrKill(writer, signal);
+  if (written !== 0) return unwritten(writer);
 
   const program = tools.start(words, {
-    ...{ AIMI_STORY_ID: storyId, AIMI_PROMPT_FILE: file },
+    ...{ AIMI_STORY_ID: storyId, AIMI_PROMPT_FILE: `${folder}/${name}` },
     ...(continues ? { AIMI_CONTINUES: "1" } : {}),
   });
   const interrupt = () => program.interrupt();
@@ -50,4 +56,21 @@ async function runProgram(
   } finally {
     signal.removeEventListener("abort", interrupt);
   }
+}
+
+/** Its exit code; with the signal it is ended. */
+async function exitOrKill(program: AgentProgram, signal: AbortSignal): Promise<number> {
+  const kill = () => void program.kill();
+  signal.addEventListener("abort", kill, { once: true });
+  if (signal.aborted) kill();
+  try {
+    return await program.exit;
+  } finally {
+    signal.removeEventListener("abort", kill);
+  }
+}
+
+function unwritten({ complaint }: AgentProgram): TurnEnd {
+  const message = `its prompt could not be written to /tmp${complaint ? `: ${complaint.trim()}` : ""}`;
+  return { kind: "failed", code: "AGENT_CRASH", scope: "story", message };
 }

@@ -23,12 +23,14 @@ if [ -n "$problem" ]; then
 fi
 "$@"
 code=$?
-if [ "$keep" = keep ]; then echo "exit $code" >"$note" 2>/dev/null; else rm -f -- "$note"; fi
+# The program may have put a pipe in its place: a writer would wait for a reader.
+rm -rf -- "$note"
+[ "$keep" = keep ] && { set -C; echo "exit $code" >"$note"; } 2>/dev/null
 exit $code`;
 
 /** `sh -c <this> sh <key>`: `running`, `exit <code>`, or nothing where nobody knows. */
 export const askProgram = `
-note=$(cat "/tmp/.aimi-$1" 2>/dev/null)
+note=$([ -f "/tmp/.aimi-$1" ] && cat "/tmp/.aimi-$1" 2>/dev/null)
 case "$note" in
   exit*) echo "$note";;
   ?*) [ -e "/proc/$note" ] && echo running;;
@@ -41,7 +43,7 @@ true`;
  */
 export const endProgram = `
 key=$1
-first=$(cat "/tmp/.aimi-$key" 2>/dev/null)
+first=$([ -f "/tmp/.aimi-$key" ] && cat "/tmp/.aimi-$key" 2>/dev/null)
 rounds=0
 while [ $rounds -lt 20 ]; do
   rounds=$((rounds + 1))
