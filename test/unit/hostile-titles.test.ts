@@ -82,7 +82,7 @@ describe("a hostile title in summary, reports, notices, status and events", () =
         ...{ readProof: async () => null, readTask: async () => taskFile, readMerge: async () => null },
         work: {
           has: async () => false,
-          sensitivePaths: async () => ({ paths: [], isCut: false }),
+          sensitivePaths: async () => ({ paths: [], isCut: false, deleted: { total: 0, paths: [] } }),
           changes: async () => ({
             commits: [],
             files: [],
