@@ -60,7 +60,7 @@ const defaults: Limits = {
   ...{ idleMs: 15 * minute, toolMs: 30 * minute, storyMs: 60 * minute, wallClockMs: 360 * minute },
   ...{ checkMs: 10 * minute, snapshotMs: minute, maxRepairs: 2, attempts: 2 },
   ...{ homeBytes: 1024 ** 3, diskBytes: null },
-  ...{ workFiles: 100_000, workBytes: 1024 ** 3, workFileBytes: 500 * 1024 ** 2 },
+  ...{ workFiles: 50_000, workBytes: 1024 ** 3, workFileBytes: 500 * 1024 ** 2 },
 };
 
 /** Limits with defaults for what was not said. */

@@ -54,7 +54,7 @@ const table = {
   pauseRounds: { reduced: 20, full: 400 },
   unreadMessages: { reduced: 60_000, full: 100_000 },
   /** Files that a bomb leaves in the work folder. */
-  bombFiles: { reduced: 100_000, full: 1_000_000 },
+  bombFiles: { reduced: 60_000, full: 1_000_000 },
   /** Files below 47 000 bytes of names. */
   bombLongNames: { reduced: 2_000, full: 20_000 },
   /** Trees of a thousand files each. */

@@ -65,7 +65,7 @@ const defaults: Settings = {
   "limits.swap": "0k",
   "limits.pids": 512,
   "limits.programs32Bit": false,
-  "work.files": 100_000,
+  "work.files": 50_000,
   "work.size": "1g",
   "work.fileSize": "500m",
   "images.python": "python:3.12-slim",

@@ -41,7 +41,7 @@ const ended: ReadonlySet<string> = new Set(["exited", "dead"]);
 /** `sh -c <this> sh <most files> <mounted folder>…`: how many files there are, and the KiB in what is mounted. */
 const measure = `
 most=$1; shift
-find / "$@" -xdev 2>/dev/null | head -n "$most" | wc -l
+find / "$@" -xdev -print0 2>/dev/null | tr -cd '\\0' | head -c "$most" | wc -c
 if [ $# -gt 0 ]; then du -skc -- "$@" 2>/dev/null | tail -n 1 | cut -f 1; else echo 0; fi`;
 
 /**

@@ -61,7 +61,7 @@ export async function setOffWorkers(
     // The newest comes first.
     const day = String(28 - index).padStart(2, "0");
     // Longer than any of them needs, and short enough that one which is never noticed ends, too.
-    const metadata = { branchName: `feat/${name}`, agent, timeout: "30s" };
+    const metadata = { branchName: `feat/${name}`, agent, timeout: "90s" };
     writeTask(place.repository, `2026-01-${day}-${name}-tasks.json`, taskFileWith({ metadata }));
   });
   const owner = await watched(

@@ -50,7 +50,7 @@ describe("settings", () => {
     ["limits.disk", { limits: { disk: "1t" } }, {}],
     ["limits.pids", { limits: { pids: 100_000 } }, {}],
     ["limits.programs32Bit", { limits: { programs32Bit: true } }, {}],
-    ["work.files", { work: { files: 1_000_000 } }, {}],
+    ["work.files", { work: { files: 100_000 } }, {}],
     ["work.size", { work: { size: "1t" } }, {}],
     ["work.fileSize", { work: { fileSize: "5g" } }, {}],
     ["timeout", { timeout: "7d" }, {}],

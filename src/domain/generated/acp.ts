@@ -169,7 +169,7 @@ export interface RequestLimits {
    */
   readonly diskBytes?: number;
   /**
-   * New and changed files that a task may commit. Default 100 000.
+   * New and changed files that a task may commit. Default 50 000.
    */
   readonly workFiles?: number;
   /**
