@@ -242,6 +242,7 @@ export function dockerContainers(deps: DockerDeps): Containers {
     },
 
     async commit(id, { tag, labels }, signal) {
+      const [repo, name] = splitTag(tag);
       const container = docker.getContainer(id);
       const { HostConfig } = await call(about(id, `inspect ${id}`, signal), (ending) =>
         container.inspect({ ...until(ending) }),
@@ -254,7 +255,6 @@ export function dockerContainers(deps: DockerDeps): Containers {
       const changes = Object.entries(labels).map(
         ([name, value]) => `LABEL "${name}"=${JSON.stringify(value)}`,
       );
-      const [repo, name] = splitTag(tag);
       const options = {
         ...{ repo, tag: name, pause: true },
         ...(changes.length > 0 && { changes: changes.join("\n") }),

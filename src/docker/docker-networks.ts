@@ -1,15 +1,15 @@
-import { isContainerName } from "../domain/container-name.ts";
 import { SwarmError } from "../domain/errors.ts";
 import type { Networks, Volumes } from "../ports/networks.ts";
 import type { DockerDeps } from "./docker-containers.ts";
 import { until } from "./dockerode-at.ts";
+import { refuseOurs } from "./refuse-name.ts";
 import { reasonOf } from "./translate-failure.ts";
 
 /** The networks of a Docker-compatible engine. */
 export function dockerNetworks({ docker, call }: DockerDeps): Networks {
   return {
     async create({ name, labels, internal, subnet }, signal) {
-      refuseName(name);
+      refuseOurs(name);
       const meaning = {
         operation: `create the network ${name}`,
         conflicting: () => new SwarmError("NAME_TAKEN", { name }),
@@ -94,7 +94,7 @@ export function dockerNetworks({ docker, call }: DockerDeps): Networks {
 export function dockerVolumes({ docker, call }: DockerDeps): Volumes {
   return {
     async create(name, labels, signal) {
-      refuseName(name);
+      refuseOurs(name);
       await call({ operation: `create the volume ${name}`, signal }, (ending) =>
         docker.createVolume({ Name: name, Labels: { ...labels }, ...until(ending) }),
       );
@@ -117,14 +117,6 @@ export function dockerVolumes({ docker, call }: DockerDeps): Volumes {
 
 function filtersFor(labels: Readonly<Record<string, string>>): string {
   return JSON.stringify({ label: Object.entries(labels).map(([name, value]) => `${name}=${value}`) });
-}
-
-function refuseName(name: string): void {
-  if (!isContainerName(name))
-    throw new SwarmError("SPEC_REFUSED", {
-      field: `The name ${JSON.stringify(name)}`,
-      reason: "names are aimi- and then [a-z0-9-], with one dot at most near the end",
-    });
 }
 
 function ifMissing(error: { readonly statusCode?: number }): void {

@@ -1,17 +1,17 @@
 import { isContainerName } from "../domain/container-name.ts";
 import { SwarmError } from "../domain/errors.ts";
 import type { ContainerSpec } from "../ports/containers.ts";
+import { refuseImage, refuseOurs } from "./refuse-name.ts";
 
 /** Refuses what no engine should ever be asked for, before it is. */
-export function refuseSpec({ name, env, volumes, workdir, command }: ContainerSpec): void {
+export function refuseSpec({ name, image, env, network, volumes, workdir, command }: ContainerSpec): void {
   const refuse = (field: string, reason: string): never => {
     throw new SwarmError("SPEC_REFUSED", { field, reason });
   };
-  if (!isContainerName(name))
-    refuse(
-      `The name ${JSON.stringify(name)}`,
-      "names are aimi- and then [a-z0-9-], with one dot at most near the end",
-    );
+  refuseOurs(name);
+  refuseImage(image);
+  // `host` and `container:…` are the engine's words for networks of others.
+  if (network.kind === "named") refuseOurs(network.name);
   for (const variable of Object.keys(env))
     if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(variable))
       refuse(`The variable ${JSON.stringify(variable)}`, "names are letters, digits and _");

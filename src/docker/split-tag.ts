@@ -1,5 +1,8 @@
+import { refuseImage } from "./refuse-name.ts";
+
 /** `name:tag`, where the name may hold a port. */
 export function splitTag(reference: string): [repository: string, tag: string] {
+  refuseImage(reference);
   const colon = reference.lastIndexOf(":");
   return colon > reference.lastIndexOf("/")
     ? [reference.slice(0, colon), reference.slice(colon + 1)]

@@ -1,6 +1,7 @@
 import { cleanText } from "./clean-text.ts";
 import { parseDurationMs, parseSizeBytes, showBytes } from "./duration.ts";
 import type { SandboxPermissions, SandboxSpecFile } from "./generated/sandbox.ts";
+import { isImageReference } from "./image-reference.ts";
 import type { IsolationLevel } from "./isolation.ts";
 
 export type { SandboxPermissions, SandboxSpecFile };
@@ -143,21 +144,6 @@ function findReferenceProblem(runtime: string): Complaint | undefined {
     problem: `${quoted(runtime)} is neither a language nor the reference of an image`,
     hint: "Write python, node, bash, or an image like debian:12-slim or ghcr.io/owner/image@sha256:….",
   };
-}
-
-/**
- * The grammar of distribution references, with SHA-256 as the only digest. Nothing that passes can be taken for an
- * option, a path or a second argument.
- */
-function isImageReference(text: string): boolean {
-  if (text.length > 255) return false;
-  const label = "[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?";
-  const registry = `${label}(?:\\.${label})*(?::[0-9]{1,5})?`;
-  const part = "[a-z0-9]+(?:(?:\\.|__?|-+)[a-z0-9]+)*";
-  const tag = "[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}";
-  return new RegExp(`^(?:${registry}/)?${part}(?:/${part})*(?::${tag})?(?:@sha256:[0-9a-f]{64})?$`).test(
-    text,
-  );
 }
 
 function findTtlProblem(ttl: string): Complaint | undefined {

@@ -1,0 +1,38 @@
+import { isContainerName } from "../domain/container-name.ts";
+import { isEngineName } from "../domain/engine-name.ts";
+import { SwarmError } from "../domain/errors.ts";
+import { isImageReference } from "../domain/image-reference.ts";
+
+/** Refuses to make what is not named as ours are. */
+export function refuseOurs(name: string): void {
+  if (!isContainerName(name))
+    refuse(
+      `The name ${quoted(name)}`,
+      "names are aimi- and then [a-z0-9-], with one dot at most near the end",
+    );
+}
+
+/** Refuses an id or a name that no engine gives: in the address of a request it would be a path of its own. */
+export function refuseName(name: string): void {
+  if (!isEngineName(name))
+    refuse(
+      `The id ${quoted(name)}`,
+      "ids and names are letters, digits, _, . and -, and begin with a letter or digit",
+    );
+}
+
+export function refuseImage(reference: string): void {
+  if (!isImageReference(reference))
+    refuse(
+      `The image ${quoted(reference)}`,
+      "it is not a reference like debian:12-slim or ghcr.io/owner/image@sha256:…",
+    );
+}
+
+function refuse(field: string, reason: string): never {
+  throw new SwarmError("SPEC_REFUSED", { field, reason });
+}
+
+function quoted(name: string): string {
+  return JSON.stringify(name).slice(0, 200);
+}

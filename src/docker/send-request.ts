@@ -1,0 +1,80 @@
+import {
+  type ClientRequest,
+  request as httpRequest,
+  type IncomingMessage,
+  type RequestOptions,
+} from "node:http";
+import { request as httpsRequest } from "node:https";
+import type { Duplex, Readable } from "node:stream";
+import type Docker from "dockerode";
+import type { connectionTo } from "./engine-http.ts";
+
+type Body = string | Buffer | Readable | undefined;
+type Callback = (error: Error | null, answer: unknown) => void;
+
+/** What dockerode wants done with an answer. */
+interface Expected {
+  readonly hijack?: boolean;
+  readonly openStdin?: boolean;
+  readonly statusCodes: object;
+}
+
+/** Of docker-modem: what sends a request, and what makes of an answer a stream, or an error that names the status. */
+interface Modem {
+  buildRequest: (asked: RequestOptions, expected: Expected, body: Body, callback: Callback) => void;
+  buildPayload(
+    error: null,
+    isStream: true,
+    statusCodes: object,
+    openStdin: boolean,
+    request: ClientRequest,
+    answer: IncomingMessage,
+    json: null,
+    callback: Callback,
+  ): void;
+}
+
+/**
+ * Makes a dockerode client send what it asks to one engine and to no other place. Its own sender goes wherever a redirect
+ * points, over the network, and an error there ends the process. Here a redirect is an answer that was not expected.
+ */
+export function sendOnlyTo(
+  { options: connection, secure }: ReturnType<typeof connectionTo>,
+  docker: Docker,
+): void {
+  const modem = docker.modem as unknown as Modem;
+  modem.buildRequest = ({ path, method, headers, signal }, expected, body, callback) => {
+    let isAnswered = false;
+    const answerOnce: Callback = (error, answer) => {
+      if (!isAnswered) callback(error, answer);
+      isAnswered = true;
+    };
+    const { hijack = false, openStdin = false, statusCodes } = expected;
+    try {
+      const asked = { ...connection, path, method, headers, ...(signal && { signal }) } as RequestOptions;
+      const request = secure ? httpsRequest(asked) : httpRequest(asked);
+      request.on("error", (error) => answerOnce(error, null));
+      request.on("response", (answer) =>
+        modem.buildPayload(null, true, statusCodes, openStdin, request, answer, null, answerOnce),
+      );
+      if (hijack)
+        request.on("upgrade", (_answer, socket: Duplex, head: Buffer) => {
+          if (head.length > 0) socket.unshift(head);
+          answerOnce(null, socket);
+        });
+      send(request, body, { staysOpen: openStdin });
+    } catch (error) {
+      answerOnce(error as Error, null);
+    }
+  };
+}
+
+function send(request: ClientRequest, body: Body, { staysOpen }: { readonly staysOpen: boolean }): void {
+  if (body !== undefined && typeof body !== "string" && !Buffer.isBuffer(body)) {
+    body.on("error", (error) => request.destroy(error));
+    body.pipe(request);
+    return;
+  }
+  if (body !== undefined) request.write(body);
+  if (!staysOpen) request.end();
+}
