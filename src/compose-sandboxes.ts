@@ -56,8 +56,9 @@ export function composeSandboxes(deps: ComposeSandboxesDeps): ComposedSandboxes 
   });
 
   const projectDeps = once(async (): Promise<ProjectSandboxes> => {
-    const [{ sandboxFolders }, { parseSandboxRecord }, openAt] = await Promise.all([
+    const [{ sandboxFolders }, { recordSeal }, { parseSandboxRecord }, openAt] = await Promise.all([
       import("./host/sandbox-folders.ts"),
+      import("./host/record-seal.ts"),
       import("./schema/read-document.ts"),
       deps.openEngine(),
     ]);
@@ -65,7 +66,7 @@ export function composeSandboxes(deps: ComposeSandboxesDeps): ComposedSandboxes 
     return {
       folders: sandboxFolders({
         root: (await findRepository(folder))?.root ?? folder,
-        ...{ folder, lockAt, clock, parseRecord: parseSandboxRecord },
+        ...{ folder, lockAt, clock, parseRecord: parseSandboxRecord, seal: recordSeal(folders.state) },
       }),
       clock,
       async engineAt(endpoint) {

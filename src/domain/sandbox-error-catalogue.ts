@@ -7,6 +7,7 @@ export interface SandboxErrorFacts {
   // Words and files for sandboxes
   SANDBOX_SPEC_INVALID: { readonly place: Place; readonly problem: string; readonly hint: string };
   SANDBOX_UNKNOWN: { readonly id: string };
+  SANDBOX_FOREIGN: { readonly id: string; readonly folder: string };
   SANDBOX_NONE: { readonly folder: string };
   SANDBOX_EXPIRED: { readonly id: string; readonly ttl: string; readonly endedAt: string };
   SANDBOX_DESTROYED: { readonly id: string; readonly at: string };
@@ -80,6 +81,12 @@ export const sandboxCatalogue: {
     usage,
     (f) => `There is no sandbox ${f.id} here`,
     () => "`swarm sandbox ls` shows the ids.",
+  ),
+  SANDBOX_FOREIGN: entry(
+    conflict,
+    (f) => `the record of sandbox ${f.id} was not written by this user's swarm, or was changed since`,
+    (f) =>
+      `Look at ${f.folder}/run.json. If it came with the repository, remove the folder; nothing of it is used.`,
   ),
   SANDBOX_NONE: entry(
     usage,

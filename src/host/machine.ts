@@ -1,8 +1,8 @@
-import { randomBytes } from "node:crypto";
-import { link, mkdir, readFile, rm, statfs, writeFile } from "node:fs/promises";
+import { readFile, statfs } from "node:fs/promises";
 import { availableParallelism, totalmem } from "node:os";
 import { dirname, join } from "node:path";
 import type { MachineFacts } from "../ports/machine.ts";
+import { ownSecret } from "./own-secret.ts";
 
 /** CPUs, memory, system and rights. */
 export async function machineFacts(): Promise<MachineFacts> {
@@ -27,14 +27,7 @@ export async function freeBytes(path: string): Promise<number> {
 export async function machineId(stateFolder: string): Promise<string> {
   const own = (await readFile("/etc/machine-id", "utf8").catch(() => "")).trim();
   if (/^[0-9a-f]{32}$/.test(own)) return own;
-  const file = join(stateFolder, "machine-id");
-  const made = `${file}.${randomBytes(6).toString("hex")}.tmp`;
-  await mkdir(stateFolder, { recursive: true });
-  await writeFile(made, randomBytes(16).toString("hex"), { flag: "wx" });
-  // Complete before it has its name, and whoever comes second takes what is there.
-  await link(made, file).catch(() => undefined);
-  await rm(made, { force: true });
-  return (await readFile(file, "utf8")).trim();
+  return ownSecret(join(stateFolder, "machine-id"), { bytes: 16 });
 }
 
 /** The distribution, or a family that its advice fits; else the platform. */

@@ -23,6 +23,7 @@ import { liesInside } from "./inside.ts";
 import { openOutputLog } from "./output-log.ts";
 import { ownOutputs, placeOutputs } from "./place-outputs.ts";
 import { readPieces } from "./read-pieces.ts";
+import type { RecordSeal } from "./record-seal.ts";
 import { removeTree } from "./remove-tree.ts";
 
 export interface SandboxFoldersDeps {
@@ -31,6 +32,8 @@ export interface SandboxFoldersDeps {
   /** Where globs begin. */
   readonly folder: string;
   readonly parseRecord: (bytes: Uint8Array, file: string) => Promise<SandboxRecord>;
+  /** Tells records that this user's swarm wrote from others. */
+  readonly seal: RecordSeal;
   readonly lockAt: (file: string) => Promise<Lock>;
   readonly clock: () => Date;
 }
@@ -45,6 +48,7 @@ export function sandboxFolders({
   root,
   folder,
   parseRecord,
+  seal,
   lockAt,
   clock,
 }: SandboxFoldersDeps): SandboxFolders {
@@ -55,6 +59,7 @@ export function sandboxFolders({
     appendLine(pathFor(id, "events.log"), `${JSON.stringify({ time: clock().toISOString(), ...event })}\n`);
 
   const readRecord = async (id: string): Promise<SandboxRecord | null> => {
+    if (!idForm.test(id)) return null;
     const file = pathFor(id, "run.json");
     const bytes = await readRecordFile(file).catch(ifMissing(null));
     if (bytes === null) return null;
@@ -64,7 +69,11 @@ export function sandboxFolders({
         file: link,
         reason: "it is a link, and this sandbox is left alone",
       });
-    return parseRecord(bytes, file);
+    const { seal: found, ...record } = await parseRecord(bytes, file);
+    // It may have come with a repository, and would lead us to containers and engines of its choice.
+    const isOurs = record.id === id && found !== undefined && found === (await seal(JSON.stringify(record)));
+    if (!isOurs) throw new SwarmError("SANDBOX_FOREIGN", { id, folder: pathFor(id) });
+    return record;
   };
 
   return {
@@ -114,7 +123,8 @@ export function sandboxFolders({
     },
 
     async write(record) {
-      await writeFileAtomic(pathFor(record.id, "run.json"), `${JSON.stringify(record, null, 2)}\n`);
+      const sealed: SandboxRecord = { ...record, seal: await seal(JSON.stringify(record)) };
+      await writeFileAtomic(pathFor(record.id, "run.json"), `${JSON.stringify(sealed, null, 2)}\n`);
     },
 
     openOutput: (id) => openOutputLog(pathFor(id, "outputs"), (event) => tell(id, event)),

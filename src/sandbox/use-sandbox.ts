@@ -35,6 +35,8 @@ export async function findSandbox(
     (wanted.length >= shortId && container?.id.startsWith(wanted) === true);
   const found = present.find(isMeant);
   if (found) return found;
+  // One that is there and not in the list has a reason to tell.
+  await folders.read(wanted);
   const destroyed = await folders.findDestroyed(wanted);
   if (destroyed) throw new SwarmError("SANDBOX_DESTROYED", { id: destroyed.id, at: destroyed.destroyedAt });
   throw new SwarmError("SANDBOX_UNKNOWN", { id: wanted });

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterEach, describe, expect, inject } from "vitest";
 import { baseImage } from "../../src/domain/base-image.ts";
 import type { SandboxRecord } from "../../src/domain/generated/sandbox-run.ts";
+import { recordSeal } from "../../src/host/record-seal.ts";
 import { specOf } from "../fakes/containers-suite.ts";
 import { openEngine } from "../fakes/engine-at.ts";
 import { test } from "../fakes/folders.ts";
@@ -21,7 +22,9 @@ async function plant(folder: string, changes: Partial<SandboxRecord>): Promise<S
   const planted: SandboxRecord = { ...real, id: "planted0", sandbox: "planted", ...changes };
   const place = join(folder, ".aimi", "sandboxes", planted.id);
   for (const name of ["inputs", "work", "outputs"]) mkdirSync(join(place, name), { recursive: true });
-  writeFileSync(join(place, "run.json"), JSON.stringify(planted));
+  // Even where it could seal what it brings along.
+  const seal = await recordSeal(inject("stateFolder"))(JSON.stringify(planted));
+  writeFileSync(join(place, "run.json"), JSON.stringify({ ...planted, seal }));
   return planted;
 }
 

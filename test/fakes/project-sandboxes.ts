@@ -4,6 +4,7 @@ import { baseImage } from "../../src/domain/base-image.ts";
 import type { SandboxRecord } from "../../src/domain/generated/sandbox-run.ts";
 import { defaultSandboxSpec, type SandboxSpec } from "../../src/domain/sandbox-spec.ts";
 import { probeCache } from "../../src/host/probe-cache.ts";
+import { recordSeal } from "../../src/host/record-seal.ts";
 import { sandboxFolders } from "../../src/host/sandbox-folders.ts";
 import type { ContainerEngine } from "../../src/ports/engine.ts";
 import { bringUp } from "../../src/sandbox/bring-up.ts";
@@ -27,6 +28,7 @@ export function sandboxesAt(
       folder,
       clock,
       parseRecord: parseSandboxRecord,
+      seal: recordSeal(stateFolder),
       lockAt: async (file) => kernelLock(file, "swarm test"),
     }),
     probes: probeCache(join(stateFolder, "probes.json"), { parseProbe, clock }),

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { describe, expect } from "vitest";
 import { type PackedFile, packFiles } from "../../src/archive/pack-files.ts";
 import type { SandboxRecord } from "../../src/domain/generated/sandbox-run.ts";
+import { recordSeal } from "../../src/host/record-seal.ts";
 import { sandboxFolders } from "../../src/host/sandbox-folders.ts";
 import type { Containers } from "../../src/ports/containers.ts";
 import type { OpenEngine } from "../../src/ports/engine.ts";
@@ -36,6 +37,7 @@ function foldersOf(root: string): ReturnType<typeof sandboxFolders> {
   return sandboxFolders({
     ...{ root, folder: root, parseRecord: parseSandboxRecord, clock: () => new Date(0) },
     lockAt: async (lock) => kernelLock(lock, "test"),
+    seal: recordSeal(root),
   });
 }
 
@@ -100,7 +102,8 @@ describe("what is brought out of a sandbox", () => {
 
   test("of a record that is too large nothing is read", async ({ folder }) => {
     const folders = foldersOf(folder);
-    const run = write(folder, `.aimi/sandboxes/${id}/run.json`, JSON.stringify(record));
+    await folders.write(record);
+    const run = folders.pathFor(id, "run.json");
     expect((await folders.list()).records).toHaveLength(1);
 
     truncateSync(run, 2 ** 33);

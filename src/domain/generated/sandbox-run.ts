@@ -20,6 +20,10 @@ export type SandboxContainer = {
  */
 export interface SandboxRecord {
   readonly version: 1;
+  /**
+   * Only in the file: what the swarm of the user who made the sandbox wrote under the rest of it.
+   */
+  readonly seal?: string;
   readonly id: string;
   /**
    * Its name; the id where the spec gives none.
