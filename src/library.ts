@@ -9,6 +9,7 @@ import type { ContainerEngine } from "./ports/engine.ts";
 import type { SandboxOptions } from "./sandbox/create-sandbox.ts";
 import type { OpenSandboxOptions } from "./sandbox/open-sandbox.ts";
 import type { Sandbox } from "./sandbox/sandbox.ts";
+import type { checkCall } from "./schema/check-call.ts";
 
 export interface LibraryOptions {
   /** Where the container engine answers; without it, the first of those that `swarm doctor` shows. */
@@ -17,37 +18,42 @@ export interface LibraryOptions {
 
 /** Makes a sandbox and starts it. Hold it with `await using`, or call `destroy` in a `finally`. */
 export async function createSandbox(
-  { engine, ...options }: SandboxOptions & LibraryOptions = {},
+  said: SandboxOptions & LibraryOptions = {},
   signal?: AbortSignal,
 ): Promise<Sandbox> {
+  await check("createSandbox", { options: said, signal });
+  const { engine, ...options } = said;
   const library = await openLibrary(engine);
   const { createSandbox: create } = await import("./sandbox/create-sandbox.ts");
-  return create(library, options, signal);
+  return checked(await create(library, options, signal));
 }
 
 /** A sandbox that is there already, by its id (twelve characters are enough) or its name. */
 export async function openSandbox(
   id: string,
-  { engine, ...options }: OpenSandboxOptions & LibraryOptions = {},
+  said: OpenSandboxOptions & LibraryOptions = {},
   signal?: AbortSignal,
 ): Promise<Sandbox> {
+  await check("openSandbox", { id: id ?? null, options: said, signal });
+  const { engine, ...options } = said;
   const library = await openLibrary(engine);
   const { openSandbox: open } = await import("./sandbox/open-sandbox.ts");
-  return open(library.engine, id, options, signal);
+  return checked(await open(library.engine, id, options, signal));
+}
+
+export interface BaseImageOptions extends LibraryOptions {
+  /** Names as for `swarm image build --agents`; null for all. */
+  readonly agents?: readonly string[] | null;
+  readonly onStep?: (step: string) => void;
 }
 
 /** The image that sandboxes stand on unless another one is named: found if it is up to date, else built. */
 export async function buildBaseImage(
-  {
-    engine,
-    agents = null,
-    onStep = () => {},
-  }: LibraryOptions & {
-    readonly agents?: readonly string[] | null;
-    readonly onStep?: (step: string) => void;
-  } = {},
+  said: BaseImageOptions = {},
   signal?: AbortSignal,
 ): Promise<EnsuredImage> {
+  await check("buildBaseImage", { options: said, signal });
+  const { engine, agents = null, onStep = () => {} } = said;
   const [library, { ensureBaseImage }, { imageSources }] = await Promise.all([
     openLibrary(engine),
     import("./image/ensure-base-image.ts"),
@@ -65,6 +71,14 @@ export async function buildBaseImage(
     { onStep, onEvent: () => {} },
     signal,
   );
+}
+
+const check: typeof checkCall = async (name, said) =>
+  (await import("./schema/check-call.ts")).checkCall(name, said);
+
+async function checked(sandbox: Sandbox): Promise<Sandbox> {
+  const { checkedSandbox } = await import("./sandbox/checked-sandbox.ts");
+  return checkedSandbox(sandbox, check);
 }
 
 async function openLibrary(endpoint: string | undefined) {

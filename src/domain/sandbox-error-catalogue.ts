@@ -6,6 +6,7 @@ import { type Place, showPlace } from "./place.ts";
 export interface SandboxErrorFacts {
   // Words and files for sandboxes
   SANDBOX_SPEC_INVALID: { readonly place: Place; readonly problem: string; readonly hint: string };
+  OPTION_INVALID: { readonly option: string; readonly problem: string; readonly hint: string };
   SANDBOX_UNKNOWN: { readonly id: string };
   SANDBOX_FOREIGN: { readonly id: string; readonly folder: string };
   SANDBOX_NONE: { readonly folder: string };
@@ -75,6 +76,11 @@ export const sandboxCatalogue: {
   SANDBOX_SPEC_INVALID: entry(
     usage,
     (f) => `${showPlace(f.place)}: ${f.problem}`,
+    (f) => f.hint,
+  ),
+  OPTION_INVALID: entry(
+    usage,
+    (f) => `${f.option}: ${f.problem}`,
     (f) => f.hint,
   ),
   SANDBOX_UNKNOWN: entry(

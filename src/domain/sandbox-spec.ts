@@ -119,11 +119,19 @@ export function findSandboxSpecProblems(file: SandboxSpecFile): SandboxSpecProbl
     ...outputs.flatMap((path, index) => problemAt(`/outputs/${index}`, path, findOutputProblem)),
     ...problemAt("/resources/memory", resources.memory, findSizeProblem),
     ...problemAt("/resources/disk", resources.disk, findSizeProblem),
-    ...Object.entries(env).flatMap(([name, value]) => [
-      ...problemAt(`/env/${escapeKey(name)}`, name, findEnvNameProblem),
-      ...problemAt(`/env/${escapeKey(name)}`, String(value), findEnvValueProblem),
-    ]),
+    ...findEnvProblems(env, "/env"),
   ];
+}
+
+/** What is wrong with the variables at a pointer. */
+export function findEnvProblems(
+  env: Readonly<Record<string, string | number | boolean>>,
+  pointer: string,
+): SandboxSpecProblem[] {
+  return Object.entries(env).flatMap(([name, value]) => [
+    ...problemAt(`${pointer}/${escapeKey(name)}`, name, findEnvNameProblem),
+    ...problemAt(`${pointer}/${escapeKey(name)}`, String(value), findEnvValueProblem),
+  ]);
 }
 
 type Complaint = Pick<SandboxSpecProblem, "problem" | "hint">;

@@ -3,7 +3,7 @@ import { readdir, rename, rm, rmdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { StateFolder } from "../ports/leftovers.ts";
 
-/** All that the program writes there, but for what tells this machine from others: projects are bound to it. */
+/** All that the program writes there, but for what tells this machine and user from others: projects and sandboxes are bound to it. */
 const ours = /^(?:downloads|bugs|image\.lock|trust\.lock|(?:probes|trust)\.json(?:\.\d+)?)$/;
 const engine = "engine";
 /** What is being removed, under a name that nobody uses. */

@@ -20,6 +20,7 @@ export type SchemaName =
   | "probe"
   | "proof"
   | "sandbox"
+  | "sandbox-options"
   | "sandbox-run"
   | "sandbox-summary"
   | "script-agent"
@@ -42,6 +43,7 @@ const validators: Readonly<Record<SchemaName, () => Promise<{ default: ValidateF
   probe: () => import("./generated/probe.js"),
   proof: () => import("./generated/proof.js"),
   sandbox: () => import("./generated/sandbox.js"),
+  "sandbox-options": () => import("./generated/sandbox-options.js"),
   "sandbox-run": () => import("./generated/sandbox-run.js"),
   "sandbox-summary": () => import("./generated/sandbox-summary.js"),
   "script-agent": () => import("./generated/script-agent.js"),

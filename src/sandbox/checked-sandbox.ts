@@ -1,0 +1,75 @@
+import type { LibraryCall } from "../domain/generated/sandbox-options.ts";
+import type { Sandbox } from "./sandbox.ts";
+
+/** Refuses what a caller's program says to a function of a sandbox and that cannot be meant. */
+export type CheckCall = (
+  name: keyof Sandbox & keyof LibraryCall,
+  said: Readonly<Record<string, unknown>>,
+) => Promise<void>;
+
+/** A sandbox that looks at what it is told before it does it. What is left out and is needed is null to the check: a value that cannot be. */
+export function checkedSandbox(sandbox: Sandbox, check: CheckCall): Sandbox {
+  return {
+    ...sandbox,
+
+    async start(signal) {
+      await check("start", { signal });
+      return sandbox.start(signal);
+    },
+
+    async stop(options) {
+      await check("stop", { options });
+      return sandbox.stop(options);
+    },
+
+    async exec(command, options) {
+      await check("exec", { command: command ?? null, options });
+      return sandbox.exec(command, options);
+    },
+
+    async sh(script, options) {
+      await check("sh", { script: script ?? null, options });
+      return sandbox.sh(script, options);
+    },
+
+    async readFile(path, options) {
+      await check("readFile", { path: path ?? null, options });
+      return sandbox.readFile(path, options);
+    },
+
+    async writeFile(path, content, options) {
+      await check("writeFile", { path: path ?? null, content: content ?? null, options });
+      return sandbox.writeFile(path, content, options);
+    },
+
+    async list(path, options) {
+      await check("list", { path, options });
+      return sandbox.list(path, options);
+    },
+
+    async copyIn(from, into, options) {
+      await check("copyIn", { from: from ?? null, into, options });
+      return sandbox.copyIn(from, into, options);
+    },
+
+    async copyOut(path, into, options) {
+      await check("copyOut", { path: path ?? null, into: into ?? null, options });
+      return sandbox.copyOut(path, into, options);
+    },
+
+    async *logs(options) {
+      await check("logs", { options });
+      yield* sandbox.logs(options);
+    },
+
+    async stats(signal) {
+      await check("stats", { signal });
+      return sandbox.stats(signal);
+    },
+
+    async commit(tag, signal) {
+      await check("commit", { tag: tag ?? null, signal });
+      return sandbox.commit(tag, signal);
+    },
+  };
+}

@@ -1,0 +1,118 @@
+import { SwarmError } from "../domain/errors.ts";
+import type { LibraryCall } from "../domain/generated/sandbox-options.ts";
+import { isImageReference } from "../domain/image-reference.ts";
+import { findEnvProblems } from "../domain/sandbox-spec.ts";
+import { findViolations, type Violation } from "./find-violations.ts";
+
+/** What no schema describes: by its name, wherever a function takes it. */
+const things: Readonly<Record<string, { readonly is: (value: unknown) => boolean; readonly words: string }>> =
+  {
+    signal: { is: (value) => value instanceof AbortSignal, words: "an AbortSignal" },
+    onOutput: { is: (value) => typeof value === "function", words: "a function" },
+    onStep: { is: (value) => typeof value === "function", words: "a function" },
+    input: { is: isBytes, words: "a string or a Uint8Array" },
+    content: { is: isBytes, words: "a string or a Uint8Array" },
+  };
+
+const size = "Bytes, a whole number, for example 512 * 1024 ** 2.";
+const time = "Milliseconds, a whole number from 1 to 604800000 (7 days), for example 60_000.";
+
+/** What a good value looks like. */
+const hints: Readonly<Record<string, string>> = {
+  command: 'An array of strings, for example ["sh", "-c", "echo hi"]; sh(script) takes a line of shell.',
+  ...{ timeoutMs: time, commandTimeoutMs: time, graceMs: time },
+  ttlMs: "Milliseconds, a whole number from 1000 (1 s) to 604800000 (7 days).",
+  ...{ memoryBytes: size, swapBytes: size, diskBytes: size, logBytes: size, maxBytes: size },
+  prefix: "aimi- and then a-z, 0-9 and -, for example aimi-agent-.",
+  workdir: "An absolute path without .., for example /workspace.",
+  labels: 'Names with texts, for example { "com.example.job": "7" }.',
+  env: 'Names with texts, for example { LANG: "C.UTF-8" }.',
+  id: "The id of a sandbox, the first twelve characters of it, or its name.",
+  limits: "Some of cpus, memoryBytes, swapBytes, pids, descriptors, diskBytes, files and logBytes.",
+};
+
+/**
+ * Refuses what a program says to a function of the library and that cannot be meant, before anything is done: types are not
+ * there at run time. The first thing that is wrong is told, by the name of its option.
+ */
+export async function checkCall<Name extends keyof LibraryCall>(
+  name: Name,
+  said: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  const { plain, problems } = takeOut(said, `/${name}`);
+  const violations = await findViolations("sandbox-options", { [name]: plain });
+  const [first] = [
+    ...problems,
+    ...violations.map(inOurWords),
+    ...(violations.length === 0 ? deeper(plain, name) : []),
+  ];
+  if (!first) return;
+  const [, , ...steps] = first.pointer.split("/");
+  const option = steps.length > 1 && steps[0] === "options" ? steps.slice(1) : steps;
+  throw new SwarmError("OPTION_INVALID", {
+    option: option.join(".") || "options",
+    ...{ problem: first.problem, hint: first.hint },
+  });
+}
+
+/** The rest is what a schema can describe. */
+function takeOut(
+  said: Readonly<Record<string, unknown>>,
+  pointer: string,
+): { readonly plain: Record<string, unknown>; readonly problems: Violation[] } {
+  // Without a prototype that `__proto__` in a parsed document would replace.
+  const plain: Record<string, unknown> = Object.create(null);
+  const problems: Violation[] = [];
+  // What is inherited is read by a function, too.
+  for (const key in said) {
+    const value = said[key];
+    const at = `${pointer}/${key}`;
+    const thing = Object.hasOwn(things, key) ? things[key] : undefined;
+    if (thing !== undefined) {
+      if (value !== undefined && !thing.is(value))
+        problems.push({ pointer: at, problem: `${key} must be ${thing.words}`, hint: "Change the value." });
+    } else if (key === "options" && isRecord(value)) {
+      const inner = takeOut(value, at);
+      plain[key] = inner.plain;
+      problems.push(...inner.problems);
+    } else if (value !== undefined) plain[key] = value;
+  }
+  return { plain, problems };
+}
+
+/** The same rules as those of `sandbox.yaml`. */
+function deeper(plain: Readonly<Record<string, unknown>>, name: string): Violation[] {
+  const { options = {}, tag } = plain as {
+    readonly options?: { readonly env?: Readonly<Record<string, string>>; readonly image?: string };
+    readonly tag?: string;
+  };
+  const image = { pointer: `/${name}/options/image`, value: options.image };
+  const references = [image, { pointer: `/${name}/tag`, value: tag }].flatMap(({ pointer, value }) =>
+    value === undefined || isImageReference(value)
+      ? []
+      : [
+          {
+            pointer,
+            problem: "it is not the reference of an image",
+            hint: "For example debian:12-slim or ghcr.io/owner/image@sha256:….",
+          },
+        ],
+  );
+  return [...references, ...findEnvProblems(options.env ?? {}, `/${name}/options/env`)];
+}
+
+function inOurWords({ pointer, problem, hint }: Violation): Violation {
+  const [last = "", before = ""] = pointer.split("/").reverse();
+  const known =
+    hints[last] ??
+    (/^\d+$/.test(last) || before === "env" || before === "labels" ? hints[before] : undefined);
+  return { pointer, problem, hint: known ?? hint };
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function isBytes(value: unknown): boolean {
+  return typeof value === "string" || value instanceof Uint8Array;
+}
