@@ -3,7 +3,7 @@ import type { CommitAuthor } from "../src/domain/generated/acp.ts";
 import type { UserStory } from "../src/domain/generated/tasks.ts";
 
 /** Who makes the commits; also their author where the request names none that git takes. */
-export const committer: CommitAuthor = { name: "swarm", email: "swarm@localhost" };
+const committer: CommitAuthor = { name: "swarm", email: "swarm@localhost" };
 
 type Titled = Pick<UserStory, "id" | "title">;
 

@@ -33,6 +33,7 @@ export interface LibraryCall {
         readonly diskBytes?: number;
         readonly files?: number;
         readonly logBytes?: number;
+        readonly programs32Bit?: boolean;
       };
       readonly readOnlyRoot?: boolean;
       readonly ttlMs?: number;
