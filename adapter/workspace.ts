@@ -1,4 +1,4 @@
-import { createReadStream } from "node:fs";
+import { open as openFile } from "node:fs/promises";
 import { cleanLines } from "../src/domain/clean-text.ts";
 import type { CommitAuthor } from "../src/domain/generated/acp.ts";
 import { runAsAgent } from "./agent-user.ts";
@@ -238,9 +238,11 @@ export async function fetchBundle(
 ): Promise<void> {
   const copy = ".git/aimi-bundle";
   using limited = limit();
+  // Opened before anything else is waited for: a stream tells of its failure only who listens by then.
+  await using file = await openFile(bundle);
   const copied = await runAsAgent({
     ...{ command: ["sh", "-c", 'rm -rf "$1" && cat > "$1"', "sh", copy], env, folder },
-    ...{ input: createReadStream(bundle), deadline: limited.signal },
+    ...{ input: file.createReadStream({ autoClose: false }), deadline: limited.signal },
   });
   if (exitCodeOf("copying the bundle", copied) !== 0)
     throw new Error(`the bundle could not be copied: ${copied.stderr.trim()}`);
