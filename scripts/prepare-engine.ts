@@ -1,9 +1,6 @@
 import { findProgram, installPackages, missingPackages } from "../src/host/engine-packages.ts";
 import { machineFacts } from "../src/host/machine.ts";
 
-/** Another runtime, and what compiles filters of system calls; tests do without where a release lacks them. */
-const forTests: readonly string[] = ["crun", "python3-seccomp"];
-
 /** Makes sure that a private engine can be started here. Returns why not, or null. */
 export async function prepareEngine(): Promise<string | null> {
   const { system, isRoot } = await machineFacts();
@@ -14,12 +11,14 @@ export async function prepareEngine(): Promise<string | null> {
   if (system !== "debian" && system !== "ubuntu")
     return `${missing.join(", ")} cannot be installed by apt on ${system}`;
   console.error(`Installing Debian packages for the private engine: ${missing.join(", ")}`);
-  await installPackages([...missing, ...forTests], (step) => console.error(step));
+  await installPackages(missing, (step) => console.error(step));
   return null;
 }
 
 /** Programs that tests use, and the Debian package that brings each. */
-const tools: Readonly<Record<string, string>> = { strace: "strace" };
+const tools: Readonly<Record<string, string>> = { strace: "strace", crun: "crun" };
+/** Comes along with them: it compiles filters of system calls, and is no program. */
+const modules: readonly string[] = ["python3-seccomp"];
 
 /** Installs what tests use where that can be done; returns the programs that are missing all the same. */
 export async function prepareTools(): Promise<string[]> {
@@ -30,7 +29,7 @@ export async function prepareTools(): Promise<string[]> {
   const names = await missing();
   const { system, isRoot } = await machineFacts();
   if (names.length === 0 || !isRoot || (system !== "debian" && system !== "ubuntu")) return names;
-  const packages = names.flatMap((name) => tools[name] ?? []);
+  const packages = [...names.flatMap((name) => tools[name] ?? []), ...modules];
   console.error(`Installing Debian packages for the tests: ${packages.join(", ")}`);
   await installPackages(packages, (step) => console.error(step));
   return await missing();
