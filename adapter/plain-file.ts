@@ -1,6 +1,6 @@
 /**
- * `sh -c <this> sh <path>`: the bytes of a plain file, or of one that a link leads to; exits with 3 where it is none. Whoever opens a pipe
- * waits until another program opens its other end.
+ * `sh -c <this> sh <path>`: the bytes of a plain file, or of one that a link leads to; exits with 3 where it is none. A program that
+ * opens a pipe waits until another one opens its other end.
  */
 export const readPlainFile = '[ -f "$1" ] || exit 3; exec cat -- "$1"';
 

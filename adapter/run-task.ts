@@ -1,5 +1,4 @@
-import { statfs } from "node:fs/promises";
-import { showBytes, showDuration } from "../src/domain/duration.ts";
+import { showDuration } from "../src/domain/duration.ts";
 import type { CommitAuthor, Completion, TaskRequestPayload } from "../src/domain/generated/acp.ts";
 import { activityFeed } from "./activity-feed.ts";
 import { findVersion, takeTurn } from "./agent-turn.ts";
@@ -10,7 +9,7 @@ import { CannotWork } from "./cannot-work.ts";
 import { carryOutTask, describeWork } from "./carry-out-task.ts";
 import { CommandTime } from "./command-time.ts";
 import { earlierConversation, tellable } from "./conversations.ts";
-import { isMeasurementDue, lookQuickly, type Measured, measureDisk } from "./disk-watch.ts";
+import { diskLookMs, watchDisk } from "./disk-watch.ts";
 import { every } from "./every.ts";
 import { GitFailure } from "./git.ts";
 import type { History } from "./history.ts";
@@ -51,11 +50,8 @@ export interface RunEnd {
 const commandMs = 120_000;
 /** So long an agent may take to tell its version. */
 const versionMs = 30_000;
-const diskLookMs = 1_000;
 /** So long the last commands of a task have that is stopped: what they do not keep lies in the work folder. */
 const lastCommandsMs = 4_000;
-/** Below this, nothing can be exported any more. */
-const leastFreeBytes = 16 << 20;
 
 export interface TaskRun {
   readonly request: TaskRequestPayload;
@@ -152,9 +148,15 @@ async function carryOut(
       if (status.idleness !== null && status.storyId !== null) await snapshots.takeSoon(status.storyId);
     }),
   );
-  const watchDisk = diskWatch(deps, { env, limits, halt });
+  const lookAtDisk = watchDisk({
+    ...{ places, env, limits, signal: halt.signal },
+    measured: (bytes) => {
+      status.diskBytes = bytes;
+    },
+    tooFull: (message) => halt.abort(new TaskLimit("DISK_FULL", message, "nothing")),
+  });
   // A look goes on beside a measurement, which may take long.
-  watches.defer(every(diskLookMs, async () => void watchDisk().catch(() => {})));
+  watches.defer(every(diskLookMs, async () => void lookAtDisk().catch(() => {})));
   const processes = watches.use(
     watchProcesses(await findProcessSource(), (highest, isCrowd) => status.count(highest, isCrowd)),
   );
@@ -287,49 +289,4 @@ async function checkAgent(
   if (!isThere)
     throw new CannotWork("AGENT_NOT_FOUND", `${agent.program(requested)} is not in the sandbox's image`);
   status.agent = { kind: agent.kind, version };
-}
-
-/** Looks at the file system each time, and at what the agent wrote when that could be near a limit. */
-function diskWatch(
-  { places, status }: RunDeps,
-  {
-    env,
-    limits,
-    halt,
-  }: {
-    readonly env: Readonly<Record<string, string>>;
-    readonly limits: ReturnType<typeof limitsOf>;
-    readonly halt: AbortController;
-  },
-): () => Promise<void> {
-  const tooFull = (message: string) => halt.abort(new TaskLimit("DISK_FULL", message, "nothing"));
-  let last: Measured | null = null;
-  let isMeasuring = false;
-
-  return async () => {
-    const { bavail, bsize } = await statfs(places.aimi);
-    if (bavail * bsize < leastFreeBytes) return tooFull(`only ${showBytes(bavail * bsize)} are free`);
-    const look = await lookQuickly(places);
-    if (isMeasuring || !isMeasurementDue(last, look)) return;
-    isMeasuring = true;
-    // What cannot be measured now is measured the next time.
-    const use = await measureDisk(places, env, halt.signal).catch(() => null);
-    isMeasuring = false;
-    const tookMs = performance.now() - look.atMs;
-    last = { ...look, leftBytes: Number.POSITIVE_INFINITY, tookMs };
-    if (!use) return;
-    const { homeBytes, totalBytes } = use;
-    const leftBytes = Math.min(
-      limits.homeBytes - homeBytes,
-      (limits.diskBytes ?? Number.POSITIVE_INFINITY) - totalBytes,
-    );
-    last = { ...look, leftBytes, tookMs };
-    status.diskBytes = totalBytes;
-    if (homeBytes > limits.homeBytes)
-      return tooFull(
-        `${places.home} holds ${showBytes(homeBytes)}, more than ${showBytes(limits.homeBytes)}`,
-      );
-    if (limits.diskBytes !== null && totalBytes > limits.diskBytes)
-      return tooFull(`the sandbox holds ${showBytes(totalBytes)}, more than ${showBytes(limits.diskBytes)}`);
-  };
 }

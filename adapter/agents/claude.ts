@@ -48,7 +48,7 @@ async function keepNew(tools: AgentTools): Promise<Start> {
   return { id, isResumed: false };
 }
 
-/** What is there and no file is taken away: of a pipe, whoever reads it would wait for ever. */
+/** Takes away what is no file: Claude Code would wait for ever for the other end of a pipe. */
 const findConversation = `for each in "\${CLAUDE_CONFIG_DIR:-$HOME/.claude}"/projects/*/"$1".jsonl; do
   [ -f "$each" ] && exit 0
   rm -rf -- "$each"
