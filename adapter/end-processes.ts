@@ -4,6 +4,9 @@ import type { ProgramEnd } from "./program-end.ts";
 const lookAgainMs = 20;
 const unkillableMs = 60_000;
 const lastResortMs = 3_000;
+/** The same where no process is seen: the killer is late because the machine is busy, or held by what forks all the time. */
+const lastResortUnseenMs = 15_000;
+const longestKillerMs = 4_000;
 /** Not every kernel does it in one step: blow upon blow leaves no time to multiply. */
 export const blows = 10;
 
@@ -19,7 +22,7 @@ export interface EndingDeps {
   readonly findProcesses: () => Promise<readonly { readonly pid: number }[]>;
   /** Of -1 it ends all but the caller and the first. */
   readonly endProcess: (pid: number) => void;
-  /** So long a killer may take: it is over at once, unless a process of the user holds it. */
+  /** So long the first killer may take, and each one after it twice as long: on a busy machine none begins at once. */
   readonly killerMs: number;
 }
 
@@ -35,9 +38,9 @@ export async function endProcesses({
   killerMs,
 }: EndingDeps): Promise<void> {
   const begunAt = performance.now();
-  for (;;) {
+  for (let patienceMs = killerMs; ; patienceMs = Math.min(2 * patienceMs, longestKillerMs)) {
     // Without a look before: who forks all the time is gone from wherever one looks.
-    const hasStruck = await strike(startKiller(), killerMs);
+    const hasStruck = await strike(startKiller(), patienceMs);
     const left = await findProcesses();
     if (hasStruck && left.length === 0) return;
     const spentMs = performance.now() - begunAt;
@@ -45,7 +48,8 @@ export async function endProcesses({
     // What is left stands up to its like: the killer found no room, or was itself ended or stopped. That is not to be done to us.
     for (const { pid } of left) endProcess(pid);
     // The last resort ends lines to the host as well, which are made again.
-    if (spentMs > lastResortMs) for (let blow = 0; blow < blows; blow += 1) endProcess(-1);
+    const isLast = spentMs > (left.length > 0 ? lastResortMs : lastResortUnseenMs);
+    if (isLast) for (let blow = 0; blow < blows; blow += 1) endProcess(-1);
     await delay(lookAgainMs);
   }
 }

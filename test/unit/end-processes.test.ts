@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { describe, expect, test } from "vitest";
 import { exitOf, startAsAgent } from "../../adapter/agent-user.ts";
 import { endProcesses, type Killer } from "../../adapter/end-processes.ts";
+import type { ProgramEnd } from "../../adapter/program-end.ts";
 
 const env = { PATH: "/usr/bin:/bin" };
 const start = (...command: string[]) => startAsAgent({ command, env, folder: "/" });
@@ -37,6 +38,27 @@ describe.skipIf(process.getuid?.() !== 0)("a killer that is late", () => {
     next.stdin.end("alive\n");
 
     expect((await said.next()).value).toBe("alive\n");
+  });
+
+  test("is given more time, and ends no line to the host where nothing is left", async () => {
+    const struck: number[] = [];
+    /** As one on a machine on which it takes so long to begin. */
+    const slow = (): Killer => {
+      const { promise: exited, resolve } = Promise.withResolvers<ProgramEnd>();
+      const timer = setTimeout(() => resolve({ kind: "exited", code: 1 }), 60);
+      const end = () => {
+        clearTimeout(timer);
+        resolve({ kind: "killed", signal: "SIGKILL" });
+      };
+      return { exited, end };
+    };
+
+    await endProcesses({
+      ...{ startKiller: slow, findProcesses: async () => [], killerMs: 10 },
+      endProcess: (pid) => void struck.push(pid),
+    });
+
+    expect(struck).toEqual([]);
   });
 
   test("control: one that is left to itself does", async () => {
