@@ -246,7 +246,8 @@ test("a host that does not read costs the supervisor no memory, and others no ti
 
   const idlers = await Promise.all([1, 2, 3, 4].map(() => attachWithoutReading(worker)));
   await using line = await host.join();
-  await host.hearEnd(line);
+  // At once: a supervisor that has said its last word waits ten seconds for the answer, and to examine all of it takes long.
+  await line.untilType("completion");
   const growth = (await rssOf()) - before;
   await reader[Symbol.asyncDispose]();
   for (const idler of idlers) await idler[Symbol.asyncDispose]();
