@@ -7,7 +7,7 @@ const committer: CommitAuthor = { name: "swarm", email: "swarm@localhost" };
 
 type Titled = Pick<UserStory, "id" | "title">;
 
-/** The commit of a story that is done. Titles are a line each: a break in one would add a trailer of its own. */
+/** The commit of a story that is done. Titles are one line each: git reads a line below one as another trailer. */
 export function storyMessage(
   { id, title }: Titled,
   { swarmId, task }: { readonly swarmId: string; readonly task: string },

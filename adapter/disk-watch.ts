@@ -69,7 +69,7 @@ export function isMeasurementDue(last: Measured | null, { atMs, usedBytes }: Qui
 
 /** How often a caller looks. */
 export const diskLookMs = 1_000;
-/** Below this, nothing can be exported any more. */
+/** With less than this the adapter cannot export what the agent made. */
 const leastFreeBytes = 16 << 20;
 
 export interface DiskWatch {

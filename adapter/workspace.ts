@@ -222,7 +222,7 @@ export function workspaceIn({
   };
 }
 
-/** Programs that were killed leave the repository locked, and an agent may have left pipes in it; nobody else is at work in it when this is called. */
+/** Programs that were killed leave the repository locked, and an agent may have left pipes in it. No other program works in it when the adapter calls this. */
 export async function removeLocks({ folder, env, limit }: BundlePlace): Promise<void> {
   using limited = limit();
   const command = ["sh", "-c", `${unblockGit}\nfind .git -name '*.lock' -type f -delete`];
