@@ -15,6 +15,8 @@ export interface WorkerBomb {
   /** Which kind of agent carries it out, with its program. */
   readonly agent: Pick<AgentChoice, "kind" | "command">;
   readonly end: BombEnd;
+  /** Where gVisor ends it in another way. */
+  readonly endOnGvisor?: BombEnd;
   /** How much of it; 0 leaves it out. */
   readonly much: number;
   /** It is gVisor that it is about, so it is tried there with reduced counts, too. */
@@ -72,8 +74,9 @@ def commit(held):
         "-p", "HEAD", "-m", "Work"], check=True, capture_output=True, text=True).stdout.strip()
     subprocess.run(["git", "update-ref", "HEAD", made], check=True)
 blob = put(b"blob", b"x\n")
-# No folder takes a name this long, so git cannot look whether the files are there, and leaves what it has of them alone.
+# No folder takes a name this long, and no system call such a path, so git cannot look whether the files are there, and leaves what it has of them alone.
 unseen = b"u" * 300
+unseen_path = [b"u" * 250] * 17
 `;
 
 /** It asks and asks, as fast as a pipe takes it, and never reads what it is answered. */
@@ -118,7 +121,7 @@ const allWorkerBombs: readonly WorkerBomb[] = [
   },
   {
     name: "deep-tree",
-    agent: python(`${treeByHand}\ncommit(within([b"d"] * 250 + [unseen], files(1)))`),
+    agent: python(`${treeByHand}\ncommit(within(unseen_path + [b"d"] * 250, files(1)))`),
     end: { status: "failed", code: "COLLECT_FAILED", says: /deep/ },
     much: 1,
   },
@@ -136,6 +139,8 @@ const allWorkerBombs: readonly WorkerBomb[] = [
       `${treeByHand}\nfull = files(1000)\ncommit(within([unseen], tree([(b"40000", b"%06d" % n, full) for n in range(${count.bombTrees})])))`,
     ),
     end: { status: "failed", code: "COLLECT_FAILED", says: /more than/ },
+    // gVisor says of a name that is too long that it is not there: the adapter's commit takes the files away again.
+    endOnGvisor: { status: "completed", code: null },
     much: count.bombTrees,
   },
   {

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { inject } from "vitest";
 import type { ContainerRecord, SwarmState } from "../../src/domain/generated/swarm-state.ts";
 import { labels } from "../../src/ports/engine.ts";
+import { count } from "../counts.ts";
 import type { SandboxBomb, WorkerBomb } from "./bombs.ts";
 import { dockerAt } from "./engine-at.ts";
 import { writeTask } from "./folders.ts";
@@ -61,7 +62,7 @@ export async function setOffWorkers(
     // The newest comes first.
     const day = String(28 - index).padStart(2, "0");
     // Longer than any of them needs, and short enough that one which is never noticed ends, too.
-    const metadata = { branchName: `feat/${name}`, agent, timeout: "90s" };
+    const metadata = { branchName: `feat/${name}`, agent, timeout: `${count.bombSeconds}s` };
     writeTask(place.repository, `2026-01-${day}-${name}-tasks.json`, taskFileWith({ metadata }));
   });
   const owner = await watched(
