@@ -1,36 +1,62 @@
-import { buildProduct } from "./build.ts";
+import { parseArgs } from "node:util";
+import { execa, execaSync } from "execa";
+import { buildIfChanged } from "./build.ts";
 import { generateValidators } from "./generate.ts";
-import { run, tool } from "./processes.ts";
+import { type Command, root, run, tool } from "./processes.ts";
 
-/** Types, lint and format, unused code, and the tests that take milliseconds. Returns the names of what failed. */
-export async function check({ unitTests }: { unitTests: boolean }): Promise<string[]> {
+const vitest: Command = [tool("vitest"), "run", "--config", "test/vitest.config.ts"];
+
+/** Types, lint and format, unused code, and the architecture. Returns the names of what failed. */
+export async function check(): Promise<string[]> {
   await generateValidators();
-  const checks: [name: string, program: string, args: string[]][] = [
-    ["types (tsc)", tool("tsc"), []],
-    ["lint and format (biome)", tool("biome"), ["check", "--error-on-warnings"]],
-    ["unused files, exports and dependencies (knip)", tool("knip"), []],
+  const checks: readonly (readonly [name: string, command: Command])[] = [
+    ["types (tsc)", [tool("tsc")]],
+    ["lint and format (biome)", [tool("biome"), "check", "--error-on-warnings"]],
+    ["unused files, exports and dependencies (knip)", [tool("knip")]],
+    [
+      "architecture (vitest)",
+      [...vitest, "--project", "unit", "--reporter", "dot", "test/architecture.test.ts"],
+    ],
   ];
-  if (unitTests)
-    checks.push([
-      "unit tests and architecture (vitest)",
-      tool("vitest"),
-      ["run", "--config", "test/vitest.config.ts", "--project", "unit", "--reporter", "dot"],
-    ]);
-  const failed: string[] = [];
-  for (const [name, program, args] of checks) {
-    console.error(`— ${name}`);
-    if ((await run(program, args)) !== 0) failed.push(name);
-  }
-  return failed;
+  const ended = await Promise.all(
+    checks.map(async ([name, [program, ...args]]) => {
+      const { exitCode, all } = await execa(program, args, {
+        cwd: root,
+        reject: false,
+        all: true,
+        stdin: "ignore",
+      });
+      return { name, output: all, hasFailed: exitCode !== 0 };
+    }),
+  );
+  for (const { name, output } of ended) console.error([`— ${name}`, ...(output ? [output] : [])].join("\n"));
+  return ended.flatMap(({ name, hasFailed }) => (hasFailed ? [name] : []));
+}
+
+/** Tests of modules that were changed since this branch left the one that it follows, or since the last commit. */
+function testsOfChanges(): Command {
+  return [...vitest, "--project", "unit", "--project", "contract", "--changed", changedSince()];
+}
+
+function changedSince(): string {
+  const { stdout, exitCode } = execaSync("git", ["merge-base", "HEAD", "@{upstream}"], {
+    cwd: root,
+    reject: false,
+  });
+  return exitCode === 0 ? stdout : "HEAD";
 }
 
 if (import.meta.main) {
-  if (process.argv.includes("--format")) {
+  const { values } = parseArgs({ options: { format: { type: "boolean" }, tests: { type: "boolean" } } });
+  if (values.format) {
     await generateValidators();
-    process.exitCode = await run(tool("biome"), ["check", "--write"]);
+    process.exitCode = await run([tool("biome"), "check", "--write"]);
   } else {
-    await buildProduct({ types: false });
-    const failed = await check({ unitTests: true });
+    const failed = await check();
+    if (values.tests) {
+      await buildIfChanged();
+      if ((await run(testsOfChanges())) !== 0) failed.push("tests of what was changed");
+    }
     for (const name of failed) console.error(`failed: ${name}`);
     process.exitCode = failed.length > 0 ? 1 : 0;
   }

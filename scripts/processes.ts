@@ -9,10 +9,12 @@ export function tool(name: string): string {
   return `${root}/node_modules/.bin/${name}`;
 }
 
+/** A program with its arguments. */
+export type Command = readonly [program: string, ...args: string[]];
+
 /** Runs a program in the clone with its output shown; resolves with its exit code. */
 export function run(
-  program: string,
-  args: readonly string[],
+  [program, ...args]: Command,
   env: Readonly<Record<string, string>> = {},
 ): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>();

@@ -1,0 +1,37 @@
+import { findProgram, installPackages, missingPackages } from "../src/host/engine-packages.ts";
+import { machineFacts } from "../src/host/machine.ts";
+
+/** Programs that tests use, and the Debian package that brings each. */
+const tools: Readonly<Record<string, string>> = { strace: "strace", crun: "crun" };
+/** Comes along with them: it compiles filters of system calls, and is no program. */
+const modules: readonly string[] = ["python3-seccomp"];
+
+/** Installs what the tests use, where apt can do that. What it cannot do is found missing later. */
+export async function prepareMachine(): Promise<void> {
+  const { system, isRoot } = await machineFacts();
+  if (!isRoot || (system !== "debian" && system !== "ubuntu")) return;
+  const missing = (await missingTools()).flatMap((name) => tools[name] ?? []);
+  const packages = [
+    ...(await missingPackages(process.env)),
+    ...(missing.length > 0 ? [...missing, ...modules] : []),
+  ];
+  if (packages.length === 0) return;
+  console.error(`Installing Debian packages for the tests: ${packages.join(", ")}`);
+  await installPackages(packages, (step) => console.error(step));
+}
+
+/** Why no private engine can be started here; null if one can. */
+export async function engineProblem(): Promise<string | null> {
+  const { system, isRoot } = await machineFacts();
+  if (process.platform !== "linux") return `a private engine needs Linux, this is ${system}`;
+  if (!isRoot) return "a private engine needs root";
+  const missing = await missingPackages(process.env);
+  return missing.length === 0 ? null : `${missing.join(", ")} cannot be installed by apt on ${system}`;
+}
+
+/** Programs that tests use and this machine does not have. */
+export async function missingTools(): Promise<string[]> {
+  const names = Object.keys(tools);
+  const found = await Promise.all(names.map((name) => findProgram(name, process.env)));
+  return names.filter((_, index) => found[index] === null);
+}

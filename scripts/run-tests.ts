@@ -1,0 +1,82 @@
+import { readFile, rm } from "node:fs/promises";
+import { parseArgs } from "node:util";
+import { counts } from "../test/counts.ts";
+import { buildProduct } from "./build.ts";
+import { check } from "./check.ts";
+import { engineProblem, missingTools } from "./prepare-machine.ts";
+import { type Command, root, run, tool } from "./processes.ts";
+
+/** What the caller chose: names of files or subjects, titles of tests; without any of them the whole suite. */
+const { values, positionals: names } = parseArgs({
+  allowPositionals: true,
+  options: { full: { type: "boolean" }, only: { type: "string" }, title: { type: "string", short: "t" } },
+});
+const { full = false, only, title } = values;
+const isWhole = names.length === 0 && only === undefined && title === undefined;
+const ofEngine = ["engine", "alone", "agents"];
+
+process.exitCode = await main();
+
+/** Builds, checks and tests; what cannot run here is named, and in CI that is a failure. */
+async function main(): Promise<number> {
+  const started = performance.now();
+  await buildProduct({ types: isWhole });
+  // Most of what the tests do at first is to wait for Debian packages.
+  const checking = isWhole ? check() : [];
+
+  // Whoever has Sysbox has an engine of their own.
+  const problem = only === "sysbox" ? null : await engineProblem();
+  const wanted = only ? [only] : ["unit", "contract", "crash", ...ofEngine];
+  const projects = wanted.filter((name) => problem === null || !ofEngine.includes(name));
+  const notRun: readonly string[] = [
+    ...Object.entries(counts(full)).flatMap(([name, count]) =>
+      count === 0 ? `${name}: its count is 0` : [],
+    ),
+    ...(await missingTools()).map((name) => `the tests that use ${name}: it is not installed`),
+    ...wanted.filter((name) => !projects.includes(name)).map((name) => `the ${name} tests: ${problem}`),
+  ];
+  const report = `${root}/node_modules/.test-report.json`;
+  await rm(report, { force: true });
+  const code = await run(vitestFor(projects, report), { SWARM_TEST_COUNTS: full ? "full" : "reduced" });
+
+  const failedChecks = [...(await checking)];
+  const { passed, failed, skipped } = await readReport(report);
+  if (isWhole && problem === null && (await benchShortly()) !== 0)
+    failedChecks.push("the short bench: a ratio is far from its goal, or a comparison is wrong");
+  for (const name of failedChecks) console.log(`failed check: ${name}`);
+  if (isWhole || only) for (const line of notRun) console.log(`not run: ${line}`);
+  console.log(`${Math.round((performance.now() - started) / 1000)} s`);
+  console.log(`${passed} passed, ${failed + failedChecks.length} failed, ${skipped} skipped`);
+  const incomplete = isWhole && notRun.length > 0 && process.env["CI"] === "true";
+  return code !== 0 || failedChecks.length > 0 || incomplete ? 1 : 0;
+}
+
+function vitestFor(projects: readonly string[], report: string): Command {
+  return [
+    ...([tool("vitest"), "run", "--config", "test/vitest.config.ts"] as const),
+    ...projects.flatMap((name) => ["--project", name]),
+    ...["--reporter", "default", "--reporter", "json", "--outputFile", report],
+    // A name that no file has is a mistake.
+    ...(isWhole ? [] : ["--passWithNoTests=false"]),
+    ...(title === undefined ? [] : ["--testNamePattern", title]),
+    ...names,
+  ];
+}
+
+/** Correctness and gross regressions: ratios of this run only, since no machine is like another. */
+function benchShortly(): Promise<number> {
+  console.error("— the short bench");
+  return run([process.execPath, `${root}/bench/run.ts`, "--short", "--built"]);
+}
+
+async function readReport(file: string): Promise<{ passed: number; failed: number; skipped: number }> {
+  try {
+    const { numPassedTests, numFailedTests, numPendingTests, numTodoTests } = JSON.parse(
+      await readFile(file, "utf8"),
+    );
+    return { passed: numPassedTests, failed: numFailedTests, skipped: numPendingTests + numTodoTests };
+  } catch {
+    // vitest ended before it could report; its own message says why.
+    return { passed: 0, failed: 1, skipped: 0 };
+  }
+}
