@@ -1,26 +1,28 @@
 import { fileURLToPath } from "node:url";
-import { defineConfig, type ViteUserConfig } from "vitest/config";
+import { defineConfig, type TestUserConfig, type ViteUserConfig } from "vitest/config";
+import { SlowestFirst } from "./slowest-first.ts";
 
 const minute = 60_000;
 
-/** They wait more than they work, and so go three at a time. */
-const adapterTests = [
-  "test/engine/adapter*.test.ts",
-  "test/engine/conversation.test.ts",
-  "test/engine/new-agent.test.ts",
-];
+/** They wait for a container, a clock or a network more than they work. */
+const beside = { maxWorkers: 6, sequence: { groupOrder: 1 } };
+/** What they measure is the machine's. */
+const alone = { fileParallelism: false, sequence: { groupOrder: 2 } };
+const aloneOnEngine = ["test/engine/swarm-bombs.test.ts", "test/engine/bombs.test.ts"];
 
-/** Swarms and sandboxes of a repository of their own: none meets another. Bombs go alone: what they leave of the machine is measured. */
-const swarmTests = [
-  ...["swarm-!(bombs)", "gateway-*", "watch-commands", "agent-shell", "cleanup"],
-  ...["sandbox-commands", "sandbox-endings", "sandbox-outputs"],
-].map((name) => `test/engine/${name}.test.ts`);
+const onEngine: TestUserConfig = {
+  globalSetup: ["test/engine/shared-engine.ts"],
+  setupFiles: ["test/engine/await-image.ts"],
+  testTimeout: 5 * minute,
+  hookTimeout: 5 * minute,
+};
 
-/** Kinds of tests, from milliseconds to minutes. Those that stress the machine run one file after another, alone. */
+/** Kinds of tests, by what they need. */
 const config: ViteUserConfig = defineConfig({
   root: fileURLToPath(new URL("..", import.meta.url)),
   test: {
     passWithNoTests: true,
+    sequence: { sequencer: SlowestFirst },
     projects: [
       {
         test: {
@@ -28,6 +30,7 @@ const config: ViteUserConfig = defineConfig({
           include: ["test/unit/**/*.test.ts", "test/architecture.test.ts"],
           // They take milliseconds, and seconds on a machine that is busy with other things.
           testTimeout: minute,
+          isolate: false,
           sequence: { groupOrder: 0 },
         },
       },
@@ -37,7 +40,7 @@ const config: ViteUserConfig = defineConfig({
           include: ["test/contract/**/*.test.ts"],
           testTimeout: minute,
           hookTimeout: minute,
-          sequence: { groupOrder: 1 },
+          sequence: { groupOrder: 0 },
         },
       },
       {
@@ -45,53 +48,27 @@ const config: ViteUserConfig = defineConfig({
           name: "crash",
           include: ["test/crash/**/*.test.ts"],
           testTimeout: 10 * minute,
-          fileParallelism: false,
-          sequence: { groupOrder: 2 },
+          ...beside,
         },
       },
       {
         test: {
           name: "engine",
           include: ["test/engine/**/*.test.ts"],
-          exclude: [...adapterTests, ...swarmTests],
-          globalSetup: ["test/engine/shared-engine.ts"],
-          testTimeout: 5 * minute,
-          hookTimeout: 5 * minute,
-          fileParallelism: false,
-          sequence: { groupOrder: 3 },
+          exclude: aloneOnEngine,
+          ...onEngine,
+          ...beside,
         },
       },
-      {
-        test: {
-          name: "adapter",
-          include: adapterTests,
-          globalSetup: ["test/engine/shared-engine.ts"],
-          testTimeout: 5 * minute,
-          hookTimeout: 5 * minute,
-          maxWorkers: 3,
-          sequence: { groupOrder: 4 },
-        },
-      },
-      {
-        test: {
-          name: "swarm",
-          include: swarmTests,
-          globalSetup: ["test/engine/shared-engine.ts"],
-          testTimeout: 5 * minute,
-          hookTimeout: 5 * minute,
-          maxWorkers: 3,
-          sequence: { groupOrder: 4 },
-        },
-      },
+      { test: { name: "alone", include: aloneOnEngine, ...onEngine, ...alone } },
       {
         test: {
           name: "agents",
           include: ["test/agents/**/*.test.ts"],
-          globalSetup: ["test/engine/shared-engine.ts"],
+          ...onEngine,
           testTimeout: 10 * minute,
           hookTimeout: 10 * minute,
-          maxWorkers: 2,
-          sequence: { groupOrder: 5 },
+          ...beside,
         },
       },
       {
@@ -99,8 +76,7 @@ const config: ViteUserConfig = defineConfig({
           name: "sysbox",
           include: ["test/sysbox/**/*.test.ts"],
           testTimeout: 5 * minute,
-          fileParallelism: false,
-          sequence: { groupOrder: 5 },
+          ...alone,
         },
       },
     ],

@@ -1,7 +1,9 @@
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import Docker from "dockerode";
 import type { TestProject } from "vitest/node";
+import writeFileAtomic from "write-file-atomic";
 import { baseImage } from "../../src/domain/base-image.ts";
 import { imageSources } from "../../src/host/image-sources.ts";
 import { ensureBaseImage } from "../../src/image/ensure-base-image.ts";
@@ -16,8 +18,10 @@ const folder = join(root, "node_modules", ".cache", "test-engine");
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** Of an engine that has the base image. */
+    /** Of an engine that has the base image, or will have it. */
     readonly endpoint: string;
+    /** A file that is there as soon as the base image is, or cannot be made; it holds why not. */
+    readonly imageFile: string;
     /** The state folder that this engine belongs to. */
     readonly stateFolder: string;
   }
@@ -28,6 +32,27 @@ export default async function setup({ provide }: TestProject): Promise<() => Pro
   const privateEngine = engineAt(folder);
   const { endpoint } = await startEngine(privateEngine);
   await removeContainers(endpoint);
+  const imageFile = join(folder, `base-image-${process.pid}`);
+  // Tests that need no engine are carried out meanwhile.
+  const made = makeImage(endpoint)
+    .then(() => "", String)
+    .then((problem) => writeFileAtomic(imageFile, problem));
+  provide("endpoint", endpoint);
+  provide("imageFile", imageFile);
+  provide("stateFolder", folder);
+
+  return async () => {
+    await made;
+    rmSync(imageFile, { force: true });
+    // Two projects have this engine in common; the first to end ends it.
+    if (!(await answers(endpoint))) return;
+    const left = await findLeftovers(endpoint);
+    await privateEngine.stop({ onStep: () => {} });
+    if (left.length > 0) throw new Error(`the tests left behind: ${left.join(", ")}`);
+  };
+}
+
+async function makeImage(endpoint: string): Promise<void> {
   const say = (step: string): void => console.error(`test engine: ${step}`);
   await ensureBaseImage(
     {
@@ -43,16 +68,6 @@ export default async function setup({ provide }: TestProject): Promise<() => Pro
     { agents: [], fresh: false },
     { onStep: say, onEvent: (event) => event.kind === "started" && say(event.step.slice(0, 100)) },
   );
-  provide("endpoint", endpoint);
-  provide("stateFolder", folder);
-
-  return async () => {
-    // Two projects have this engine in common; the first to end ends it.
-    if (!(await answers(endpoint))) return;
-    const left = await findLeftovers(endpoint);
-    await privateEngine.stop({ onStep: () => {} });
-    if (left.length > 0) throw new Error(`the tests left behind: ${left.join(", ")}`);
-  };
 }
 
 /** What a run that was killed has left; one that ended by itself was told of it. */
