@@ -14,6 +14,7 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 const pages = [
   "README.md",
   "CHANGELOG.md",
+  "CONTRIBUTING.md",
   "skills/task-files/SKILL.md",
   ...readdirSync(join(root, "docs"), { recursive: true, encoding: "utf8" })
     .filter((file) => file.endsWith(".md"))
