@@ -22,7 +22,7 @@ export interface EnsuredProjectImage extends EnsuredImage {
 
 const buildWaitMs = 30 * 60_000;
 
-/** The image of the repository's commit: found by what goes into it, or built. */
+/** The image of the repository's commit: an existing image with the same inputs, or a new build. */
 export async function ensureProjectImage(
   deps: ImageDeps & { readonly project: ImageProject },
   {
@@ -48,7 +48,7 @@ export async function ensureProjectImage(
   const same = present.find(isSame);
   if (same) return { ...same.image, warnings: plan.warnings };
   await using _held = await deps.lock.hold(buildWaitMs, signal);
-  // Somebody else may have built it while this process waited.
+  // Another process may have built it while this one waited for the lock.
   const meanwhile = (await list()).find(isSame);
   if (meanwhile) return { ...meanwhile.image, warnings: plan.warnings };
 
@@ -85,7 +85,7 @@ export async function ensureProjectImage(
 
 type ProjectImages = readonly { readonly image: EnsuredImage; readonly quickKey: string | undefined }[];
 
-/** The images of this very project: two projects of one name do not share. */
+/** The images of this project, by its id: two projects with one name do not share images. */
 async function listProjectImages(
   engine: ContainerEngine,
   { id: project }: ImageProject,
@@ -95,7 +95,7 @@ async function listProjectImages(
   const marks = { [labels.role]: "project-image", [labels.project]: project };
   return (await images.list(marks, signal)).flatMap(({ id, tags, labels: found }) => {
     const checksum = found[labels.checksum] ?? "";
-    // What somebody built upon ours has inherited our labels, but not our tag.
+    // An image that a user builds on ours inherits our labels, but not our tag.
     const tag = tags.find((each) => each.startsWith("aimi-sandbox-") && each.endsWith(`:${checksum}`));
     return tag === undefined
       ? []
@@ -127,7 +127,7 @@ async function* contextOf(
     yield { ...plain, kind: "file", path, content, mode: file.kind === "program" ? 0o755 : 0o644 };
 }
 
-/** A tracked file, and where the context has it. */
+/** A tracked file and its path in the build context. */
 interface Copy {
   readonly path: string;
   readonly file: TrackedFile;
@@ -136,7 +136,7 @@ interface Copy {
 const fewBytes = 4 * 1024 * 1024;
 const mostAtOnce = 256;
 
-/** Read some at a time: git is not started for each file, and not all of them are in memory at once. */
+/** Reads in batches: one git process for many files, without all of them in memory at once. */
 async function* withContents(
   commits: Pick<CommitReader, "contents">,
   copies: readonly Copy[],
@@ -153,14 +153,14 @@ async function* withContents(
   }
 }
 
-/** A build that ends because the image cannot carry a sandbox says what it lacks. */
+/** Turns a failed build into IMAGE_UNSUITABLE where the base image lacks a program that a sandbox needs. */
 function unsuitable(error: unknown, image: string): unknown {
   if (!(error instanceof SwarmError) || error.code !== "IMAGE_BUILD_FAILED") return error;
   const { reason, step } = error.details as { reason: string; step: string };
   const [, absent] = new RegExp(`${unsuitableMark} (.*)`).exec(reason) ?? [];
   if (absent !== undefined)
     return new SwarmError("IMAGE_UNSUITABLE", { image, absent: absent.split(/, */) }, error);
-  // Without a shell the image cannot even say so.
+  // Without a shell the check itself cannot run; its step is recognised by the script's text.
   return /absent="";/.test(step)
     ? new SwarmError("IMAGE_UNSUITABLE", { image, absent: ["sh"] }, error)
     : error;

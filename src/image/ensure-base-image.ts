@@ -20,16 +20,16 @@ import type { Lock } from "../ports/lock.ts";
 export interface ImageDeps {
   readonly engine: ContainerEngine;
   readonly sources: ImageSources;
-  /** So that of two builds at once one builds and the other waits. */
+  /** Serialises builds: of two processes one builds, the other waits. */
   readonly lock: Lock;
 }
 
 export interface BaseOptions {
-  /** Names of `agentPackages`; null for those that the present image has. */
+  /** Names of `agentPackages`; null for the agents of the present image. */
   readonly agents: readonly string[] | null;
-  /** Of these, those that would not be there are put in as well. */
+  /** Agents to install besides `agents`. */
   readonly withAgents?: readonly string[];
-  /** Makes the root filesystem anew, with the newest packages. */
+  /** Whether to rebuild the root filesystem with the newest packages. */
   readonly fresh: boolean;
 }
 
@@ -47,7 +47,7 @@ export interface EnsuredImage {
 
 const buildWaitMs = 30 * 60_000;
 
-/** The base image as it should be now: found by its checksum, or built. */
+/** The up-to-date base image: an existing one with the right checksum, or a new build. */
 export async function ensureBaseImage(
   deps: ImageDeps,
   options: BaseOptions,
@@ -71,7 +71,7 @@ export async function ensureBaseImage(
     });
 
   await using _held = await deps.lock.hold(buildWaitMs, signal);
-  // Somebody else may have built it while this process waited.
+  // Another process may have built it while this one waited for the lock.
   const meanwhile = options.fresh ? null : upToDate(await images.find(baseImage, signal), expected);
   if (meanwhile) return meanwhile;
   const root = await ensureRootImage(deps, options, report, signal);
@@ -100,7 +100,7 @@ export async function ensureBaseImage(
   return { id, tag: baseImage, checksum, built: true };
 }
 
-/** What goes into the base image, but for its root, which is only replaced when that is asked for. */
+/** The inputs of the base image without its root, which is replaced only on request. */
 export async function baseInputs(
   { engine, sources }: Pick<ImageDeps, "engine" | "sources">,
   { agents }: { readonly agents: readonly string[] },
@@ -128,7 +128,7 @@ export function sha256(bytes: string | Uint8Array): string {
   return createHash("sha256").update(bytes).digest("hex");
 }
 
-/** The image, when all its inputs but the root are what they should be. */
+/** The image, if all its inputs except the root are as expected; else null. */
 function upToDate(image: ImageFacts | null, expected: ImageInputs): EnsuredImage | null {
   const inputs = readInputs(image?.labels[labels.inputs]);
   if (!image || !inputs?.["root"]) return null;
@@ -138,7 +138,7 @@ function upToDate(image: ImageFacts | null, expected: ImageInputs): EnsuredImage
     : null;
 }
 
-/** The agents that an image has, whatever their version. */
+/** The agents in an image, of any version. */
 export function agentsIn(image: ImageFacts | null): string[] {
   const packages = (readInputs(image?.labels[labels.inputs])?.["agents"] ?? "").split(" ");
   const nameOf = (spec: string): string => spec.slice(0, spec.lastIndexOf("@"));
@@ -160,7 +160,7 @@ function packagesOf(agents: readonly string[]): string[] {
   });
 }
 
-/** A root filesystem: a registry's where one answers, else one of Debian packages, and it says which. */
+/** A root filesystem: pulled where a registry answers, else made of Debian packages; `onStep` reports which. */
 async function ensureRootImage(
   { engine, sources }: ImageDeps,
   { fresh }: BaseOptions,
@@ -193,7 +193,7 @@ async function baseContext(
   nodePackage: string,
   signal?: AbortSignal,
 ): Promise<PackedFile[]> {
-  // One after another: when the first fails, nothing of the second is left running.
+  // One after the other, so that a failed download leaves no second one running.
   const node = await sources.download(nodePackage, nodeVersion, signal);
   const npm = await sources.download("npm", npmVersion, signal);
   const [dockerfile, programs, certificates] = await Promise.all([
@@ -221,7 +221,7 @@ async function baseContext(
   ];
 }
 
-/** The programs that run in containers, by their names in the image: each with what starts it. */
+/** The programs that run in containers and their start scripts, by their names in the image. */
 async function ownPrograms(sources: ImageSources) {
   return {
     "adapter.mjs": await sources.readAdapter(),

@@ -16,7 +16,7 @@ import {
 import { type ImageProject, type ProjectImageOptions, planProjectImage } from "./plan-project-image.ts";
 
 export interface BuildWords extends BaseOptions, ProjectImageOptions {
-  /** Only the base image, also in a repository. */
+  /** Whether to build only the base image, even in a repository. */
   readonly baseOnly: boolean;
 }
 
@@ -34,16 +34,19 @@ export interface ExplainedImage {
   readonly image: string;
   readonly state: "up to date" | "would be built";
   readonly inputs: ImageInputs;
-  /** Against the one that is up to date, else the newest one that is there. */
+  /** Differences from the up-to-date image, else from the newest existing one. */
   readonly changes: readonly InputChange[];
   readonly warnings: readonly string[];
 }
 
-/** What people do with images. */
+/** The image commands of the command line. */
 export interface ImageOperations {
   build(words: BuildWords, report: BuildReport, signal: AbortSignal): Promise<BuiltImages>;
   list(signal: AbortSignal): Promise<ListedImage[]>;
-  /** What was, or with `dryRun` would be, removed; what containers still use stays. `own`: this project's, all of them. */
+  /**
+   * Removes images and returns them; with `dryRun` only returns them. Images that containers use stay. `own` selects
+   * all images of this project.
+   */
   prune(
     words: { readonly all: boolean; readonly own?: boolean; readonly dryRun: boolean },
     signal: AbortSignal,
@@ -132,8 +135,8 @@ export function imageOperations(deps: ImageOperationsDeps): ImageOperations {
 }
 
 /**
- * By all its names, one after another: with the last one it goes, unless a container still needs it. Then it gets the others
- * back, for an image without them is one that nobody finds.
+ * Removes an image tag by tag; the engine deletes it with the last tag. If a container still uses the image, restores the
+ * removed tags: lookups go by tag, so they would not find it any more.
  */
 async function isRemoved(
   images: Images,

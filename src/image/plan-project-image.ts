@@ -8,7 +8,7 @@ import type { CommitReader, TrackedFile } from "../ports/commit-reader.ts";
 import type { ImageSources } from "../ports/image-sources.ts";
 import { type EnsuredImage, sha256 } from "./ensure-base-image.ts";
 
-/** The repository that an image is made of. */
+/** The repository that an image is built from. */
 export interface ImageProject {
   readonly id: string;
   readonly slug: string;
@@ -28,7 +28,7 @@ export interface ProjectImagePlan {
   readonly checksum: string;
   readonly inputs: ImageInputs;
   readonly dockerfile: string;
-  /** Null where the project has a Dockerfile of its own: then everything tracked goes into the context. */
+  /** Null if the project has its own Dockerfile: then all tracked files go into the context. */
   readonly layers: readonly DependencyLayer[] | null;
   readonly files: readonly TrackedFile[];
   readonly warnings: readonly string[];
@@ -39,7 +39,10 @@ const placeholder = "aimi-sandbox:base";
 const templateFile = "project.Dockerfile.template";
 const largestManifest = 1024 * 1024;
 
-/** The quick answer: the same commit on the same base, planned by the same program, cannot be another image. */
+/**
+ * A cache key that needs no plan: the same commit on the same base, with the same options and version of swarm, is the
+ * same image.
+ */
 export async function quickKeyOf(
   { sources }: { readonly sources: Pick<ImageSources, "readImageFile"> },
   {
@@ -52,12 +55,12 @@ export async function quickKeyOf(
     readonly options: ProjectImageOptions;
   },
 ): Promise<string> {
-  // Another version of swarm may plan otherwise.
+  // Another version of swarm may plan a different image.
   const files = await Promise.all([templateFile, "../package.json"].map(sources.readImageFile));
   return sha256(JSON.stringify([base.id, commit, files.map(sha256), options])).slice(0, 32);
 }
 
-/** What the image of a commit is made of, read from git's objects. */
+/** Plans the image of a commit from git's objects alone, without a working tree. */
 export async function planProjectImage(
   { project, sources }: { readonly project: ImageProject; readonly sources: ImageSources },
   {
@@ -90,7 +93,7 @@ export async function planProjectImage(
     Dockerfile: sha256(recipe.render(placeholder)),
     base: base.id,
     commit,
-    // Two projects with the same commit, as copies have it, would otherwise take each other's tag away.
+    // Without it, two copies of a project at the same commit would move each other's tag.
     project: project.id,
     "argument ignore-scripts": String(options.ignoreScripts),
     "argument build-network": String(options.buildNetwork),
@@ -157,7 +160,7 @@ async function generatedRecipe(
   };
 }
 
-/** What a person should know about the tree that goes in whole. */
+/** Warnings about tracked files: the image contains the whole tree. */
 function treeWarnings(files: readonly TrackedFile[]): string[] {
   const secrets = files.flatMap(({ path }) => {
     const reason = looksSecret(path);
