@@ -10,40 +10,40 @@ import {
 } from "./run-command.ts";
 import { defaultOutputLimit } from "./sandbox-defaults.ts";
 
-/** A worker's sandbox that somebody wants to look into. */
+/** The container in which a user opens a shell. */
 export interface AgentPlace {
   readonly containers: Pick<Containers, "exec" | "openTerminal" | "look">;
   readonly containerId: string;
 }
 
 const workspace = "/workspace";
-/** Without a history: what people type there is none of the agent's business. */
+/** No shell history: the agent could read what the user types. */
 const environment = { HOME: "/home/agent", USER: "agent", LOGNAME: "agent", HISTFILE: "" } as const;
 
-/** A terminal in there. What still runs in it ends with the disposal. */
+/** A terminal in a worker's sandbox. Its disposal ends the processes that still run in it. */
 export interface AgentSession extends Omit<TerminalSession, "exit"> {
-  /** To be asked once the output has ended; throws what took the program away before its end. */
+  /** Call it after the output has ended; throws the reason if the engine lost the program before its end. */
   exitCode(): Promise<number>;
 }
 
 export interface AgentTerminal {
-  /** A shell where it is empty. */
+  /** The program and its arguments; a shell if empty. */
   readonly command: readonly string[];
-  /** What kind of terminal its user has. */
+  /** The `TERM` of the user's terminal. */
   readonly term: string;
-  /** What the shell shows before each line. */
+  /** The shell's prompt (`PS1`). */
   readonly prompt: string;
 }
 
 /**
- * As the supervisor starts agents: root gives up user, groups and with them all capabilities. An engine that is asked to start a
- * program as user 1000 leaves it those of the container, on gVisor; and its terminal would be the agent's.
+ * Drops root's user, groups and capabilities, as the supervisor does to start agents. Asking the engine to start a program as
+ * user 1000 is not enough: on gVisor it keeps the container's capabilities, and the agent's user would own its terminal.
  */
 const asAgent = ["/usr/bin/setpriv", "--reuid=1000", "--regid=1000", "--clear-groups", "--"] as const;
-/** `sh -c <this> sh <folder> <program> <argument>…`: root may have no right to be there. */
+/** `sh -c <this> sh <folder> <program> <argument>…`: enters the folder as the agent's user, since root may have no access to it. */
 const goTo = 'cd -- "$1" || exit 126; shift; exec "$@"';
 const inWorkspace: readonly string[] = [...asAgent, "/bin/sh", "-c", goTo, "sh", workspace];
-/** Without the files that the agent could have written for it. */
+/** No startup files: the agent could have written them. */
 const anyShell: readonly string[] = [
   ...["/bin/sh", "-c", "command -v bash >/dev/null && exec bash --noprofile --norc; exec sh"],
 ];
@@ -102,7 +102,7 @@ export async function runAsAgent(
   );
 }
 
-/** Not by the runtime's name, which anybody may choose: what a program that comes in this way really has. */
+/** Measures the rights of a program started this way; a runtime's name proves nothing, the engine's operator chooses it. */
 async function refuseCapable({ containers, containerId }: AgentPlace, signal: AbortSignal): Promise<void> {
   const command = [...asAgent, "/bin/cat", "/proc/self/status"];
   await using execution = await containers.exec(
@@ -121,19 +121,19 @@ async function refuseCapable({ containers, containerId }: AgentPlace, signal: Ab
     });
 }
 
-/** What the user who was to have no rights has, by the kernel's words; null for none. */
+/** The excess rights in a `/proc/<pid>/status`, as a reason to refuse; null if there are none. */
 export function findRights(status: string): string | null {
   const fieldOf = (name: string): string | null =>
     new RegExp(`^${name}:\\s*(.*?)\\s*$`, "m").exec(status)?.[1] ?? null;
   const ids = [fieldOf("Uid"), fieldOf("Gid")];
   if (ids.some((words) => words === null || words.split(/\s+/).some((id) => id !== "1000")))
-    return "what comes in there does not become the agent's user";
+    return "a program started in it does not become the agent's user";
   for (const name of ["CapPrm", "CapEff", "CapInh", "CapAmb"]) {
     const set = fieldOf(name);
-    // Not every kernel names what could be handed on; what a program has, each does.
+    // Every kernel reports the permitted and effective sets, but not every kernel the inheritable and ambient ones.
     if (set === null && (name === "CapInh" || name === "CapAmb")) continue;
     if (set === null || !/^0+$/.test(set))
-      return `what comes in there keeps capabilities (${name} ${set ?? "unknown"})`;
+      return `a program started in it keeps capabilities (${name} ${set ?? "unknown"})`;
   }
   return null;
 }

@@ -14,20 +14,20 @@ export type TaskOutcome =
 export interface TaskAttempt {
   readonly record: SandboxRecord;
   readonly command: readonly string[];
-  /** Folders that are volumes. */
+  /** Paths of the folders that are volumes. */
   readonly mounted: readonly string[];
   readonly log: OutputLog;
   readonly onOutput: (chunk: OutputChunk) => Promise<void> | void;
-  /** By which its end is asked for when nobody listens any more. */
+  /** The command key: with it a later process asks how the task ended if this one dies. */
   readonly key: string;
 }
 
-/** What a task may write on its streams. */
+/** The maximum of stdout and stderr together. */
 const mostOutputBytes = 64 * 1024 * 1024;
 const shownOutput = 10_000;
 const stopAgainMs = 500;
 
-/** The program, with somebody who watches the limits that the engine does not hold. */
+/** Runs the program beside a watchdog for the limits that the engine does not enforce. */
 export async function attemptTask(
   { containers, containerId }: UsableSandbox,
   { record, command, mounted, key, log, onOutput }: TaskAttempt,
@@ -49,7 +49,7 @@ export async function attemptTask(
   ).then(
     async (reason) => {
       broken.abort(reason);
-      // The whole container: there may be no room left to end one program in it.
+      // Stops the whole container: there may be no process left to end one program in it.
       await stopForSure(containers, containerId, done.signal);
       gone.abort(reason);
     },
@@ -80,7 +80,7 @@ export async function attemptTask(
   }
 }
 
-/** Until it is stopped, or the task has ended by itself; an engine that is busy is asked again. */
+/** Retries on a busy engine until the container is stopped or the task has ended by itself. */
 async function stopForSure(containers: Containers, id: string, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     try {
@@ -93,7 +93,7 @@ async function stopForSure(containers: Containers, id: string, signal: AbortSign
   }
 }
 
-/** What a task file is handed to; nothing where its own first line says so. */
+/** The interpreter of a task file; empty for an image, where the file's `#!` line decides. */
 export function interpreterOf(runtime: SandboxRecord["runtime"]): string[] {
   switch (runtime) {
     case "python":
@@ -107,7 +107,7 @@ export function interpreterOf(runtime: SandboxRecord["runtime"]): string[] {
   }
 }
 
-/** How many programs the kernel has ended in this container for memory; engines tell only of the main one. */
+/** The kernel's count of OOM kills in this container; engines report only that of the main process. */
 export async function countMemoryKills(
   { containers, containerId }: Pick<UsableSandbox, "containers" | "containerId">,
   signal?: AbortSignal,

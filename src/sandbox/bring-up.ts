@@ -22,23 +22,23 @@ import { defaultTmpBytes, mainUser } from "./sandbox-defaults.ts";
 
 export interface BringUpRequest {
   readonly spec: SandboxSpec;
-  /** As it was written; it is kept with the sandbox. */
+  /** The source text of the spec, stored with the sandbox. */
   readonly specText: string;
   readonly allowed: readonly SandboxDanger["permission"][];
-  /** False: nothing ends it but `destroy`. */
+  /** Whether the time to live applies; if not, only `destroy` ends the sandbox. */
   readonly autoDestroy: boolean;
 }
 
 export interface BroughtUp {
   readonly record: SandboxRecord;
-  /** What a person must know about it. */
+  /** Warnings for the user. */
   readonly warnings: readonly string[];
 }
 
 const undoMs = 30_000;
 const folders = ["inputs", "outputs", "task", "work"] as const;
 
-/** Makes a sandbox of a spec; its container is created and not started yet. All of it, or nothing that stays. */
+/** Creates a sandbox from a spec, with a container that is not started yet. A failure rolls everything back. */
 export async function bringUp(
   deps: BringUpDeps,
   { spec, specText, allowed, autoDestroy }: BringUpRequest,
@@ -60,7 +60,7 @@ export async function bringUp(
   const container = containerSpecOf({ spec, record: draft, imageId: image.id, limits });
   await using undo = new AsyncDisposableStack();
   await deps.folders.make(id, { spec: specText, inputs });
-  // Where the container cannot be taken away, the draft stays, and the next command that looks takes both away.
+  // If the container cannot be removed, the draft record stays, and the next command that reads it removes both.
   undo.defer(async () => {
     const isGone = await removeAll(deps, container).then(
       () => true,
@@ -68,7 +68,7 @@ export async function bringUp(
     );
     if (isGone) await deps.folders.clear(id, { everything: true });
   });
-  // Held until all is there: whoever finds this record without anybody at work knows that the creation was cut off.
+  // Held until the sandbox is complete: a draft record without a lock holder means an interrupted creation.
   await using _held = await (await deps.folders.lockOf(id)).hold(0, signal);
   await deps.folders.write(draft);
   const open = await deps.engine.open();
@@ -95,7 +95,7 @@ export async function bringUp(
       ...permissionWarnings(spec),
       ...filterWarnings(chooseFilter(info.filter, runtime.runtime), limits),
       ...(created.diskLimit === "watched"
-        ? ["its disk limit is watched while a task runs, not enforced: this engine's storage cannot"]
+        ? ["its disk limit is watched while a task runs: this engine's storage cannot enforce it"]
         : []),
     ],
   };
@@ -203,14 +203,14 @@ function containerSpecOf({
     },
     ...{ capabilities: [], readOnlyRoot: spec.readOnlyRoot, privileged: spec.privileged },
     tmpBytes: Math.min(defaultTmpBytes, limits.memoryBytes),
-    // Nothing can be put into a root filesystem that nobody may write; volumes take it.
+    // The engine copies no files into a read-only root filesystem, but into volumes.
     volumes: spec.readOnlyRoot
       ? folders.map((folder) => ({ name: `${name}-${folder}`, path: `/${folder}` }))
       : [],
   };
 }
 
-/** The folders of a sandbox: inputs are root's and nobody may write them, the others are the user's. */
+/** Creates the sandbox's folders: root owns `inputs`, which is read-only; the sandbox's user owns the others. */
 async function fill(
   { containers }: OpenEngine,
   { volumes }: ContainerSpec,
@@ -260,13 +260,13 @@ function permissionWarnings({ permissions }: SandboxSpec): string[] {
   ];
 }
 
-/** Said where it is another filter of system calls than is usual, and no better one. */
+/** A warning if the filter of system calls is weaker than the usual one. */
 function filterWarnings(filter: SystemCallFilter, limits: ContainerLimits): string[] {
   const isUsual = filter.kind === "ours" ? limits.programs32Bit !== true : filter.isEnough;
   return isUsual ? [] : [`its system calls: ${filterWords(filter, limits)}`];
 }
 
-/** Cleaning up is not cancelled with the work. */
+/** Has its own deadline: the caller's signal may have been the reason for the rollback. */
 async function removeAll({ engine }: BringUpDeps, { name, volumes: mounted }: ContainerSpec): Promise<void> {
   const { containers, volumes } = await engine.open();
   const deadline = AbortSignal.timeout(undoMs);

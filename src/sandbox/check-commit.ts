@@ -12,25 +12,26 @@ import { watchLimits } from "./watch-limits.ts";
 export interface CheckCommitDeps {
   readonly containers: Containers;
   readonly commits: Pick<CommitReader, "bundle">;
-  /** The project's image, and the commit that its workspace is at. */
+  /** The project's image. */
   readonly image: string;
+  /** The commit that the image's workspace is at. */
   readonly imageCommit: string | null;
-  /** Whether the workspace has a commit, in its history. */
+  /** Whether the workspace's history contains a commit. */
   readonly isInImage: (commit: string) => Promise<boolean>;
   readonly runtime: string;
   readonly limits: ContainerLimits;
   readonly labels: Readonly<Record<string, string>>;
-  /** Told when a command is about to run. */
+  /** Called once, before the first command runs. */
   readonly onRunning: () => void;
 }
 
 export interface CheckToRun {
-  /** Of the sandbox, which nobody else uses meanwhile. */
+  /** The sandbox's name; no other check may use it at the same time. */
   readonly name: string;
   readonly commit: string;
-  /** Run one after the other. */
+  /** Commands to run one after the other. */
   readonly commands: readonly string[];
-  /** Of each. */
+  /** The time limit of each command. */
   readonly limitMs: number;
 }
 
@@ -39,10 +40,10 @@ const [undoMs, checkoutMs] = [30_000, 10 * 60_000];
 const kept = 1_000_000;
 const shown = 2_000;
 const bundleFile = "aimi-check/commit.bundle";
-/** Whoever made the sandbox may be killed: then it ends by itself. */
+/** The sandbox ends by itself this long after its work should be done, should its maker be killed. */
 const graceMs = 5 * 60_000;
 
-/** As the agent's user, and with nothing that a tree could make git start. */
+/** Runs as the agent's user, without hooks that the tree could bring. */
 const checkOut = `
 set -eu
 cd /workspace
@@ -50,7 +51,7 @@ if [ -f "$2" ]; then git -c core.hooksPath=/dev/null fetch --quiet "$2" '+refs/h
 git -c core.hooksPath=/dev/null -c advice.detachedHead=false checkout --quiet --force --detach "$1"
 git clean -fdq`;
 
-/** What a command leaves running would be beside the next one. The sandbox's own process is its first, or sleeps for so long. */
+/** Ends the processes that a command left running, but not the sandbox's own: process 1 and its `sleep`. */
 const endOthers = `
 for folder in /proc/[0-9]*; do
   pid=\${folder#/proc/}
@@ -59,14 +60,14 @@ for folder in /proc/[0-9]*; do
 done
 :`;
 
-/** Runs commands on a commit, in a new sandbox without agent and network. It is gone in the end. */
+/** Runs commands on a commit in a new sandbox without agent and network, and removes the sandbox. */
 export async function checkCommit(
   deps: CheckCommitDeps,
   { name, commit, commands, limitMs }: CheckToRun,
   signal: AbortSignal,
 ): Promise<RanCheck[]> {
   const { containers, commits, image, runtime, limits, labels } = deps;
-  // What is left of one that was killed in here is nobody's work.
+  // A check whose process was killed leaves its sandbox, which holds no work.
   await containers.remove(name, signal);
   await using undo = new AsyncDisposableStack();
   undo.defer(() => containers.remove(name, AbortSignal.timeout(undoMs)).catch(() => {}));
@@ -102,7 +103,7 @@ export async function checkCommit(
       reason: `in the sandbox of a check: ${textOf(checkedOut)}`,
     });
   deps.onRunning();
-  // What an engine does not hold by itself: what runs here was written by agents, too.
+  // Enforces the limits that the engine does not: agents wrote the code that runs here.
   const done = new AbortController();
   const broken = new AbortController();
   void watchLimits(
@@ -123,7 +124,7 @@ export async function checkCommit(
     } catch (error) {
       if (broken.signal.aborted)
         return { exitCode: null, output: messageOf(broken.signal.reason), durationMs: durationMs() };
-      // What eats its sandbox up has not passed; what comes after it has no sandbox to run in.
+      // A command that exhausts the sandbox has failed, and the commands after it have no sandbox to run in.
       if (isError(error, "MEMORY_EXHAUSTED") || isError(error, "CONTAINER_NOT_RUNNING")) broken.abort(error);
       else if (!isError(error, "COMMAND_TIMEOUT")) throw error;
       return { exitCode: null, output: messageOf(error), durationMs: durationMs() };

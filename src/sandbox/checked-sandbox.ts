@@ -1,13 +1,13 @@
 import type { LibraryCall } from "../domain/generated/sandbox-options.ts";
 import type { Sandbox } from "./sandbox.ts";
 
-/** Refuses what a caller's program says to a function of a sandbox and that cannot be meant. */
+/** Rejects invalid arguments of a library call. */
 export type CheckCall = (
   name: keyof Sandbox & keyof LibraryCall,
   said: Readonly<Record<string, unknown>>,
 ) => Promise<void>;
 
-/** A sandbox that looks at what it is told before it does it. What is left out and is needed is null to the check: a value that cannot be. */
+/** A sandbox that validates arguments before each call. A missing required argument is passed as null, which never validates. */
 export function checkedSandbox(sandbox: Sandbox, check: CheckCall): Sandbox {
   return {
     ...sandbox,

@@ -7,18 +7,18 @@ import type { CollectedOutputs } from "../ports/sandbox-folders.ts";
 import type { ProjectSandboxes } from "./project-sandboxes.ts";
 import { copyPathOut } from "./sandbox-files.ts";
 
-/** Of each list the first ones, and in `more` how many are not in it. */
+/** The result of a collection. Each list holds its first entries; `more` counts the rest. */
 export interface CollectedFiles {
   readonly outputFiles: readonly string[];
   readonly missingOutputs: readonly string[];
-  /** Links, devices and names that cannot be shown, with the reason: these never leave a sandbox. */
+  /** Links, devices and unprintable names, each with the reason: these never leave a sandbox. */
   readonly leftOut: readonly string[];
-  /** What ought to have come and did not, or not as a whole: files, folders, `/work` or `/outputs` itself. */
+  /** Paths that could not be copied, or not completely: files, folders, `/work` or `/outputs` itself. */
   readonly missed: readonly string[];
   readonly more: { readonly outputFiles: number; readonly leftOut: number; readonly missed: number };
-  /** The first of what is still in the sandbox, and nowhere else. */
+  /** The first paths whose only copy is in the sandbox. */
   readonly stillInside: readonly string[];
-  /** The same as `missed`, of `/outputs` alone. */
+  /** The part of `missed` that lies in `/outputs`; null if nothing there was missed. */
   readonly outputsMissed: { readonly first: string; readonly count: number } | null;
 }
 
@@ -28,8 +28,8 @@ const longestMs = 60 * 60_000;
 const listed = { items: 100, characters: 100_000 };
 
 /**
- * Brings `/work` and `/outputs` of a sandbox into its folder here, each as far as it can be read. What did not come is told;
- * a folder of which nothing came leaves what was brought out before in its place.
+ * Copies `/work` and `/outputs` of a sandbox into its folder on this machine, as far as they can be read, and reports the rest.
+ * A folder that cannot be read at all keeps its earlier copy.
  */
 export async function collectFiles(
   { folders }: Pick<ProjectSandboxes, "folders">,
@@ -78,7 +78,7 @@ export async function collectFiles(
     }
   };
 
-  // First, for their place in a list that ends after so many.
+  // Outputs first: the lists are bounded, and a missed output matters more than a missed working file.
   const outputs = await take("outputs");
   const [first] = missed.items;
   const outputsMissed = first === undefined ? null : { first, count: missed.items.length + missed.more };

@@ -11,12 +11,12 @@ import { copyFilesIn, copyPathOut } from "./sandbox-files.ts";
 import { findSandbox, useSandbox } from "./use-sandbox.ts";
 
 export interface CopyWords {
-  /** A path here, or `sandbox:/path` there. */
+  /** A path on this machine, or `sandbox:/path`. */
   readonly from: string;
   readonly to: string;
 }
 
-/** Copies between this machine and a sandbox, in the direction that the words say. */
+/** Copies between this machine and a sandbox; the path with a sandbox's name decides the direction. */
 export async function copyFiles(
   deps: ProjectSandboxes,
   { from, to }: CopyWords,
@@ -45,7 +45,7 @@ export async function copyFiles(
   const found = await filesBelow(here);
   const { containers, containerId } = await useSandbox(deps, await findSandbox(deps, sandbox), signal);
   const there = containerPath("/work", path, { absolute: path.startsWith("/") });
-  // As people know it from `cp`: into a folder that is there, else under the name that was given.
+  // As `cp` does: into an existing folder, else under the given name.
   const isFolder =
     path === "" || path.endsWith("/") || (await isFolderIn(containers, containerId, there, signal));
   const [into, name] = isFolder ? [there, basename(here)] : [dirname(there), basename(there)];
@@ -55,8 +55,8 @@ export async function copyFiles(
 }
 
 /**
- * Where a path of the user's really is. One that is named below this folder must lie there: a link on its way may be part of
- * an agent's work, and would lead a copy to wherever the agent wants.
+ * The real path of a path that the user names. A path below the working folder must stay below it: an agent could have made
+ * a link that leads the copy elsewhere.
  */
 async function placeHere(folder: string, named: string): Promise<string> {
   const path = resolve(folder, named);
@@ -69,7 +69,7 @@ async function placeHere(folder: string, named: string): Promise<string> {
   return real;
 }
 
-/** Of what is not there yet, the place of the folder that it would be in. */
+/** The real path; of a path that does not exist yet, by the nearest folder above it that exists. */
 async function realPlace(path: string): Promise<string> {
   try {
     return await realpath(path);
@@ -98,7 +98,7 @@ async function isFolderIn(
   return (await runCommand(containers, request, signal)).exitCode === 0;
 }
 
-/** Into a folder that is there, or as a name that is not: nothing of the user's is written over. */
+/** A path that does not exist yet, in `to` if that is a folder: a copy never overwrites the user's files. */
 async function freePath(to: string, name: string): Promise<string> {
   const stats = await stat(to).catch(() => null);
   const into = stats?.isDirectory() ? join(to, name) : to;

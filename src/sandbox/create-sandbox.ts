@@ -20,24 +20,24 @@ import {
   mainUser,
 } from "./sandbox-defaults.ts";
 
-/** What a sandbox is to be; every field has a default. */
+/** Options of a new sandbox; each has a default. */
 export interface SandboxOptions {
-  /** An image with `sh`, `tar`, `sleep` and a C library; pulled if it is not there. */
+  /** An image with `sh`, `tar`, `sleep` and a C library; pulled if the engine does not have it. */
   readonly image?: string;
-  /** Before the id in the container's name. */
+  /** The prefix of the container's name, before the id. */
   readonly prefix?: string;
   readonly workdir?: string;
-  /** How long a command may run that names no time of its own. */
+  /** The default time limit of a command. */
   readonly commandTimeoutMs?: number;
-  /** Characters that are kept of what a command writes. */
+  /** The maximum of characters kept of each output stream of a command. */
   readonly outputLimit?: number;
   readonly env?: Readonly<Record<string, string>>;
-  /** `none` unless it is asked for. */
+  /** The network; `none` by default. */
   readonly network?: "none" | "bridge";
   readonly isolation?: "auto" | IsolationLevel;
   readonly limits?: Partial<ContainerLimits>;
   readonly readOnlyRoot?: boolean;
-  /** After so long it ends, whoever is still there: the time counts from the start. */
+  /** The time to live, from the start of the sandbox; it ends then even if commands still run. */
   readonly ttlMs?: number;
   readonly labels?: Readonly<Record<string, string>>;
 }
@@ -50,7 +50,7 @@ const defaultTtlMs = 6 * 60 * 60_000;
 const undoMs = 30_000;
 const neededPrograms: readonly string[] = ["tar", "cat", "head", "wc", "mkdir", "mv", "dirname", "basename"];
 
-/** Makes a sandbox and starts it. It is gone when the scope ends that holds it by `await using`, or by `destroy`. */
+/** Creates a sandbox and starts it. The caller ends it with `await using` or `destroy`. */
 export async function createSandbox(
   deps: CreateSandboxDeps,
   options: SandboxOptions = {},
@@ -71,7 +71,7 @@ export async function createSandbox(
 
   await using undo = new AsyncDisposableStack();
   const created = await containers.create(spec, signal);
-  // What made it fail is to be told, and not that the engine could not tidy up after it either.
+  // Ignores a failed removal: the caller needs the first error.
   undo.defer(() => containers.remove(created.id, AbortSignal.timeout(undoMs)).catch(() => {}));
   const sandbox = sandboxAt(containers, {
     ...{ id: created.id, name: spec.name, workdir, diskLimit: created.diskLimit },
@@ -85,7 +85,7 @@ export async function createSandbox(
   return sandbox;
 }
 
-/** A working folder that the image lacks is made for the sandbox's user; the engine would make it root's. */
+/** Creates a missing working folder as the sandbox's user; the engine would make root its owner. */
 async function makeWorkdir(
   containers: Containers,
   id: string,
@@ -104,7 +104,7 @@ async function makeWorkdir(
   }
 }
 
-/** Starts a container whose image nobody has looked into yet: what it lacks is an error that names it. */
+/** Starts a container of an unknown image; throws IMAGE_UNSUITABLE with the programs that the image lacks. */
 export async function startSuitable(
   containers: Containers,
   { id, image }: { readonly id: string; readonly image: string },
@@ -171,7 +171,7 @@ function containerSpecOf(
     command: sleepFor(options.ttlMs ?? defaultTtlMs),
     env: { HOME: "/tmp", IS_SANDBOX: "1", ...options.env },
     user: mainUser,
-    // A folder that is missing there the engine would make itself, and it would be root's.
+    // Not `workdir`: the engine would create a missing one with root as its owner.
     workdir: "/",
     runtime: runtime.runtime,
     network,
@@ -184,7 +184,7 @@ function containerSpecOf(
   };
 }
 
-/** The main process: the time to live holds even when nobody of us is alive, and no program of the sandbox may stop it. */
+/** The main process, a sleep of the time to live: it needs no process of swarm, and no program of the sandbox may stop it. */
 export function sleepFor(ttlMs: number | null): string[] {
   return ["sleep", ttlMs === null ? "infinity" : String(Math.ceil(ttlMs / 1000))];
 }

@@ -9,7 +9,7 @@ import { removeRemains } from "./settle-sandbox.ts";
 
 const destroyMs = 60_000;
 
-/** Ends a sandbox and removes it from the engine. Its outputs stay, unless everything is to go; a line tells of it. */
+/** Ends a sandbox, removes it from the engine and records that. With `purge` its outputs go too. */
 export async function destroySandbox(
   deps: ProjectSandboxes,
   wanted: SandboxRecord,
@@ -18,12 +18,12 @@ export async function destroySandbox(
   const deadline = AbortSignal.timeout(destroyMs);
   const open = await (await deps.engineAt(wanted.engine)).open();
   await using _held = await holdAgainstTasks(deps, open, wanted, deadline);
-  // Whoever held it before has written down how its task ended.
+  // Read again: the previous lock holder has recorded the end of its task.
   const record = (await deps.folders.read(wanted.id)) ?? wanted;
   try {
     const facts = await lookOwn(open.containers, record, deadline);
     const mayHoldFiles = facts !== null && facts.state !== "created";
-    // What a program wrote after its last task was collected is the user's too.
+    // Background programs may have written outputs after the last task was collected.
     if (mayHoldFiles && !purge) {
       const { stillInside } = await collectFiles(deps, open, {
         record,
@@ -33,7 +33,7 @@ export async function destroySandbox(
       const [first] = stillInside;
       if (first !== undefined)
         throw new Error(
-          `${first}${stillInside.length > 1 ? ", and more" : ""}, is nowhere else; --purge removes it all the same`,
+          `${first}${stillInside.length > 1 ? ", and more" : ""}: the sandbox has the only copy; --purge removes it anyway`,
         );
     }
     await removeRemains(open, record, facts, AbortSignal.timeout(destroyMs));
@@ -61,7 +61,7 @@ export async function destroySandbox(
   return destroyed;
 }
 
-/** A task that runs is ended first: whoever waits for it writes that down, and lets go of the lock. */
+/** Stops a running task first; the process that waits for the task then records its end and releases the lock. */
 async function holdAgainstTasks(
   { folders }: ProjectSandboxes,
   { containers }: OpenEngine,

@@ -2,7 +2,7 @@ import { SwarmError } from "../domain/errors.ts";
 import type { ContainerEngine } from "../ports/engine.ts";
 import type { ImageFacts } from "../ports/images.ts";
 
-/** The image that is meant, pulled if it is not there: twice, for registries have bad moments. Ours are built, not pulled. */
+/** The image of a reference, pulled if absent, with one retry. Images of swarm itself are built, never pulled. */
 export async function ensureImage(
   engine: ContainerEngine,
   reference: string,

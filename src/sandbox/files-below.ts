@@ -6,8 +6,8 @@ import { SwarmError } from "../domain/errors.ts";
 const owner = { uid: 1000, gid: 1000 };
 
 /**
- * A file of this machine, or a folder with all that is in it, to be packed under a name. Links and devices within it are
- * left where they are, for links could lead anywhere.
+ * The entries to pack for a file of this machine, or for a folder and its content. Leaves out links and devices within it:
+ * a link could lead anywhere.
  */
 export async function filesBelow(from: string, name: string = basename(from)): Promise<PackedFile[]> {
   const top = await realpath(from).catch((error: NodeJS.ErrnoException) => {

@@ -9,15 +9,15 @@ import type { ProbeCache } from "../ports/probe-cache.ts";
 export interface FindRuntimeDeps {
   readonly engine: ContainerEngine;
   readonly probes: ProbeCache;
-  /** Names the program that measures: another one sees other things. */
+  /** The identity of the program that measures, part of the cache key: another version measures other things. */
   readonly adapterId: () => Promise<string>;
 }
 
 export type FoundRuntime = Extract<RuntimeChoice, { kind: "chosen" }>;
 
 /**
- * The runtime that a sandbox will have: the first in the order that was measured to isolate as demanded. Never a silent
- * step down: where none does, ISOLATION_UNAVAILABLE tells what was found.
+ * The runtime for a sandbox: the first in order of preference that was measured to isolate as demanded. There is no silent
+ * fallback: if none does, throws ISOLATION_UNAVAILABLE with what was measured.
  */
 export async function findRuntime(
   deps: FindRuntimeDeps,
@@ -32,7 +32,7 @@ export async function findRuntime(
     const measurement = await measure(deps, info, runtime, signal);
     measurements.set(runtime, measurement);
     choice = chooseRuntime(wanted, measurements);
-    // A later one may be usable where this one is not.
+    // If this runtime is not usable, a later one may be.
     const isUsable = measurement.kind === "measured" && measurement.found.unusable.length === 0;
     if (choice.kind === "chosen" && choice.runtime === runtime && isUsable) return choice;
   }

@@ -1,7 +1,7 @@
 import type { ContainerLimits } from "../ports/containers.ts";
 import type { EngineInfo } from "../ports/engine.ts";
 
-/** Limits that nobody asked for by number are never more than the engine's machine has. */
+/** Caps limits of settings and defaults at what the engine's machine has; callers do not cap those of a spec or an option. */
 export function fitLimits(limits: ContainerLimits, { cpus, memoryBytes }: EngineInfo): ContainerLimits {
   return {
     ...limits,

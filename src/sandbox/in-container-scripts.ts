@@ -1,10 +1,10 @@
-/** Exit codes of our own scripts, where a program's own would not tell enough. */
+/** Exit codes of our own scripts, distinct from those of the programs that they call. */
 export const scriptExits = { missing: 44, wrongKind: 45, forbidden: 46 } as const;
 
 /**
- * Runs a program with its own arguments: `sh -c <this> sh <key> keep|forget <program> <argument>…`. It leaves its process
- * id where `endProgram` finds it, with `keep` its exit code afterwards, and tells a missing program from one that exits
- * with 127 by itself.
+ * Runs a program: `sh -c <this> sh <key> keep|forget <program> <argument>…`. Writes its process id to a file where
+ * `endProgram` finds it, with `keep` afterwards its exit code. Distinguishes a missing program from one that itself exits
+ * with 127.
  */
 export const runProgram = `
 key=$1; keep=$2; shift 2
@@ -23,12 +23,12 @@ if [ -n "$problem" ]; then
 fi
 "$@"
 code=$?
-# The program may have put a pipe in its place: a writer would wait for a reader.
+# The program may have replaced the file by a pipe, where a writer would wait for a reader.
 rm -rf -- "$note"
 [ "$keep" = keep ] && { set -C; echo "exit $code" >"$note"; } 2>/dev/null
 exit $code`;
 
-/** `sh -c <this> sh <key>`: `running`, `exit <code>`, or nothing where nobody knows. */
+/** `sh -c <this> sh <key>`: prints `running`, `exit <code>`, or nothing if the state is unknown. */
 export const askProgram = `
 note=$([ -f "/tmp/.aimi-$1" ] && cat "/tmp/.aimi-$1" 2>/dev/null)
 case "$note" in
@@ -38,8 +38,8 @@ esac
 true`;
 
 /**
- * Ends all processes of a program: `sh -c <this> sh <key>`. They are found by descent, by session and by a variable that
- * they inherited, again and again until none is left.
+ * Ends all processes of a program: `sh -c <this> sh <key>`. Finds them by descent, by session and by an inherited
+ * environment variable, and repeats until none is left.
  */
 export const endProgram = `
 key=$1
@@ -77,14 +77,14 @@ done
 rm -f -- "/tmp/.aimi-$key"
 [ $left = no ]`;
 
-/** `sh -c <this> sh <path>`: the bytes of a plain file. */
+/** `sh -c <this> sh <path>`: prints the bytes of a plain file. */
 export const readFile: string = `
 [ -e "$1" ] || exit ${scriptExits.missing}
 [ -f "$1" ] || exit ${scriptExits.wrongKind}
 [ -r "$1" ] || exit ${scriptExits.forbidden}
 exec cat -- "$1"`;
 
-/** `sh -c <this> sh <path> <length> <name of its own>`: takes so many bytes, whole or not at all, without waiting for an end of input. */
+/** `sh -c <this> sh <path> <length> <unique name>`: atomically writes `length` bytes of its input; needs no end of input. */
 export const writeFile: string = `
 folder=$(dirname -- "$1")
 mkdir -p -- "$folder" 2>/dev/null || exit ${scriptExits.forbidden}
@@ -94,7 +94,7 @@ head -c "$2" >"$part" 2>/dev/null || { rm -f -- "$part"; exit ${scriptExits.forb
 [ "$(wc -c <"$part")" -eq "$2" ] || { rm -f -- "$part"; exit ${scriptExits.forbidden}; }
 mv -f -- "$part" "$1"`;
 
-/** `sh -c <this> sh <path>`: kind, size and name of each thing in a folder, each ended by a NUL. */
+/** `sh -c <this> sh <path>`: prints kind, size and name of each entry of a folder, each entry ended by a NUL. */
 export const listFolder: string = `
 [ -e "$1" ] || exit ${scriptExits.missing}
 [ -d "$1" ] || exit ${scriptExits.wrongKind}
@@ -108,9 +108,9 @@ for name in * .[!.]* ..?*; do
 done`;
 
 /**
- * `sh -c <this> sh <path> <most bytes, or nothing>`: a file or folder as a tar stream, its name without what comes before.
- * Files of more bytes stay where they are and are complained of as `tar` does: a sparse one of a terabyte would otherwise
- * be sent whole, only to be thrown away. A BusyBox without such a list sends them.
+ * `sh -c <this> sh <path> <maximum bytes, or nothing>`: prints a file or folder as a tar stream, with paths from its last
+ * component on. Leaves out larger files and reports them in the format of `tar`: else a sparse file of a terabyte would be
+ * sent whole, only to be discarded. Only GNU tar can exclude a list of files; others send them.
  */
 export const packPath: string = `
 [ -e "$1" ] || [ -L "$1" ] || exit ${scriptExits.missing}
@@ -134,6 +134,6 @@ export const unpackInto: string = `
 mkdir -p -- "$1" 2>/dev/null || exit ${scriptExits.forbidden}
 exec tar -xf - -C "$1" --no-same-owner`;
 
-/** `sh -c <this> sh <program>…`: the names of those that are missing. */
+/** `sh -c <this> sh <program>…`: prints the names of the missing ones. */
 export const findMissing = `
 for name in "$@"; do command -v -- "$name" >/dev/null 2>&1 || echo "$name"; done`;

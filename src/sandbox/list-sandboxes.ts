@@ -5,11 +5,11 @@ import { settleSandbox } from "./settle-sandbox.ts";
 
 export interface ListedSandboxes {
   readonly records: readonly SandboxRecord[];
-  /** What could not be read, or not be compared with its engine. */
+  /** Messages about records that could not be read, or not be compared with the engine. */
   readonly problems: readonly string[];
 }
 
-/** Every sandbox of a folder as it is now; where an engine does not answer, as it was known last. */
+/** The current state of every sandbox of a folder; the last recorded one where an engine does not answer. */
 export async function listSandboxes(deps: ProjectSandboxes): Promise<ListedSandboxes> {
   const { records, unreadable } = await deps.folders.list();
   const problems = new Set(unreadable);

@@ -9,7 +9,7 @@ export interface OpenSandboxOptions {
   readonly outputLimit?: number;
 }
 
-/** A sandbox that is there already, by its id, the first twelve characters of it, or its name. */
+/** Opens an existing sandbox by its id, the first twelve characters of it, or its name. */
 export async function openSandbox(
   engine: ContainerEngine,
   id: string,
@@ -18,7 +18,7 @@ export async function openSandbox(
 ): Promise<Sandbox> {
   const { containers } = await engine.open();
   const facts = await containers.look(id, undefined, signal);
-  // Containers of other people are none of our business, whatever id is named.
+  // Refuses containers that swarm did not create.
   if (facts?.labels[labels.role] !== "sandbox") throw new SwarmError("SANDBOX_UNKNOWN", { id });
   const level = isolationLevels.find((known) => known === facts.labels[labels.isolation]);
   return sandboxAt(containers, {

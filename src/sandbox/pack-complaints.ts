@@ -1,18 +1,18 @@
-/** What `tar` in a sandbox said of one file. */
+/** A message of `tar` in a sandbox about one file. */
 export interface Complaint {
   /**
-   * `barred` never leaves a sandbox; `missed` is still in there; `torn` was written to while it was read, so that what came
-   * out may be no state that it ever had.
+   * `barred`: never leaves a sandbox. `missed`: could not be read and is still in the sandbox. `torn`: changed while it was
+   * read, so its copy may be a state that the file never had.
    */
   readonly kind: "barred" | "missed" | "torn";
   readonly path: string;
   readonly reason: string;
 }
 
-/** More of a line is not kept: a name can be as long as its task likes. */
+/** The maximum length of a kept line: the task chooses file names and their length. */
 const longestLine = 600;
 
-/** Cuts what a program writes into lines of bounded length, however many there are and wherever the pieces end. */
+/** Splits a stream of chunks into lines of bounded length and parses each. */
 export function complaintLines(take: (complaint: Complaint) => void): {
   add(bytes: Uint8Array): void;
   end(): void;
@@ -36,12 +36,12 @@ export function complaintLines(take: (complaint: Complaint) => void): {
   };
 }
 
-/** `tar: ./outputs/a: Cannot open: Permission denied`, in the words of GNU or of BusyBox; null for what is about no file. */
+/** Parses `tar: ./outputs/a: Cannot open: Permission denied`, of GNU tar or BusyBox; null for lines about no file. */
 export function parseComplaint(line: string): Complaint | null {
   const [, said] = /^tar: (.+)$/.exec(line) ?? [];
   if (said === undefined || /^(?:Exiting with|Error is not recoverable|error exit delayed)/.test(said))
     return null;
-  // A copy, for a part of a text keeps the whole of it alive.
+  // A copy: a substring would keep the whole chunk in memory.
   const [, path = "", reason = ""] = /^(?:\.\/)?(.*?): (.+)$/.exec(Buffer.from(said).toString()) ?? [];
   return path === "" ? { kind: "missed", path: ".", reason: said } : { kind: kindOf(reason), path, reason };
 }

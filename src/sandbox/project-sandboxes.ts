@@ -3,7 +3,7 @@ import type { ContainerEngine } from "../ports/engine.ts";
 import type { SandboxFolders } from "../ports/sandbox-folders.ts";
 import type { FindRuntimeDeps } from "./find-runtime.ts";
 
-/** What the sandboxes of a folder need: `.aimi/sandboxes`, and the engine that each of them is on. */
+/** Dependencies of the sandboxes of a folder: `.aimi/sandboxes`, and the engine of each sandbox. */
 export interface ProjectSandboxes {
   readonly folders: SandboxFolders;
   readonly clock: () => Date;
@@ -11,12 +11,12 @@ export interface ProjectSandboxes {
   readonly engineAt: (endpoint: string) => Promise<ContainerEngine>;
 }
 
-/** What making a new one needs besides. */
+/** Further dependencies, to create a sandbox. */
 export interface BringUpDeps extends ProjectSandboxes, FindRuntimeDeps {
   readonly newId: () => string;
   readonly limits: ContainerLimits;
   /** Images of `python`, `node` and `bash`. */
   readonly languageImages: Readonly<Record<"python" | "node" | "bash", string>>;
-  /** The base image as it should be, built if need be. */
+  /** The id of the up-to-date base image, built if necessary. */
   readonly ensureBase: (onStep: (step: string) => void, signal?: AbortSignal) => Promise<string>;
 }

@@ -12,17 +12,17 @@ export interface CommandRequest {
   readonly env?: Readonly<Record<string, string>>;
   readonly workdir?: string;
   readonly input?: Uint8Array | AsyncIterable<Uint8Array>;
-  /** Null for no limit but the sandbox's own. */
+  /** The time limit; null for none but the sandbox's own. */
   readonly timeoutMs: number | null;
-  /** Characters that are kept of each stream: the first and the last half of them. */
+  /** The maximum of characters kept of each stream: the first and the last half of it. */
   readonly outputLimit: number;
-  /** Bytes after which the program is ended; null for as many as it likes. */
+  /** The number of output bytes after which the program is ended; null for no limit. */
   readonly maxOutputBytes?: number | null;
-  /** Sees every piece as it comes; the program waits for it. */
+  /** Receives each chunk as it arrives, with back-pressure on the program. */
   readonly onOutput?: (chunk: OutputChunk) => Promise<void> | void;
-  /** A key by which its end can be asked for when nobody listens any more; without one nothing is left of it. */
+  /** A key to ask for the exit code after this process has died; without a key no trace of the program is kept. */
   readonly key?: string;
-  /** Words before everything that is started: then root starts it, who gives up all rights by them. */
+  /** A command prefix that drops all rights; if given, root starts the programs through it. */
   readonly through?: readonly string[];
 }
 
@@ -30,9 +30,9 @@ export interface CommandResult {
   readonly exitCode: number;
   readonly stdout: string;
   readonly stderr: string;
-  /** Whether some of the output was left out. */
+  /** Whether part of the output was left out. */
   readonly isCut: boolean;
-  /** Characters that were written, left out or not. */
+  /** The number of characters that the program wrote to the stream, kept or not. */
   readonly stdoutLength: number;
   readonly stderrLength: number;
   readonly durationMs: number;
@@ -40,7 +40,7 @@ export interface CommandResult {
 
 const endWithinMs = 15_000;
 
-/** Runs a program in a container. When it ends before its time, its processes are ended too, not only its client. */
+/** Runs a program in a container. On abort or timeout, ends all its processes in the container, not only the engine's client. */
 export async function runCommand(
   containers: Pick<Containers, "exec" | "look">,
   request: CommandRequest,
@@ -86,7 +86,7 @@ export async function runCommand(
       },
       ending,
     );
-    // A program may end without taking all of its input; what cannot be read of the input ends the program.
+    // A program may end without reading all of its input; an input that cannot be read ends the program.
     const fed = new AbortController();
     void feed(execution, request.input, fed.signal).catch((error: unknown) => limit.abort(error));
     await readOutput(execution, { ...request, mark: `aimi-${key}: ` }, texts, limit).finally(() =>
@@ -123,7 +123,7 @@ export type CommandState =
   | { readonly kind: "running" | "unknown" }
   | { readonly kind: "ended"; readonly exitCode: number };
 
-/** What became of a program that was started with a key, and that nobody listens to any more. */
+/** The state of a program that another process started with a key. */
 export async function askCommand(
   containers: Containers,
   { containerId, key }: { readonly containerId: string; readonly key: string },
@@ -173,12 +173,12 @@ async function readOutput(
   let total = 0;
   for await (const chunk of execution.output) {
     texts[chunk.stream].add(chunk.bytes);
-    // The wrapper's own word, for us alone.
+    // A message of the wrapper to this function, not output of the program.
     if (chunk.bytes.length < 100 && Buffer.from(chunk.bytes).toString().startsWith(mark)) continue;
     try {
       await onOutput?.(chunk);
     } catch (error) {
-      // Whoever cannot take the output any more does not want the program to go on.
+      // A caller that cannot take more output does not need the program any more.
       limit.abort(error);
       return;
     }
@@ -191,7 +191,7 @@ async function readOutput(
   }
 }
 
-/** The client is gone by now; what it started is not. A container that is gone has no processes left. */
+/** Ends the processes that remain when the engine's client is gone. A container that is gone has none left. */
 export async function endProcesses(
   containers: Pick<Containers, "exec">,
   { containerId, key, through }: Pick<CommandRequest, "containerId" | "through"> & { readonly key: string },
@@ -216,7 +216,7 @@ export async function endProcesses(
   }
 }
 
-/** Why nobody knows how a program ended: mostly because its container did. */
+/** The reason why the exit code of a program is unknown: mostly the end of its container. */
 export async function lostBecause(
   containers: Pick<Containers, "look">,
   id: string,
@@ -236,7 +236,10 @@ export async function lostBecause(
   return new SwarmError("EXEC_FAILED", { command, reason });
 }
 
-/** Our wrapper tells by a mark that nobody else knows; an image without a shell tells by the engine's words. */
+/**
+ * Throws if the program did not start. The wrapper reports that with the command's key, which the program does not print by
+ * chance; for an image without a shell, the engine's own message does.
+ */
 function refuseUnstarted(
   [program = ""]: readonly string[],
   { exit, key, stdout, stderr }: { exit: number; key: string; stdout: string; stderr: string },

@@ -20,7 +20,7 @@ import { refuseOver, startUsed, type UsableSandbox } from "./use-sandbox.ts";
 
 export interface TaskRequest {
   readonly record: SandboxRecord;
-  /** As it was named. */
+  /** The task file's path as the user named it. */
   readonly file: string;
   readonly content: Uint8Array;
   readonly onOutput: (chunk: OutputChunk) => Promise<void> | void;
@@ -29,22 +29,22 @@ export interface TaskRequest {
 export interface RanTask {
   readonly record: SandboxRecord;
   readonly summary: SandboxSummary;
-  /** What ended the task, when it did not end by itself. */
+  /** The error that ended the task or made it incomplete; null if there is none. */
   readonly failure: unknown;
 }
 
 const afterwardsMs = 60_000;
-/** What a record takes. */
+/** The maximum length of a reason in a record. */
 const longestReason = 2_000;
 
-/** Runs a task file in a sandbox by its interpreter, and brings out what it made. */
+/** Runs a task file in a sandbox with its interpreter, and collects its outputs. */
 export async function runTask(
   deps: ProjectSandboxes,
   { record: wanted, file, content, onOutput }: TaskRequest,
   signal?: AbortSignal,
 ): Promise<RanTask> {
   await using _held = await holdSandbox(deps, wanted, signal);
-  // Read again: while this one waited for the lock, another task may have come and gone.
+  // Read again: another task may have run while this one waited for the lock.
   const now = await deps.folders.read(wanted.id);
   if (!now) throw new SwarmError("SANDBOX_DESTROYED", { id: wanted.id, at: "this very moment" });
   const settled = await settleHeld(deps, now, signal);
@@ -86,7 +86,7 @@ export async function runTask(
   return await finish(deps, used, { record, memoryKills }, outcome);
 }
 
-/** Volumes of a sandbox with a read-only root: the engine counts them nowhere. */
+/** The volumes of a sandbox with a read-only root, whose content the engine does not count. */
 async function mountedFolders(
   deps: ProjectSandboxes,
   { id, engine }: SandboxRecord,
@@ -111,7 +111,7 @@ async function holdSandbox(
   }
 }
 
-/** Writes down how it went, also when the work was given up: that has time of its own. */
+/** Records the result, also after an abort; it has its own deadline. */
 async function finish(
   deps: ProjectSandboxes,
   { containers, containerId }: UsableSandbox,
@@ -122,7 +122,7 @@ async function finish(
   const limit = outcome.kind === "stopped" ? reasonOf(outcome.error) : null;
   const facts = await containers.look(containerId, undefined, deadline).catch(() => null);
   if (outcome.kind === "stopped" && facts?.state !== "running" && !isWatchedLimit(limit)) {
-    // The container went away under the task; what that means is judged in one place.
+    // The container ended under the task; `settleHeld` decides what that means.
     const settled = await settleHeld(deps, record, deadline);
     const failure = settled === record ? outcome.error : endOf(settled);
     return { record: settled, summary: await summarizeTask(deps.folders, settled, null), failure };
@@ -154,13 +154,13 @@ async function finish(
   await deps.folders.write(finished);
   const { status, exitCode, reason } = finished;
   await deps.folders.tell(record.id, { event: "task-ended", status, exitCode, reason });
-  // Nothing can happen in it any more, and what it filled up is needed elsewhere.
+  // No task can run in it any more, so free its space.
   if (isOver(finished) && collected.stillInside.length === 0)
     await removeRemains(open, finished, await lookOwn(containers, finished, deadline), deadline);
   return { record: finished, summary, failure };
 }
 
-/** A limit that we watch and broke the sandbox for: the container was stopped by us. */
+/** Whether a watched limit was exceeded: then swarm itself stopped the container. */
 function isWatchedLimit(reason: SandboxRecord["reason"]): boolean {
   return reason !== null && ["DISK_FULL", "FILES_EXHAUSTED", "PROCESSES_EXHAUSTED"].includes(reason.code);
 }
@@ -181,7 +181,7 @@ function endOf(record: SandboxRecord): unknown {
   }
 }
 
-/** A number that only makes a message better must not cost a task its result. */
+/** Tolerates foreseen errors: the number only improves a message and must not cost a task its result. */
 function ifForeseen<Value>(value: Value): (error: unknown) => Value {
   return (error) => {
     if (error instanceof SwarmError) return value;

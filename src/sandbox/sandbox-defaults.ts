@@ -1,6 +1,6 @@
 import type { ContainerLimits } from "../ports/containers.ts";
 
-/** What a sandbox gets where nobody says otherwise. */
+/** The default limits of a sandbox. */
 export const defaultLimits: ContainerLimits = {
   cpus: 2,
   memoryBytes: 4 * 1024 ** 3,
@@ -12,8 +12,9 @@ export const defaultLimits: ContainerLimits = {
   logBytes: 10 * 1024 ** 2,
 };
 
-/** Who programs in a sandbox are. Its main process is another one, root without any right, that they cannot stop. */
+/** The user of the programs in a sandbox. */
 export const sandboxUser = "1000:1000";
+/** The user of the main process: root without capabilities, which the programs cannot stop. */
 export const mainUser = "0:0";
 
 export const defaultTmpBytes: number = 1024 ** 3;

@@ -16,20 +16,20 @@ import { sandboxUser } from "./sandbox-defaults.ts";
 export interface ListedFile {
   readonly name: string;
   readonly kind: "file" | "folder" | "link" | "other";
-  /** Bytes of a file; 0 of anything else. */
+  /** The size of a file in bytes; 0 for anything else. */
   readonly size: number;
 }
 
-/** What was copied; of each list the first ones, and in `more` how many are not in it. */
+/** The result of a copy. Each list holds its first entries; `more` counts the rest. */
 export interface CopiedOut {
   readonly files: readonly string[];
   readonly bytes: number;
-  /** What never leaves a sandbox, what is still in there, and what was written to while it was read. */
+  /** Paths that were not copied, or changed while they were read. */
   readonly leftOut: readonly Complaint[];
   readonly more: { readonly files: number } & Readonly<Record<Complaint["kind"], number>>;
 }
 
-/** What may come out of a sandbox at once. */
+/** The limits of one copy out of a sandbox. */
 const copyLimits: ArchiveLimits = { entries: 1_000_000, bytes: 8 * 1024 ** 3, nameBytes: 4096 };
 
 const listedComplaints = { items: 100, characters: 60_000 };
@@ -37,7 +37,7 @@ const listedComplaints = { items: 100, characters: 60_000 };
 const fileMs = 10 * 60_000;
 const longestList = 64 * 1024 * 1024;
 
-/** The bytes of a file, at most so many. Paths are absolute ones in the container. */
+/** The bytes of a file; PATH_REFUSED beyond `maxBytes`. Paths are absolute in the container. */
 export async function readFileIn(
   containers: Containers,
   { id, path, maxBytes }: { readonly id: string; readonly path: string; readonly maxBytes: number },
@@ -64,7 +64,7 @@ export async function readFileIn(
   return Buffer.concat(chunks);
 }
 
-/** Writes a file whole, with the folders above it. */
+/** Writes a file atomically, and creates the folders above it. */
 export async function writeFileIn(
   containers: Containers,
   { id, path, content }: { readonly id: string; readonly path: string; readonly content: Uint8Array },
@@ -81,10 +81,10 @@ export async function writeFileIn(
     },
     signal,
   );
-  refuse(path, exitCode, stderr, "a folder stands there");
+  refuse(path, exitCode, stderr, "it is a folder");
 }
 
-/** What lies in a folder. */
+/** The entries of a folder. */
 export async function listFolderIn(
   containers: Containers,
   { id, path }: { readonly id: string; readonly path: string },
@@ -115,7 +115,7 @@ export async function listFolderIn(
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** Puts files into a folder of a running sandbox, as its user. */
+/** Copies files into a folder of a running sandbox, as its user. */
 export async function copyFilesIn(
   containers: Containers,
   { id, into, files }: { readonly id: string; readonly into: string; readonly files: Iterable<PackedFile> },
@@ -135,8 +135,8 @@ export async function copyFilesIn(
 }
 
 /**
- * Brings a file or folder out of a sandbox into a path that does not exist yet, checked entry by entry. Links, devices and
- * what cannot be read refuse the whole unless they are to be left out.
+ * Copies a file or folder out of a sandbox to a path that does not exist yet, and checks each entry. Links, devices and
+ * unreadable files fail the whole copy unless `leaveOut` is set.
  */
 export async function copyPathOut(
   containers: Containers,
@@ -147,7 +147,7 @@ export async function copyPathOut(
     throw new SwarmError("FILE_FAILED", { file: into, reason: "something is there already" });
   const facts = await containers.look(id, undefined, signal);
   if (!facts) throw new SwarmError("CONTAINER_GONE", { id });
-  // Into or out of a running container the engine's own way can lie; a program in it does not.
+  // Of a running container the engine's own copy can be wrong, so `tar` in the container packs the files.
   const complaints = {
     barred: new FirstOfMany<Complaint>(listedComplaints),
     missed: new FirstOfMany<Complaint>(listedComplaints),
@@ -194,7 +194,7 @@ export async function copyPathOut(
       },
     };
   } catch (error) {
-    // What `tar` said is nearer to the cause than what its archive lacks.
+    // The message of `tar` is nearer to the cause than the gap in its archive.
     const [problem] = complaints.missed.items;
     if (problem && error instanceof SwarmError && error.code === "ARCHIVE_REFUSED")
       throw unreadable(path, problem, error);
@@ -204,7 +204,7 @@ export async function copyPathOut(
   }
 }
 
-/** A tar stream of a path, made by the sandbox's own user; read by nobody but a reader that trusts nothing. */
+/** A tar stream of a path, made by the sandbox's own user, so untrusted: only `unpackArchive` may read it. */
 async function* packedByProgram(
   containers: Containers,
   { id, path, most }: { id: string; path: string; most: string },
@@ -230,7 +230,7 @@ async function* packedByProgram(
   if (exit.kind === "lost") throw new SwarmError("EXEC_FAILED", { command: "tar", reason: exit.reason });
   const { missing, forbidden } = scripts.scriptExits;
   if (exit.code === missing || exit.code === forbidden) refuse(path, exit.code, "", "it cannot be packed");
-  // What it could not read it leaves out of an archive that is whole all the same.
+  // `tar` leaves unreadable files out of an otherwise complete archive.
   if (exit.code !== 0 && !isTold)
     complain({ kind: "missed", path: basename(path), reason: `tar ended with ${exit.code}` });
 }
@@ -254,7 +254,7 @@ function refuse(path: string, exitCode: number, stderr: string, wrongKind: strin
     case scripts.scriptExits.forbidden:
       throw new SwarmError("PATH_REFUSED", {
         path,
-        reason: "the sandbox's user may not, or the disk is full",
+        reason: "the sandbox's user has no permission, or the disk is full",
       });
     default:
       throw new SwarmError("EXEC_FAILED", {

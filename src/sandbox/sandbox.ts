@@ -16,10 +16,10 @@ import {
 
 export interface ExecOptions {
   readonly env?: Readonly<Record<string, string>>;
-  /** Below the working folder, unless it is absolute. */
+  /** The folder of the program, relative to the sandbox's working folder or absolute. */
   readonly workdir?: string;
   readonly input?: string | Uint8Array;
-  /** Then its processes are ended and COMMAND_TIMEOUT is thrown. */
+  /** The time limit, after which the program's processes are ended and COMMAND_TIMEOUT is thrown. */
   readonly timeoutMs?: number;
   readonly outputLimit?: number;
   readonly onOutput?: (chunk: OutputChunk) => Promise<void> | void;
@@ -27,21 +27,21 @@ export interface ExecOptions {
 }
 
 export interface FileOptions {
-  /** The path is the container's own, not one below the working folder. */
+  /** Whether the path is absolute in the container, instead of relative to the working folder. */
   readonly absolute?: boolean;
   readonly signal?: AbortSignal;
 }
 
-/** An isolated container with limits and a lifetime, and what can be done in it. */
+/** An isolated container with limits and a lifetime. */
 export interface Sandbox extends AsyncDisposable {
-  /** The engine's id; its first twelve characters are as good. */
+  /** The engine's id; its first twelve characters identify the sandbox too. */
   readonly id: string;
   readonly name: string;
   readonly workdir: string;
   readonly runtime: string;
-  /** What the runtime was measured to be. */
+  /** The measured isolation of the runtime. */
   readonly isolation: IsolationLevel;
-  /** Whether the engine holds the disk limit, or somebody has to watch it. */
+  /** Whether the engine enforces the disk limit, or the caller has to watch it. */
   readonly diskLimit: "enforced" | "watched";
   start(signal?: AbortSignal): Promise<void>;
   stop(options?: { readonly graceMs?: number }): Promise<void>;
@@ -60,14 +60,14 @@ export interface Sandbox extends AsyncDisposable {
     into: string,
     options?: FileOptions & { readonly leaveOut?: boolean },
   ): Promise<CopiedOut>;
-  /** What its main process wrote. */
+  /** The output of its main process. */
   logs(options?: { readonly follow?: boolean; readonly signal?: AbortSignal }): AsyncIterable<OutputChunk>;
   stats(signal?: AbortSignal): Promise<ContainerStats>;
-  /** Null when it is gone. */
+  /** The engine's facts about the container; null if it is gone. */
   look(): Promise<ContainerFacts | null>;
-  /** Keeps its filesystem as an image; returns the image's id. */
+  /** Saves its filesystem as an image; returns the image's id. */
   commit(tag: string, signal?: AbortSignal): Promise<string>;
-  /** Ends and removes it. Nothing to remove is fine. */
+  /** Ends and removes it; idempotent. */
   destroy(): Promise<void>;
 }
 
@@ -85,7 +85,7 @@ export interface SandboxFacts {
 const destroyMs = 30_000;
 const longestFile = 256 * 1024 * 1024;
 
-/** What can be done with a container that is a sandbox. */
+/** The `Sandbox` of an existing container. */
 export function sandboxAt(containers: Containers, facts: SandboxFacts): Sandbox {
   const { id, name, workdir } = facts;
   const pathOf = (path: string, options: FileOptions | undefined): string =>

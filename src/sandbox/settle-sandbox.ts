@@ -10,8 +10,8 @@ import { askCommand } from "./run-command.ts";
 import { incompleteness, summarizeTask } from "./summarize-task.ts";
 
 /**
- * Brings a record in line with the engine: what ended while nobody looked is written down, and its files are brought out
- * first. While somebody else acts on the sandbox it is left alone.
+ * Reconciles a record with the engine: if its task or container has ended since, collects the files, then records the end.
+ * Leaves a sandbox alone whose lock another process holds.
  */
 export async function settleSandbox(
   deps: ProjectSandboxes,
@@ -25,7 +25,7 @@ export async function settleSandbox(
   if ((await lock.holder()) !== null) return record;
   try {
     await using _held = await lock.hold(0, signal);
-    // Read again: what was read before the lock may have moved on.
+    // Read again: the record may have changed before the lock was taken.
     const now = await deps.folders.read(record.id);
     if (now === null) return gone;
     return isOver(now) ? now : await settleHeld(deps, now, signal);
@@ -35,7 +35,7 @@ export async function settleSandbox(
   }
 }
 
-/** The same for whoever holds the sandbox's lock. */
+/** The same for a caller that holds the sandbox's lock. */
 export async function settleHeld(
   deps: ProjectSandboxes,
   record: SandboxRecord,
@@ -60,15 +60,15 @@ export async function settleHeld(
   await deps.folders.tell(record.id, { event: "ended", status: end.status, reason: end.reason });
   for (const problem of collected?.stillInside ?? [])
     await deps.folders.tell(record.id, { event: "kept", problem });
-  // A task that was cut off has no other summary.
+  // An interrupted task has no other summary.
   if (record.status === "running" && record.task !== null)
     await deps.folders.writeSummary(await summarizeTask(deps.folders, settled, collected));
-  // Once its evidence is here, what is left of it would only take room. Until then it is all there is.
+  // Removes the container only when all its files are collected; until then it has the only copy.
   if (collected === null || collected.stillInside.length === 0) await removeRemains(open, record, facts);
   return settled;
 }
 
-/** What the engine has of a sandbox: the container and the volumes. */
+/** Removes the container and the volumes of a sandbox. */
 export async function removeRemains(
   { containers, volumes }: OpenEngine,
   record: SandboxRecord,
@@ -80,7 +80,7 @@ export async function removeRemains(
     await volumes.remove(name, signal);
 }
 
-/** A creation that was cut off is no sandbox: nobody knows how far it got. */
+/** Removes what an interrupted creation left: its progress is unknown, so it cannot be continued. */
 async function endCreation(
   deps: ProjectSandboxes,
   open: OpenEngine,
@@ -90,7 +90,7 @@ async function endCreation(
   await removeRemains(open, record, facts);
   const reason = {
     code: "CREATION_INTERRUPTED",
-    message: "its creation was cut off; what there was of it is removed",
+    message: "its creation was interrupted; swarm removed what it had made",
   };
   const settled: SandboxRecord = {
     ...record,
@@ -103,7 +103,7 @@ async function endCreation(
   return settled;
 }
 
-/** A task whose client was killed goes on by itself; the engine knows how it ended. */
+/** A task survives its killed client; its exit code is then read from the sandbox. */
 async function settleTask(
   deps: ProjectSandboxes,
   open: OpenEngine,
@@ -120,10 +120,13 @@ async function settleTask(
   const incomplete = incompleteness(exitCode, collected);
   const reason =
     exitCode === null
-      ? { code: "EXEC_FAILED", message: "nobody knows how the task ended" }
+      ? { code: "EXEC_FAILED", message: "how the task ended is unknown" }
       : incomplete
         ? { code: incomplete.code, message: incomplete.message }
-        : { code: "UNATTENDED", message: "it ended while nobody listened; what it wrote then is not kept" };
+        : {
+            code: "UNATTENDED",
+            message: "it ended after its client was gone; its output since then is not kept",
+          };
   const status = exitCode === 0 && !incomplete ? "completed" : "failed";
   const settled: SandboxRecord = {
     ...{ ...record, status, completedAt, exitCode, reason, execution: null },

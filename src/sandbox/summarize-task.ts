@@ -7,7 +7,7 @@ import type { CollectedFiles } from "./collect-files.ts";
 
 const shownCharacters = 10_000;
 
-/** Why a task that ended with 0 is not completed: its files are not all there. A task's own failure says more. */
+/** OUTPUTS_INCOMPLETE for a task that exited with 0 but whose outputs are not all here; a task's own failure takes precedence. */
 export function incompleteness(
   exitCode: number | null,
   { outputsMissed }: Pick<CollectedFiles, "outputsMissed">,
@@ -16,7 +16,7 @@ export function incompleteness(
   return new SwarmError("OUTPUTS_INCOMPLETE", outputsMissed);
 }
 
-/** How a task went, from its record, the files that were brought out, and its logs. */
+/** The summary of a task, from its record, its collected files and its logs. */
 export async function summarizeTask(
   folders: Pick<SandboxFolders, "readOutput">,
   record: SandboxRecord,

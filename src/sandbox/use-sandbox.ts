@@ -17,7 +17,7 @@ export interface UsableSandbox {
 
 const shortId = 12;
 
-/** The sandbox that a person means: by id, name, the start of its container's id; the latest one when none is named. */
+/** Finds a sandbox by id, name or the start of its container's id; the latest one if the user names none. */
 export async function findSandbox(
   { folders }: Pick<ProjectSandboxes, "folders">,
   wanted: string | null,
@@ -35,14 +35,14 @@ export async function findSandbox(
     (wanted.length >= shortId && container?.id.startsWith(wanted) === true);
   const found = present.find(isMeant);
   if (found) return found;
-  // One that is there and not in the list has a reason to tell.
+  // Throws the reason if the record exists but is unreadable and therefore not in the list.
   await folders.read(wanted);
   const destroyed = await folders.findDestroyed(wanted);
   if (destroyed) throw new SwarmError("SANDBOX_DESTROYED", { id: destroyed.id, at: destroyed.destroyedAt });
   throw new SwarmError("SANDBOX_UNKNOWN", { id: wanted });
 }
 
-/** Makes sure that a sandbox runs: the first use starts it, and one that is over says so. */
+/** Ensures that a sandbox runs: the first use starts it; one that is over is refused. */
 export async function useSandbox(
   deps: ProjectSandboxes,
   wanted: SandboxRecord,
@@ -51,7 +51,7 @@ export async function useSandbox(
   return startUsed(deps, await settleSandbox(deps, wanted, signal), { held: false }, signal);
 }
 
-/** The same for whoever holds the sandbox's lock, and has settled it. */
+/** The same for a record that is already settled. `held`: whether the caller holds the sandbox's lock. */
 export async function startUsed(
   deps: ProjectSandboxes,
   record: SandboxRecord,
@@ -78,14 +78,14 @@ export async function startUsed(
     status: "running",
     startedAt: deps.clock().toISOString(),
   };
-  // A task that somebody else has begun meanwhile has written a newer record.
+  // Does not overwrite the newer record of a task that another process has begun meanwhile.
   const now = await deps.folders.read(record.id);
   if (held || now?.status === "created") await deps.folders.write(started);
   await deps.folders.tell(record.id, { event: "started", ttl: record.ttl });
   return { record: started, containerId, containers };
 }
 
-/** Throws what a person must know of a sandbox in which nothing can happen any more. */
+/** Throws how a sandbox ended, if it is over. */
 export function refuseOver(record: SandboxRecord): void {
   if (!isOver(record)) return;
   const { id, ttl, status, completedAt, reason } = record;

@@ -11,21 +11,21 @@ export interface WatchedSandbox {
   readonly name: string;
   readonly runtime: string;
   readonly limits: Pick<ContainerLimits, "diskBytes" | "files" | "pids">;
-  /** Folders that do not lie in its own layer. */
+  /** Folders that are volumes, so not in the container's own layer. */
   readonly mounted: readonly string[];
 }
 
-/** Between two looks: sooner while the disk fills up fast. */
+/** The bounds of the polling interval: it is shorter while the disk fills up fast. */
 const looks = { leastMs: 250, mostMs: 3_000 };
 const firstLookMs = 1_000;
 const countEveryMs = 3_000;
 const countMs = 20_000;
-/** One that only touches the limit for a moment is not meant. */
+/** How long the process limit must stay reached: a momentary peak is no violation. */
 const fullMs = 3_000;
 
 const nothing = { files: 0, mountedBytes: 0 };
 
-/** Where looks take their time from. */
+/** The clock and timer of the polling. */
 export interface WatchTime {
   now(): number;
   wait(ms: number, signal: AbortSignal): Promise<void>;
@@ -35,18 +35,18 @@ const realTime: WatchTime = {
   now: () => performance.now(),
   wait: async (ms, signal) => delay(ms, undefined, { signal }),
 };
-/** A container that ended: under gVisor the streams of its programs may stay open. */
+/** States of a container that ended: they are polled because under gVisor the streams of its programs may stay open. */
 const ended: ReadonlySet<string> = new Set(["exited", "dead"]);
 
-/** `sh -c <this> sh <most files> <mounted folder>…`: how many files there are, and the KiB in what is mounted. */
+/** `sh -c <this> sh <maximum> <mounted folder>…`: prints the number of files, and the KiB in the mounted folders. */
 const measure = `
 most=$1; shift
 find / "$@" -xdev -print0 2>/dev/null | tr -cd '\\0' | head -c "$most" | wc -c
 if [ $# -gt 0 ]; then du -skc -- "$@" 2>/dev/null | tail -n 1 | cut -f 1; else echo 0; fi`;
 
 /**
- * Looks again and again at what an engine does not hold by itself: bytes and files on disk, and processes that fill up
- * their limit for good. Resolves with the reason when one is broken, or the container has ended; never before.
+ * Polls the limits that an engine does not enforce: bytes and files on disk, and a process limit that stays reached. Resolves
+ * with the reason when a limit is exceeded or the container has ended.
  */
 export async function watchLimits(
   containers: Containers,
@@ -70,13 +70,13 @@ export async function watchLimits(
           ? new SwarmError("PROCESSES_EXHAUSTED", { name, limit: limits.pids })
           : new SwarmError("CONTAINER_NOT_RUNNING", { id, state: facts.state });
       const layerBytes = facts?.diskBytes ?? 0;
-      // Before anything is counted, which takes long where there is much.
+      // Before files are counted, which takes long if there are many.
       if (layerBytes > limits.diskBytes) return diskFull(layerBytes);
       const { pids } = await containers.stats(id, signal);
       fullSinceMs = pids < most ? null : (fullSinceMs ?? atMs);
       if (fullSinceMs !== null && atMs - fullSinceMs >= fullMs)
         return new SwarmError("PROCESSES_EXHAUSTED", { name, limit: limits.pids });
-      // Where there is no process left, nobody can be sent to count.
+      // Counting needs a process, and a full container has none left.
       if (fullSinceMs === null && (mounted.length > 0 || atMs - counted.atMs >= countEveryMs))
         counted = {
           ...(await measureInside(containers, { id, mounted, most: limits.files + 1 }, signal)),
@@ -92,7 +92,7 @@ export async function watchLimits(
       last = { atMs, bytes };
     } catch (error) {
       signal.throwIfAborted();
-      // A turn that could not look, or whose counting took too long, is made good by the next one.
+      // The next poll makes up for one that failed or whose counting took too long.
       if (!(error instanceof SwarmError)) throw error;
     }
   }
@@ -103,7 +103,7 @@ export async function watchLimits(
   }
 }
 
-/** What the engine does not count: files, and what lies in volumes. Counting that takes too long is ended in there, too. */
+/** Counts what the engine does not: files, and bytes in volumes. The timeout also ends the counting inside the container. */
 async function measureInside(
   containers: Containers,
   { id, mounted, most }: { readonly id: string; readonly mounted: readonly string[]; readonly most: number },
