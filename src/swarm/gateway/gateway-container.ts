@@ -2,7 +2,7 @@ import type { ContainerSpec } from "../../ports/containers.ts";
 
 const mebibyte = 1024 ** 2;
 
-/** What both have: nothing that can be written to, and no rights at all. */
+/** The settings of both containers: a read-only root filesystem and no capabilities. */
 const bare = {
   env: {},
   user: "1000:1000",
@@ -20,7 +20,7 @@ export interface GatewayContainer {
   readonly door: string;
 }
 
-/** The one container of a swarm with a way out. */
+/** The gateway's container, the only one of a swarm that reaches other hosts. */
 export function gatewayContainer({
   door,
   volume,
@@ -43,7 +43,7 @@ export function gatewayContainer({
   };
 }
 
-/** Tries the door as a worker would that has no network. */
+/** A probe container, which connects to the gateway's socket as a worker without a network does. */
 export function knockContainer({ door, ...named }: GatewayContainer): ContainerSpec {
   return {
     ...bare,

@@ -15,30 +15,30 @@ import type { GatewayLine, GatewayListener } from "../../ports/gateway-line.ts";
 import type { Networks, Volumes } from "../../ports/networks.ts";
 import type { SwarmEvent, Worker } from "../swarm-deps.ts";
 
-/** How sandboxes come to the gateway: through a socket that they see, with no network at all, or each by a network of its own. */
+/** The gateway transport: a shared Unix socket, for sandboxes without a network, or a separate network for each sandbox. */
 export type Road = "socket" | "network";
 
-/** What is to be remembered of a swarm's gateway: workers that run know it by this. */
+/** The stored facts of a swarm's gateway; a new owner needs them because running workers keep their tokens. */
 export interface GatewayNote {
-  /** Of which the workers' tokens are made. */
+  /** The secret that the workers' tokens are derived from. */
   readonly secret: string;
   readonly road: Road | null;
-  /** Of the sandboxes for which that road was found. */
+  /** The runtime of the sandboxes for which `road` was probed. */
   readonly runtime?: string;
 }
 
-/** What a worker is let out to, beside its models. */
+/** The registries and hosts that a worker may reach besides its models, and its budget. */
 export interface WorkerRights {
-  /** Names of the registries that it reads. */
+  /** Names of the package registries that the gateway mirrors for it. */
   readonly mirrors: readonly string[];
   readonly allow: readonly { readonly host: string; readonly port: number }[];
   readonly budget: BudgetLimits;
 }
 
-/** A worker as far as it is known to whom it must be let out. */
+/** The parts of a worker that decide its access. */
 export type AskingWorker = Pick<Worker, "name" | "slug" | "task" | "request">;
 
-/** What the gateway of a swarm is kept with. */
+/** Dependencies of the supervisor of a swarm's gateway. */
 export interface GatewayDeps {
   readonly swarmId: string;
   readonly projectId: string;
@@ -48,37 +48,38 @@ export interface GatewayDeps {
   readonly volumes: Volumes;
   /** The base image: the gateway's program is in it. */
   readonly image: () => string;
-  /** Of workers. */
+  /** The runtime of workers. */
   readonly runtime: string;
-  /** Of the gateway: networks can be added to a container of this one while it runs. */
+  /** The gateway's runtime, under which networks can be added to a running container. */
   readonly ownRuntime: string;
   readonly hold: (container: string, listener: GatewayListener, signal: AbortSignal) => GatewayLine;
   readonly note: { find(): Promise<GatewayNote | null>; keep(note: GatewayNote): Promise<void> };
   readonly newSecret: () => string;
-  /** The keyed hash of a text. */
+  /** Returns the keyed hash of a text. */
   readonly sign: (secret: string, text: string) => string;
   readonly hash: (text: string) => string;
-  /** Which endpoints these agents call. */
+  /** Plans the endpoints that these agents call. */
   readonly planEndpoints: (agents: readonly NamedAgent[]) => readonly EndpointPlan[];
-  /** With the secrets themselves; each is read once. */
+  /** Reads the secrets of planned endpoints, each secret once. */
   readonly resolve: (plans: readonly EndpointPlan[]) => Promise<readonly ModelEndpoint[]>;
   readonly mirrors: () => Promise<readonly Mirror[]>;
   readonly prices: readonly ModelPrice[];
-  /** Of the whole swarm. */
+  /** The budget of the whole swarm. */
   readonly budget: BudgetLimits;
   readonly rightsOf: (task: WorkerTask) => WorkerRights;
-  /** By its file and the settings. */
+  /** The agent of a task, by its file and the settings. */
   readonly agentOf: (task: WorkerTask) => NamedAgent;
-  /** Halts a worker until its model takes calls again. */
+  /** Pauses a worker until its model's rate limit ends. */
   readonly pause: (name: string, until: number) => Promise<void>;
   readonly environment: (agent: NamedAgent, access: DoorAccess) => Readonly<Record<string, string>>;
-  /** Writes a renewed login back to where it came from. */
+  /** Writes a renewed login back to its source. */
   readonly keepLogin: (reference: string, login: RenewedLogin) => void;
-  /** The range that workers' networks are taken from, and what this machine uses already. */
+  /** The range of addresses for workers' networks. */
   readonly range: string;
+  /** Returns the subnets that this machine uses already. */
   readonly routes: () => Promise<readonly string[]>;
   readonly read: () => Promise<SwarmState>;
-  /** Those that have a container, and were asked to do something before this owner came. */
+  /** Returns the workers that an earlier owner gave a container and a request. */
   readonly atWork: () => Promise<readonly AskingWorker[]>;
   readonly change: (name: string, change: (record: ContainerRecord) => ContainerRecord) => Promise<void>;
   readonly update: (change: (state: SwarmState) => SwarmState) => Promise<void>;

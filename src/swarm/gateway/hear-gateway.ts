@@ -7,40 +7,40 @@ import type { GatewayEntry, GatewayListener } from "../../ports/gateway-line.ts"
 import type { GatewayDeps } from "./gateway-deps.ts";
 
 export interface Watched {
-  /** Of its record. */
+  /** The name of the worker's record. */
   readonly name: string;
   readonly budget: BudgetLimits;
 }
 
-/** What a gateway has said, as far as the swarm must know it. */
+/** A swarm's view of its gateway: spending, budgets and rate limits. */
 export interface Hearing {
   readonly listener: Omit<GatewayListener, "ensure" | "onLogin" | "admission">;
-  /** What was written down before this owner, should the gateway's own journal be gone. */
+  /** Reads the spending from the records, in case the gateway's own journal is gone. */
   begin(): Promise<void>;
   watch(slug: string, worker: Watched): void;
   forget(slug: string): void;
   spentBy(slug: string): Spending;
   spentInAll(): Spending;
   shut(slug: string): AbortSignal;
-  /** When the first of these endpoints takes calls again; null when one of them does. */
+  /** The time at which the first of these endpoints takes calls again; null if one of them takes calls now. */
   limitedUntil(endpoints: readonly string[]): number | null;
-  /** Resolves when all that was heard is in the state. */
+  /** Resolves when everything received so far is in the state. */
   written(): Promise<void>;
 }
 
 type Change = (record: ContainerRecord) => ContainerRecord;
 
-/** What is over sooner is waited for at the door. */
+/** A shorter rate limit pauses no worker: the gateway holds or refuses its calls. */
 const shortLimitMs = 5 * 60_000;
 
-/** Takes in what the gateway tells: into the events, into the records, and to whoever must stop or wait. */
+/** Tracks the gateway's journal: writes events and records, stops workers at their budget, and pauses rate-limited ones. */
 export function hearGateway(
   deps: GatewayDeps,
-  /** Of models: agents ask some of them beside the way that they were given, and nobody need be told. */
+  /** Whether a host is a model's: agents also try such hosts directly, and those refusals are not reported. */
   isModelHost: (what: string) => boolean,
 ): Hearing {
   const spentBySlug = new Map<string, Spending>();
-  // What it said last of all together: calls that are not told yet are in it.
+  // The gateway's last total, which includes calls whose journal lines have not arrived yet.
   let saidInAll = nothingSpent;
   const watched = new Map<string, Watched>();
   const shutBySlug = new Map<string, AbortController>();
@@ -118,7 +118,7 @@ export function hearGateway(
         break;
       }
       case "limited":
-        // Its call may have been told to an owner before this one.
+        // An earlier owner may have received the line that opened the call.
         callersOf(entry.endpoint).add(entry.worker);
         limit(entry.endpoint, Date.parse(entry.until), entry.status);
         break;
@@ -167,13 +167,13 @@ export function hearGateway(
     deps.tell({ event: "limited", kind: "model", endpoint, status, until: at });
     const now = deps.clock().getTime();
     if (until - now < shortLimitMs) return;
-    // Whoever may call it and calls another one goes on.
+    // Pauses only workers that have called this endpoint; those that use another one continue.
     const callers = callersOf(endpoint);
     const waiting = [...watched].flatMap(([slug, worker]) => (callers.has(slug) ? [worker] : []));
     for (const { name } of waiting) enqueue(() => deps.pause(name, until));
   }
 
-  /** In the order in which it was heard; the change is made of the record as it is when its turn comes. */
+  /** Queues a change in the order of the journal; `changeOf` gets the record as it is when the change is due. */
   function write(slug: string, changeOf: (record: ContainerRecord) => Change): void {
     enqueue(async () => {
       const record = (await deps.read()).containers.find((each) => workerSlug(each) === slug);
@@ -181,7 +181,7 @@ export function hearGateway(
     });
   }
 
-  /** What fails keeps nothing else from being written; whoever asks next hears of it. */
+  /** A failed write does not block later ones; the next call of `written` throws its error. */
   function enqueue(work: () => Promise<void>): void {
     writing = writing.then(work).catch((error: unknown) => {
       failure ??= { error };

@@ -13,15 +13,15 @@ import { knownModels } from "./known-models.ts";
 import { findRoad, standUpGateway } from "./stand-up-gateway.ts";
 import { workerNetworks } from "./worker-networks.ts";
 
-/** The gateway of a swarm, from the owner's side. */
+/** The owner's handle of a swarm's gateway. */
 export interface SwarmGateway extends Doors {
-  /** Takes it away. What it knows of spending stays until the swarm `isFinished`. */
+  /** Removes the gateway. Its volume, with the spending, stays until the swarm `isFinished`. */
   end(how: { readonly isFinished: boolean }): Promise<void>;
-  /** Lets go of it, and leaves it where it is. */
+  /** Closes the connection, and leaves the gateway running. */
   release(): Promise<void>;
 }
 
-/** What is known of it once it stands. */
+/** The connection and facts of a running gateway. */
 interface Standing {
   readonly line: GatewayLine;
   readonly note: GatewayNote & { readonly road: Road };
@@ -33,7 +33,7 @@ const sealed: WorkerDoor = { network: { kind: "none" }, volumes: [], env: {} };
 
 interface LetIn {
   readonly admitted: Omit<AdmittedWorker, "spent">;
-  /** Where it finds the door. */
+  /** The URL at which the worker reaches the gateway. */
   readonly door: string;
 }
 
@@ -41,14 +41,14 @@ const admitMs = 60_000;
 const settleMs = 5_000;
 const onLoopback = `http://127.0.0.1:${doorPort}`;
 
-/** Keeps the one door of a swarm's sandboxes: made when the first worker needs it, and made again when it is gone. */
+/** Supervises a swarm's gateway: creates it when the first worker needs it, and again whenever it is gone. */
 export function keepGateway(deps: GatewayDeps): SwarmGateway {
   const names = gatewayNames(deps);
   const networks = workerNetworks(deps);
   const models = knownModels(deps);
   const hearing = hearGateway(deps, models.isHost);
   const letIn = new Map<string, LetIn>();
-  // The last thing that was heard of why nobody answers; null when somebody does.
+  // The last reason for a lost connection; null while the gateway answers.
   let lost: string | null = null;
   let standing: Standing | null = null;
   let beginning: Promise<Standing> | null = null;
@@ -81,7 +81,7 @@ export function keepGateway(deps: GatewayDeps): SwarmGateway {
 
     async settled() {
       if (standing === null) return;
-      // Whoever does not answer in time tells it later, when it is asked again.
+      // A gateway that does not answer in time reports the rest at the next hand-over.
       const within = AbortSignal.any([deps.signal, AbortSignal.timeout(settleMs)]);
       await standing.line.handOver(within).catch(() => {});
       await hearing.written();
@@ -92,7 +92,7 @@ export function keepGateway(deps: GatewayDeps): SwarmGateway {
         hearing.forget(worker.slug);
         await admit(settleMs).catch(() => {});
       }
-      // Also of one that was let in by an owner before this one.
+      // Also the network of a worker that an earlier owner admitted.
       if (isGone && standing?.note.road !== "socket") await networks.close(worker, deps.signal);
     },
 
@@ -114,7 +114,7 @@ export function keepGateway(deps: GatewayDeps): SwarmGateway {
       if (beginning === null && !isThere) return;
       await release();
       await deps.containers.remove(names.container, deps.signal);
-      // Sandboxes that were kept, for people to look at, still have the door in them.
+      // Sandboxes that are kept for inspection still mount the socket's volume.
       if (isFinished) await deps.volumes.remove(names.volume, deps.signal);
       await deps.volumes.remove(names.door, deps.signal).catch(unlessInUse);
       deps.tell({ event: "gateway", status: "removed" });
@@ -129,7 +129,7 @@ export function keepGateway(deps: GatewayDeps): SwarmGateway {
     await hearing.written();
   }
 
-  /** However many ask, it is begun once; whoever comes after a failure tries again. */
+  /** Starts the gateway once for all callers; after a failure, the next caller tries again. */
   function stand(): Promise<Standing> {
     beginning ??= begin().then(
       (begun) => {
@@ -150,7 +150,7 @@ export function keepGateway(deps: GatewayDeps): SwarmGateway {
     const fresh = known ?? { secret: deps.newSecret(), road: null };
     const road = fresh.runtime === deps.runtime ? fresh.road : null;
     if (known === null) await deps.note.keep(fresh);
-    // Here rather than by the line, so that what is wrong with it is heard by whoever asked.
+    // Not left to the connection, which retries: a first failure goes to the caller.
     await ensure(deps.signal);
     if (known?.road) await letInThoseAtWork(known);
     registries = mirrors;
@@ -172,10 +172,10 @@ export function keepGateway(deps: GatewayDeps): SwarmGateway {
   async function ensure(signal: AbortSignal): Promise<void> {
     try {
       await standUpGateway(deps, signal);
-      // Also one that was there: whoever made it may have been cut off before it had its legs.
+      // Also for an existing gateway: its owner may have crashed before it connected the networks.
       await networks.reconnect(signal);
     } catch (error) {
-      // Somebody takes it away at this moment; it is made again the next time.
+      // The engine is still removing the old container; the next attempt creates a new one.
       if (!isError(error, "NAME_TAKEN")) throw error;
     }
   }
@@ -194,10 +194,10 @@ export function keepGateway(deps: GatewayDeps): SwarmGateway {
     }
   }
 
-  /** Workers that an owner before this one let in, and that are at work: whoever is not named is sent away. */
+  /** Admits running workers of an earlier owner again: the gateway disconnects workers that an admission does not name. */
   async function letInThoseAtWork(note: GatewayNote): Promise<void> {
     for (const worker of await deps.atWork()) {
-      // What is wrong with one is told when it is its own turn.
+      // Skips a worker with a foreseen error; `open` reports it later.
       const rights = await rightsOf(worker).catch(unlessForeseen);
       if (!rights) continue;
       const subnet = note.road === "network" ? await networks.find(worker, deps.signal) : null;
@@ -207,7 +207,7 @@ export function keepGateway(deps: GatewayDeps): SwarmGateway {
     }
   }
 
-  /** What a worker may reach; null where that is nothing. */
+  /** The access of a worker; null if it may reach nothing. */
   async function rightsOf(worker: AskingWorker): Promise<ReachedByWorker | null> {
     const rights = deps.rightsOf(worker.task);
     await models.learn(agentOf(worker));
@@ -239,7 +239,7 @@ export function keepGateway(deps: GatewayDeps): SwarmGateway {
     };
   }
 
-  /** The same for every attempt, and for every owner: an agent that runs keeps the one that it was given. */
+  /** The same token for every attempt and every owner: a running agent keeps the token that it got. */
   function tokenOf({ secret }: GatewayNote, { slug }: Pick<Worker, "slug">): string {
     return deps.sign(secret, slug);
   }
@@ -252,7 +252,7 @@ export function keepGateway(deps: GatewayDeps): SwarmGateway {
         env: { AIMI_DOOR: "/door/door.sock" },
       };
     const network = { kind: "named", name: workerNetworkName(worker.name), address: subnet.worker } as const;
-    // Nobody answers there for names.
+    // No name server listens at the gateway's address, so lookups fail.
     return { network, volumes: [], nameServer: subnet.gateway, env: {} };
   }
 }

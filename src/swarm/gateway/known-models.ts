@@ -3,16 +3,16 @@ import type { ModelEndpoint, RenewedLogin } from "../../domain/generated/gateway
 import { type EndpointPlan, endpointsOf } from "../../domain/model-endpoints.ts";
 import type { GatewayDeps } from "./gateway-deps.ts";
 
-/** What the agents of a swarm call, with what lets them in there. */
+/** The model endpoints of a swarm's agents, with their credentials. */
 export interface KnownModels {
   readonly endpoints: readonly ModelEndpoint[];
-  /** Resolves when it is known what this agent calls. */
+  /** Adds the endpoints of an agent. */
   learn(agent: NamedAgent): Promise<void>;
-  /** Names of what it may call. */
+  /** Names of the endpoints that an agent may call. */
   namesOf(agent: NamedAgent): string[];
-  /** A gateway that is made anew must not begin with a login that was renewed since. */
+  /** Stores a renewed login, so that a new gateway does not start with the old one. */
   keepLogin(login: RenewedLogin): void;
-  /** Whether a request was for a host that some agent's models are at. */
+  /** Whether a request was for the host of one of these endpoints. */
   isHost(what: string): boolean;
 }
 
@@ -21,18 +21,18 @@ export function knownModels({
   resolve,
   keepLogin,
 }: Pick<GatewayDeps, "planEndpoints" | "resolve" | "keepLogin">): KnownModels {
-  // All that have come so far, and what they call.
+  // All agents so far, and the plans of their endpoints.
   const agents = new Map<string, NamedAgent>();
   let plans: readonly EndpointPlan[] = [];
   let endpoints: readonly ModelEndpoint[] = [];
-  // Of two that resolve at once, the first to come might be the last to be done, and know less.
+  // Serialises `add`: of two concurrent calls, the earlier could finish last and overwrite the endpoints of the later.
   let turn: Promise<unknown> = Promise.resolve();
 
   async function add(agent: NamedAgent): Promise<void> {
     const key = JSON.stringify(agent);
     if (agents.has(key)) return;
     const planned = planEndpoints([...agents.values(), agent]);
-    // A secret that was read once may have been renewed since: it is not read again.
+    // Does not read a secret again: the endpoint may have a renewed login by now.
     const isKnown = (plan: EndpointPlan): boolean => plans.some((known) => isSame(known, plan));
     const resolved = await resolve(planned.filter((plan) => !isKnown(plan)));
     const all = [...resolved, ...endpoints];
@@ -66,7 +66,7 @@ export function knownModels({
   };
 }
 
-/** Whoever else calls it. */
+/** Compares two plans without the agents that call them. */
 function isSame(one: EndpointPlan, other: EndpointPlan): boolean {
   return JSON.stringify({ ...one, agents: null }) === JSON.stringify({ ...other, agents: null });
 }

@@ -4,7 +4,7 @@ import { labels } from "../../ports/engine.ts";
 import { gatewayContainer, knockContainer } from "./gateway-container.ts";
 import type { GatewayDeps, Road } from "./gateway-deps.ts";
 
-/** Everything of it carries these. */
+/** The labels of a gateway's containers, volumes and networks. */
 export function gatewayLabels({
   projectId,
   worktree,
@@ -19,7 +19,7 @@ export function gatewayLabels({
   };
 }
 
-/** A running gateway: the one that is there, or a new one on what volumes there are. */
+/** Ensures that a gateway runs: the existing container, or a new one that reuses existing volumes. */
 export async function standUpGateway(deps: GatewayDeps, signal: AbortSignal): Promise<void> {
   const { containers, volumes } = deps;
   const names = gatewayNames(deps);
@@ -42,13 +42,13 @@ export async function standUpGateway(deps: GatewayDeps, signal: AbortSignal): Pr
   deps.tell({ event: "gateway", status: facts === null ? "started" : "restarted", containerId: id });
 }
 
-/** Whether a sandbox without a network can come to the gateway: tried, in a container of the workers' runtime. */
+/** Probes, in a container of the workers' runtime, whether a sandbox without a network reaches the gateway's socket. */
 export async function findRoad(deps: GatewayDeps, signal: AbortSignal): Promise<Road> {
   const { containers, image, runtime } = deps;
   const { container, door } = gatewayNames(deps);
   const name = container.replace(/\.gateway$/, ".knock");
   try {
-    // One that was left by an owner who was killed would repeat what it said then.
+    // A probe container of a killed owner would repeat its old result.
     await containers.remove(name, signal);
     const { id } = await containers.create(
       knockContainer({ name, labels: gatewayLabels(deps), image: image(), runtime, door }),
@@ -60,7 +60,7 @@ export async function findRoad(deps: GatewayDeps, signal: AbortSignal): Promise<
       if (stream === "stdout") said += Buffer.from(bytes).toString();
     return said.trim() === "open" ? "socket" : "network";
   } catch (error) {
-    // A runtime that cannot even try is not one for sockets.
+    // A runtime under which the probe cannot start does not support the socket.
     if (error instanceof SwarmError && error.code === "CONTAINER_START_FAILED") return "network";
     throw error;
   } finally {

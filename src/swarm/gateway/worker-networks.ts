@@ -6,14 +6,14 @@ import type { Worker } from "../swarm-deps.ts";
 import type { GatewayDeps } from "./gateway-deps.ts";
 import { gatewayLabels } from "./stand-up-gateway.ts";
 
-/** Networks in which a worker and the gateway are alone. */
+/** Networks with two members each: a worker and the gateway. */
 export interface WorkerNetworks {
-  /** The worker's own, made or found, with the gateway in it. */
+  /** Finds or creates a worker's network, and connects the gateway to it. */
   open(worker: Pick<Worker, "name" | "task">, signal: AbortSignal): Promise<WorkerSubnet>;
-  /** The one that it has already; null where it has none. The gateway comes in when it is reconnected. */
+  /** Finds a worker's existing network; null if it has none. `reconnect` connects the gateway to it. */
   find(worker: Pick<Worker, "name">, signal: AbortSignal): Promise<WorkerSubnet | null>;
   close(worker: Pick<Worker, "name">, signal: AbortSignal): Promise<void>;
-  /** Brings a new gateway into those that are open. */
+  /** Connects a new gateway to all open networks. */
   reconnect(signal: AbortSignal): Promise<void>;
 }
 
@@ -21,7 +21,7 @@ export function workerNetworks(deps: GatewayDeps): WorkerNetworks {
   const { networks } = deps;
   const gateway = gatewayNames(deps).container;
   const openByName = new Map<string, WorkerSubnet>();
-  // Two that choose at once would choose the same.
+  // Serialises `open`: two concurrent calls would choose the same subnet.
   let turn: Promise<unknown> = Promise.resolve();
 
   async function find(name: string, signal: AbortSignal): Promise<WorkerSubnet | null> {
@@ -42,7 +42,7 @@ export function workerNetworks(deps: GatewayDeps): WorkerNetworks {
         await networks.create({ name, labels: marks, internal: true, subnet: free.subnet }, signal);
         return free;
       } catch (error) {
-        // Somebody else was quicker.
+        // Another process has taken the subnet meanwhile.
         if (!isError(error, "SUBNET_TAKEN")) throw error;
       }
     }
