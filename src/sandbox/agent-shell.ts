@@ -40,7 +40,7 @@ export interface AgentTerminal {
  * user 1000 is not enough: on gVisor it keeps the container's capabilities, and the agent's user would own its terminal.
  */
 const asAgent = ["/usr/bin/setpriv", "--reuid=1000", "--regid=1000", "--clear-groups", "--"] as const;
-/** `sh -c <this> sh <folder> <program> <argument>…`: enters the folder as the agent's user, since root may have no access to it. */
+/** `sh -c <this> sh <folder> <program> <argument>…`: enters the folder as the agent's user; root may have no access to it. */
 const goTo = 'cd -- "$1" || exit 126; shift; exec "$@"';
 const inWorkspace: readonly string[] = [...asAgent, "/bin/sh", "-c", goTo, "sh", workspace];
 /** No startup files: the agent could have written them. */

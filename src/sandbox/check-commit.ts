@@ -43,7 +43,7 @@ const bundleFile = "aimi-check/commit.bundle";
 /** The sandbox ends by itself this long after its work should be done, should its maker be killed. */
 const graceMs = 5 * 60_000;
 
-/** Runs as the agent's user, without hooks that the tree could bring. */
+/** Runs as the agent's user, and so that the tree cannot make git start a program. */
 const checkOut = `
 set -eu
 cd /workspace

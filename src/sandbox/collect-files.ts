@@ -78,7 +78,7 @@ export async function collectFiles(
     }
   };
 
-  // Outputs first: the lists are bounded, and a missed output matters more than a missed working file.
+  // Outputs first, so that they get the first places in the bounded lists.
   const outputs = await take("outputs");
   const [first] = missed.items;
   const outputsMissed = first === undefined ? null : { first, count: missed.items.length + missed.more };
