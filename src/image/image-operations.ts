@@ -58,7 +58,7 @@ export interface ImageOperations {
 }
 
 export interface ImageOperationsDeps extends ImageDeps {
-  /** Null outside a repository. */
+  /** Returns the repository's project; null outside a repository. */
   readonly project: () => Promise<ImageProject | null>;
 }
 

@@ -21,7 +21,7 @@ export interface ProjectImageOptions {
   readonly buildNetwork: boolean;
 }
 
-/** Everything that decides what a project's image will be. */
+/** The plan of a project's image: its inputs and its Dockerfile. */
 export interface ProjectImagePlan {
   readonly commit: string;
   readonly repository: string;
@@ -176,7 +176,7 @@ function treeWarnings(files: readonly TrackedFile[]): string[] {
   ];
 }
 
-/** Neither a link nor a submodule. */
+/** Whether a tracked file is neither a link nor a submodule. */
 export function isPlain({ kind }: TrackedFile): boolean {
   return kind === "file" || kind === "program";
 }

@@ -14,37 +14,37 @@ import type { WorkerPlaces } from "../ports/worker-places.ts";
 
 export interface AgentAccessDeps {
   readonly settings: Pick<Settings, "agent" | "agentCommand"> & ReachSettings;
-  /** The user's own, as it was when the command began. */
+  /** The user's environment, as it was when the command began. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly requestsOf: (swarmId: string) => Pick<WorkerPlaces, "findRequest">;
   readonly loadTask: (path: string) => Promise<LoadedTask | null>;
 }
 
-/** An agent that is to be begun or gone on with, and the task file that it is for. */
+/** An agent to start or continue, and its task file. */
 export interface DueAgent {
   readonly file: string;
   readonly agent: NamedAgent;
-  /** What its task file lets it reach. */
+  /** The hosts that its task file allows. */
   readonly allow: readonly string[];
 }
 
-/** What the agents of a swarm may reach, and what lets them in. */
+/** The network access of a swarm's agents, and their credentials. */
 export interface AgentAccess {
-  /** The agents of these tasks, and of the workers in the state that are to go on. */
+  /** The agents of these tasks, and of the workers in the state that will continue. */
   due(
     works: readonly { readonly task: LoadedTask }[],
     state: SwarmState | null,
     retried: readonly string[],
   ): Promise<DueAgent[]>;
-  /** Said before anything starts: these would wait for an answer that cannot come, or not be let in. */
+  /** Throws before anything starts if an agent has no network for its model, or no credentials. */
   refuse(due: readonly DueAgent[]): void;
-  /** What people must know of it; names of variables, and no value. */
+  /** Lines for the user about access and credentials; they name variables, and contain no values. */
   describe(due: readonly DueAgent[]): string[];
-  /** What the base image must have for them. */
+  /** The agents that the base image must contain. */
   inImage(due: readonly DueAgent[]): string[];
-  /** The network that the setting names, by its whole name; it must be there. */
+  /** The network of the setting; INVALID_VALUE if the engine has no network of exactly that name. */
   network(networks: Pick<Networks, "names">, signal: AbortSignal): Promise<ContainerNetwork>;
-  /** What goes into the environment of a request's agent; asked for at each connection, kept by nobody. */
+  /** The credentials for the environment of a request's agent; read at each connection, never stored. */
   credentials(request: TaskRequestPayload): Readonly<Record<string, string>> | null;
 }
 
@@ -58,7 +58,7 @@ export function agentAccess({ settings, env, requestsOf, loadTask }: AgentAccess
         const { taskFilePath: file, containerName, status, attempt } = record;
         if (isTerminal(status) && !retried.includes(containerName)) continue;
         const at = { slug: workerSlug(record), attempt };
-        // What was asked once is what goes on, whatever the task file and the flags say now.
+        // A stored request wins over the current task file and flags: the attempt continues as it began.
         const request = state && !isTerminal(status) && (await requestsOf(state.swarmId).findRequest(at));
         const task = await loadTask(file);
         const agent = request ? request.agent : task && agentOf(task, settings);

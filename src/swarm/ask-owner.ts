@@ -11,7 +11,7 @@ export interface AskOwnerDeps {
   readonly watch: (onChange: () => void, signal: AbortSignal) => void;
 }
 
-/** Writes wishes for the owner and waits until they are granted; false when there is no owner who would. */
+/** Writes commands for the owner and waits until it has applied them; false if no owner is left to apply them. */
 export async function askOwner(
   { store, owner, watch }: AskOwnerDeps,
   wishes: readonly Wish[],
@@ -29,7 +29,7 @@ export async function askOwner(
     if (!isAsked(await store.read(), wishes)) resolve(true);
     else if ((await owner.holder()) === null) resolve(false);
   };
-  // An owner that is killed changes nothing that could be watched.
+  // Polls besides watching: a killed owner changes no file.
   const timer = setInterval(() => void look().catch(reject), 1_000);
   watch(() => void look().catch(reject), either);
   try {
@@ -56,7 +56,7 @@ interface Named {
   readonly name: string;
 }
 
-/** A worker that is on its next attempt is still the one that was meant. */
+/** Ignores the attempt in the name: the worker may have begun its next one meanwhile. */
 function isSameWorker(one: Named, other: Named): boolean {
   return homeVolumeName(one.name) === homeVolumeName(other.name);
 }

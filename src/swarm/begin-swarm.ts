@@ -18,7 +18,7 @@ export interface BeginDeps {
   readonly clock: () => Date;
 }
 
-/** A task file that is to be carried out, by its place in the plan. */
+/** A task file to carry out, with its slug in the plan. */
 export interface PlannedWork {
   readonly slug: string;
   readonly task: LoadedTask;
@@ -26,13 +26,13 @@ export interface PlannedWork {
 
 export interface Beginning {
   readonly works: readonly PlannedWork[];
-  /** Whether a swarm that is there goes into the archive. */
+  /** Whether to archive the present swarm and begin a new one. */
   readonly isNew: boolean;
-  /** What was wished when this ownership began: nobody is left who waits for it. Later wishes are for us. */
+  /** Commands from before this ownership, for which no process waits any more. Later ones are for this owner. */
   readonly left: readonly Wish[];
 }
 
-/** The state of a swarm with a record for each task that is to be carried out. Only its owner may call this. */
+/** Creates or extends the swarm's state, with a record for each task to carry out. Only the owner may call it. */
 export async function beginSwarm(deps: BeginDeps, { works, isNew, left }: Beginning): Promise<SwarmState> {
   const known = await deps.store.find();
   if (known === null || isNew) return replaceOrCreate(deps, known, works);
@@ -46,12 +46,12 @@ export async function beginSwarm(deps: BeginDeps, { works, isNew, left }: Beginn
   });
 }
 
-/** With a record for each task that has none yet. */
+/** The state with a record for each task that has none yet. */
 export function withWorks(state: SwarmState, works: readonly PlannedWork[], now: Date): SwarmState {
   return works.reduce((before, work) => withWork(before, work, now), state);
 }
 
-/** Whoever goes on with a swarm wants all of it to go on: what stops it is over. A running one is unpaused when it is joined. */
+/** Resuming a swarm ends its pauses. A running worker keeps its pause until the owner attaches to it and unpauses it. */
 function withoutPauses(state: SwarmState): SwarmState {
   const containers = state.containers.map((record) =>
     record.status === "running" ? record : { ...record, paused: null },
@@ -59,7 +59,7 @@ function withoutPauses(state: SwarmState): SwarmState {
   return { ...state, containers };
 }
 
-/** In one write: one without its workers would be taken for a swarm that has nothing to do. */
+/** Writes the state with its workers at once: a state without workers would count as a swarm with nothing to do. */
 async function replaceOrCreate(
   { store, project, engine, newId, clock }: BeginDeps,
   known: SwarmState | null,
@@ -94,7 +94,7 @@ function withWork(state: SwarmState, { slug, task }: PlannedWork, now: Date): Sw
   );
 }
 
-/** Workers that are added later may have slugs like earlier ones. */
+/** A free container name: a worker that is added later may have the slug of an earlier one. */
 function freeName({ project, swarmId, containers }: SwarmState, slug: string): string {
   const taken = new Set(containers.map(workerSlug));
   let free = slug;
@@ -102,7 +102,7 @@ function freeName({ project, swarmId, containers }: SwarmState, slug: string): s
   return workerContainerName({ projectId: project.id, swarmId, slug: free, attempt: 1 });
 }
 
-/** Every worker of the state that has not come to its end, with its task. */
+/** Every worker of the state that has not ended, with its task. */
 export function waitingWorkers(
   { containers }: SwarmState,
   taskOf: (record: ContainerRecord) => WorkerTask | null,

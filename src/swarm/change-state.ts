@@ -26,7 +26,7 @@ export interface ChangeStateDeps {
   readonly clock: () => Date;
 }
 
-/** Starts a swarm's state; with `force`, what is there goes into the archive first. */
+/** Creates a swarm's state; with `force`, archives the present one first. */
 export async function initState(
   deps: ChangeStateDeps,
   { project, swarmId, force }: { project: ProjectRef; swarmId: string; force: boolean },
@@ -36,7 +36,7 @@ export async function initState(
   return force ? deps.store.replace(state) : deps.store.create(state);
 }
 
-/** Adds a pending record. The one change that is welcome beside a living owner. */
+/** Adds a pending record. It is the only change that is allowed beside a living owner. */
 export async function addContainer(
   { store, clock }: ChangeStateDeps,
   container: Pick<ContainerRecord, "containerName" | "taskFilePath" | "branchName" | "containerId">,
@@ -45,7 +45,7 @@ export async function addContainer(
   return findContainer(state, container.containerName);
 }
 
-/** Changes a record; its end is remembered in the ledger. */
+/** Changes a record, and adds its end to the ledger. */
 export async function updateContainer(
   deps: ChangeStateDeps,
   name: string,
@@ -58,13 +58,12 @@ export async function updateContainer(
   return record;
 }
 
-/** Drops a record. */
 export async function removeContainer(deps: ChangeStateDeps, name: string): Promise<void> {
   await refuseBesideOwner(deps);
   await deps.store.update((before) => withoutContainer(before, name));
 }
 
-/** Drops the records that have ended, and says how many. */
+/** Drops the records of ended workers, and returns their number. */
 export async function cleanupState(deps: ChangeStateDeps): Promise<number> {
   await refuseBesideOwner(deps);
   let removed = 0;
@@ -76,7 +75,7 @@ export async function cleanupState(deps: ChangeStateDeps): Promise<number> {
   return removed;
 }
 
-/** Only the owner changes things while there is one. */
+/** Throws OWNED_BY_ANOTHER while an owner exists: only the owner may change the state then. */
 export async function refuseBesideOwner({ owner }: Pick<ChangeStateDeps, "owner">): Promise<void> {
   const holder = await owner.holder();
   if (holder) throw new SwarmError("OWNED_BY_ANOTHER", { holder: describeHolder(holder) });
@@ -87,7 +86,7 @@ async function remember(
   swarmId: string,
   record: ContainerRecord,
 ): Promise<void> {
-  // A task file that is gone by now has no content to be remembered by.
+  // The ledger identifies tasks by content, so a task file that is gone gets no line.
   const task = await folder.read(record.taskFilePath).catch(nullIfGone);
   if (!task || (record.status !== "completed" && record.status !== "failed")) return;
   const line: LedgerLine = {

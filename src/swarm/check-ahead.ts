@@ -1,14 +1,14 @@
 import type { RanCheck } from "../domain/generated/merge.ts";
 
-/** Runs the check of a commit; null where nothing is checked. */
+/** Runs the check on a commit; null if there is no check. */
 export type CheckCommit = (commit: string, what: string, signal: AbortSignal) => Promise<RanCheck | null>;
 
-/** Checks, each of which can be begun before anybody knows whether its answer is wanted. */
+/** Speculative checks: each may start before its result is needed. */
 export interface ChecksAhead {
   readonly begin: (commit: string, what: string) => void;
-  /** How the check ends: of the one that was begun, or of a new one. */
+  /** The result of the check that was begun for a commit, or of a new one. */
   readonly endOf: (commit: string, what: string) => Promise<RanCheck | null>;
-  /** Ends what was begun and nobody asked for. */
+  /** Aborts the begun checks whose result was not asked for. */
   readonly drop: () => Promise<void>;
 }
 
@@ -23,7 +23,7 @@ export function checksAhead(check: CheckCommit, signal: AbortSignal): ChecksAhea
     begin(commit, what) {
       const stop = new AbortController();
       const end = check(commit, what, AbortSignal.any([stop.signal, signal]));
-      // Whoever asks for it is told of a failure; if nobody asks, there is none.
+      // Prevents an unhandled rejection: `endOf` passes a failure on, and a dropped check may fail.
       end.catch(() => {});
       begunOf.set(commit, { end, giveUp: () => stop.abort() });
     },

@@ -15,7 +15,7 @@ import {
 export interface CheckStateDeps {
   readonly store: Pick<StateStore, "find">;
   readonly owner: Pick<Lock, "holder">;
-  /** The engine at that endpoint, whether it answers or not; or else the first one that does, or null. */
+  /** The engine at an endpoint, whether it answers or not; for a null endpoint the first engine that answers, or null. */
   readonly findEngine: (endpoint: string | null) => Promise<ContainerEngine | null>;
   readonly readJournal: ReadJournal;
 }
@@ -26,17 +26,17 @@ export type ReadJournal = (
   worker: { readonly containerName: string; readonly taskFilePath: string },
 ) => Promise<JournalSummary | null>;
 
-/** What the state says beside what the engine says. */
+/** The state, compared with the engine. */
 export interface CheckedState extends Compared {
   readonly state: SwarmState | null;
-  /** Whether an engine was asked. */
+  /** Whether the state was compared with an engine. */
   readonly reconciled: boolean;
 }
 
-/** Compares the state with the engine and names what does not agree: by one list, and more calls only where it disagrees. */
+/** Compares the state with the engine and returns the differences: one list call, further calls only for differences. */
 export async function checkState(deps: CheckStateDeps, scope: EngineScope): Promise<CheckedState> {
   const state = await deps.store.find();
-  // A state of somebody else's could name an engine of theirs.
+  // The state of another project could name an engine that its author controls.
   if (state && state.project.id !== scope.projectId) {
     throw new SwarmError("PROJECT_MOVED", {
       was: `project ${state.project.id}`,
@@ -74,7 +74,7 @@ async function compare(
   });
 }
 
-/** Throws ENGINE_CHANGED when the swarm belongs to another one. */
+/** Throws ENGINE_CHANGED if the swarm belongs to another engine. */
 export async function refuseOtherEngine(
   { engine: recorded }: Pick<SwarmState, "engine">,
   engine: Pick<ContainerEngine, "info" | "endpoint">,

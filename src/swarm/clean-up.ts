@@ -22,7 +22,7 @@ import { removeSlowly } from "./remove-slowly.ts";
 
 export interface CleanUpDeps {
   readonly store: Pick<StateStore, "update">;
-  /** Null when it is certain that no engine has anything. */
+  /** The engine; null if it is certain that no engine has anything of the swarm. */
   readonly engine: ContainerEngine | null;
   readonly readAttempt: (attempt: LeftAttempt) => Promise<JournalSummary | null>;
   readonly work: Pick<WorkRepository, "isKept">;
@@ -33,10 +33,10 @@ export interface CleanUpDeps {
 export interface CleanUpRequest {
   readonly state: SwarmState | null;
   readonly scope: EngineScope;
-  /** Names of records; null for everything of the worktree. */
+  /** Names of the records to clean up; null for everything of the worktree. */
   readonly only: readonly string[] | null;
   readonly discard: boolean;
-  /** Also the files of swarms of which nothing is left on the engine. */
+  /** Whether to remove the files of swarms that have nothing left on the engine. */
   readonly withFiles: boolean;
   readonly dryRun: boolean;
 }
@@ -44,13 +44,14 @@ export interface CleanUpRequest {
 export interface CleanedUp {
   readonly removed: readonly RemovedThing[];
   readonly kept: readonly KeptThing[];
-  /** What the engine refused to remove was kept; this is why. */
+  /** The first error of the engine; what it did not remove is in `kept`. */
   readonly failure: SwarmError | null;
 }
 
 /**
- * Takes away what workers left on the engine, as far as their work is in the repository. Each step can be cut off: what is gone
- * already is fine, and a record is given up before its container is. Without `dryRun` only the owner may call this.
+ * Removes what workers left on the engine, as far as their work is in the repository. Each step is idempotent, and a record is
+ * marked as discarded before its container is removed, so a crash in between does no harm. Without `dryRun` only the owner
+ * may call it.
  */
 export async function cleanUp(
   deps: CleanUpDeps,
@@ -64,7 +65,8 @@ export async function cleanUp(
   const places = await placesOf(deps, attemptsIn(state, things));
   const plan = planCleanup({
     ...{ state, things, discard: request.discard, only: request.only },
-    placeOf: (attempt) => places.get(keyOf(attempt)) ?? { kind: "elsewhere", why: "nobody looked for it" },
+    placeOf: (attempt) =>
+      places.get(keyOf(attempt)) ?? { kind: "elsewhere", why: "its journal was not read" },
   });
   const done = dryRun ? { ...plan, failure: null } : await carryOut(deps, plan, onStep, signal);
   const unfinished =
@@ -88,7 +90,7 @@ async function thingsOn(engine: ContainerEngine, scope: EngineScope): Promise<Le
   ];
 }
 
-/** Labels are what somebody wrote: only what has the right form is believed. */
+/** Any user of the engine can set labels, so values without the right form are ignored. */
 function toThing(
   kind: LeftThing["kind"],
   { name, labels: found }: { readonly name: string; readonly labels: Readonly<Record<string, string>> },
@@ -119,7 +121,7 @@ async function placesOf(
 async function placeOf({ readAttempt, work }: CleanUpDeps, attempt: LeftAttempt): Promise<WorkPlace> {
   const journal = await readAttempt(attempt);
   if (!journal) return elsewhere("there is no journal of it here");
-  if (!journal.isWhole) return elsewhere("its journal here ends before its last word");
+  if (!journal.isWhole) return elsewhere("its journal here ends before its final message");
   const { completion, lastCheckpoint, failedWork } = journal;
   if (attempt.status !== null && (completion ?? "failed") !== attempt.status)
     return elsewhere(`its journal does not say that it ${attempt.status}`);
@@ -168,7 +170,7 @@ async function carryOut(
   return { remove: removed, keep: kept, discarded, failure };
 }
 
-/** Networks of workers whose containers are gone, or were never made: nothing of anybody's is in them. What failed, or null. */
+/** Removes the networks of workers whose containers are gone or were never made. Returns the error of a failure, else null. */
 async function removeIdleNetworks(
   engine: ContainerEngine,
   { projectId, worktree }: EngineScope,
@@ -187,7 +189,7 @@ async function removeIdleNetworks(
   }
 }
 
-/** What is left in files of swarms that are neither the present one nor have anything on the engine. */
+/** The files of swarms that are not the present one and have nothing on the engine. */
 async function oldFiles(
   { files }: CleanUpDeps,
   state: SwarmState | null,

@@ -7,7 +7,7 @@ export interface ClearMachineDeps {
   /** Removes the images of this project, or with `dryRun` names them. */
   readonly pruneImages: (dryRun: boolean) => Promise<readonly string[]>;
   readonly privateEngine: PrivateEngine;
-  /** How much is on the engine at an endpoint, whoever made it. */
+  /** The number of containers and volumes on the engine at an endpoint, of any project. */
   readonly contentOf: (
     endpoint: string,
   ) => Promise<{ readonly containers: number; readonly volumes: number }>;
@@ -16,7 +16,7 @@ export interface ClearMachineDeps {
 
 export interface ClearMachineWords {
   readonly dryRun: boolean;
-  /** What is still there and would be removed before. */
+  /** With `dryRun`, what an earlier step of the same cleanup would remove from an engine. */
   readonly going: {
     readonly endpoint: string | null;
     readonly containers: number;
@@ -30,8 +30,8 @@ export interface ClearedMachine {
 }
 
 /**
- * Takes away what is no worker's: this project's images, the private engine if nothing is left on it, and the user's
- * state folder. What is gone already is fine, so that a second run finishes what was cut off.
+ * Removes what belongs to no worker: this project's images, the private engine if nothing is left on it, and the user's state
+ * folder. It is idempotent, so a second run finishes an interrupted one.
  */
 export async function clearMachine(
   deps: ClearMachineDeps,
@@ -63,7 +63,7 @@ export async function clearMachine(
   return { removed: [...removed, folder], kept };
 }
 
-/** Null when nothing is left on it: other projects of this user may have their work there. */
+/** The reason to keep the private engine, since other projects of the user may have work on it; null if it is empty. */
 async function whyEngineStays(
   { privateEngine, contentOf }: ClearMachineDeps,
   { dryRun, going }: ClearMachineWords,

@@ -7,18 +7,18 @@ import type { SwarmDeps, Worker } from "./swarm-deps.ts";
 
 export interface StoredWork extends StoredBundle {
   readonly containerId: string;
-  /** The story whose unfinished work it is; null for what counts. */
+  /** The story, if the bundle has the unfinished work of a failed one; null for results. */
   readonly failedStory: string | null;
-  /** What its story began with, where the adapter told it. */
+  /** The commit and tree that its story began with, if the adapter reported them. */
   readonly start?: StoryStart | undefined;
 }
 
-/** A bundle is the difference to a commit that is here already. */
+/** The maximum size of a bundle, which contains only the difference to a commit that is here already. */
 const mostBytes = 4 * 1024 ** 3;
 
 /**
- * Brings in what an adapter stored, and proves that it is here. What is about to be done is written down before, so that a
- * crash in between leaves no doubt. The reason when it cannot be brought in.
+ * Imports a bundle that an adapter stored. Records the intended ref move first, so that after a crash the next owner knows it.
+ * Returns the reason if the import is refused, else null.
  */
 export async function collectWork(
   deps: SwarmDeps,
@@ -69,7 +69,7 @@ export async function collectWork(
     case "rewritten":
       return refused({
         code: "HISTORY_REWRITTEN",
-        message: "what it brought before is no longer part of its branch",
+        message: "a commit that was collected from it is no longer part of its branch",
       });
     case "refused":
       return refused({ code: "COLLECT_FAILED", message: outcome.reason });
@@ -83,8 +83,8 @@ export async function collectWork(
 }
 
 /**
- * What the ref is known to be at. An owner that was killed may have moved it and not written that down; what it was about to do
- * says which commit that was, and that one was checked.
+ * The last known commit of the ref. A killed owner may have moved the ref without recording it; `collecting` then names the
+ * commit, which was checked before the move.
  */
 async function lastTakenIn(
   { work }: Pick<SwarmDeps, "work">,
@@ -96,7 +96,7 @@ async function lastTakenIn(
   return (await work.keptAt(ref)) === collecting.new ? collecting.new : known;
 }
 
-/** The same bytes; `onFirst` is called when the first ones are there. */
+/** Passes the bytes on, and calls `onFirst` before the first chunk. */
 async function* passing(bytes: AsyncIterable<Uint8Array>, onFirst: () => void): AsyncGenerator<Uint8Array> {
   let isFirst = true;
   for await (const piece of bytes) {
@@ -106,7 +106,7 @@ async function* passing(bytes: AsyncIterable<Uint8Array>, onFirst: () => void): 
   }
 }
 
-/** Gives the finished work its branch, and never takes one from somebody else. */
+/** Publishes the finished work as a branch; never moves a branch away from commits that the work does not have. */
 export async function publishWork(deps: SwarmDeps, worker: Worker): Promise<void> {
   const { work, change, swarmId, tell, signal } = deps;
   const { collected, branchName } = findContainer(await deps.read(), worker.name);
@@ -119,7 +119,7 @@ export async function publishWork(deps: SwarmDeps, worker: Worker): Promise<void
     beforeMove: (move) => change(worker.name, (now) => ({ ...now, branch: { ...move, done: false } })),
   });
   tell({ event: "published", worker: worker.slug, ...published });
-  // Without a branch the work stays where it was collected, and the events say why.
+  // Without a branch, the work stays at its ref, and the events contain the reason.
   if (published.kind === "refused") return;
   const { ref } = published;
   await change(worker.name, (now) => ({

@@ -4,19 +4,19 @@ import { type LabelledContainer, labels } from "../ports/engine.ts";
 
 export interface Compared {
   readonly corrections: readonly Correction[];
-  /** Containers of this worktree that no record knows. */
+  /** Containers of this worktree without a record. */
   readonly orphans: readonly LabelledContainer[];
 }
 
 export interface CompareContext {
   readonly ownerAlive: boolean;
-  /** Names of volumes that are there, of records whose container is not. */
+  /** Names of existing volumes; empty if no container is missing. */
   readonly volumes: readonly string[];
-  /** The commit of the newest checkpoint in the host's journal. */
+  /** The commit of the newest checkpoint in a record's host journal. */
   readonly lastCheckpointOf: (record: ContainerRecord) => string | null;
 }
 
-/** What does not agree between the records and a list of containers. */
+/** The differences between the records and a list of containers. */
 export function compareContainers(
   state: SwarmState,
   containers: readonly LabelledContainer[],
@@ -25,7 +25,7 @@ export function compareContainers(
   const missing = volumes
     .filter((name) => state.containers.some(({ containerName }) => containerName === name))
     .map((name): [string, Observed] => [name, { kind: "missing", volume: true }]);
-  // Whoever keeps a gateway or a check looks after it; it is nobody's work.
+  // Containers of gateways and checks hold no work, and the process that made them removes them.
   const workers = containers.filter(
     ({ labels: found }) => !["gateway", "check"].includes(found[labels.role] ?? ""),
   );
@@ -42,13 +42,13 @@ export function compareContainers(
   return { corrections, orphans: containers.filter(({ name }) => orphanNames.has(name)) };
 }
 
-/** Whether a list can only be the recorded engine's: nobody else has a container of a recorded id. */
+/** Whether a list must be from the recorded engine: only that one has a container with a recorded id. */
 export function isOwnEngine(state: SwarmState, containers: readonly LabelledContainer[]): boolean {
   const ids = new Set(containers.map(({ containerId }) => containerId));
   return state.containers.some(({ containerId }) => containerId !== null && ids.has(containerId));
 }
 
-/** Whether it matters which volumes there are: that of a container that should be there, and is not. */
+/** Whether the comparison needs the list of volumes: only if a container that should exist is missing. */
 export function needsVolumes(state: SwarmState, containers: readonly LabelledContainer[]): boolean {
   const names = new Set(containers.map(({ name }) => name));
   return state.containers.some(
@@ -57,7 +57,7 @@ export function needsVolumes(state: SwarmState, containers: readonly LabelledCon
   );
 }
 
-/** Whether it matters what a record's journal says: work may have been left behind by a container that ended. */
+/** Whether the comparison needs a record's journal: a container that ended may have left uncollected work. */
 export function needsJournal({ status, containerId }: ContainerRecord): boolean {
   return containerId !== null && status !== "pending" && status !== "running";
 }

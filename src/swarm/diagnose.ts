@@ -11,15 +11,15 @@ import { type FindEngineDeps, tryCandidates } from "./find-engine.ts";
 import { judgeFilters } from "./judge-filters.ts";
 import { judgeVersions } from "./judge-versions.ts";
 
-/** A worktree as far as doctor asks about it. */
+/** The facts of a worktree that doctor reads. */
 export interface DiagnosedProject {
   readonly root: string;
   readonly id: string;
   readonly worktree: string;
   readonly findState: () => Promise<SwarmState | null>;
-  /** Files that ask for more than they are trusted with. */
+  /** Files that need trust and do not have it. */
   readonly untrustedFiles: () => Promise<readonly string[]>;
-  /** How many task files there are; throws what is wrong with the first bad one. */
+  /** The number of task files; throws the error of the first invalid one. */
   readonly countTasks: () => Promise<number>;
 }
 
@@ -29,11 +29,11 @@ export interface DiagnoseDeps extends FindEngineDeps {
   readonly machine: MachineFacts;
   readonly freeBytes: (path: string) => Promise<number>;
   readonly credentials: () => Promise<readonly string[]>;
-  /** The installed plugin with what its hook says to a sample; null where there is none. */
+  /** The installed plugin, with its hook's answers to sample commands; null if none is installed. */
   readonly installedHook: () => Promise<ReplayedHook | null>;
-  /** Null outside a repository; an error of its own when the project cannot be opened. */
+  /** The project; null outside a repository. Throws if the project cannot be opened. */
   readonly project: () => Promise<DiagnosedProject | null>;
-  /** What is wrong with the settings, if anything is. */
+  /** The error of invalid settings; null if they are valid. */
   readonly settingsProblem: SwarmError | null;
   /** The setting `limits.programs32Bit`. */
   readonly programs32Bit: boolean;
@@ -43,7 +43,7 @@ export interface DiagnoseDeps extends FindEngineDeps {
 const leastFreeBytes = 5 * 1024 ** 3;
 const leastMemoryBytes = 2 * 1024 ** 3;
 
-/** Everything that a swarm needs, each as a fact with what to do about it. */
+/** Checks everything that a swarm needs; each finding has a fact and, if needed, a fix. */
 export async function diagnose(deps: DiagnoseDeps, signal?: AbortSignal): Promise<DoctorReport> {
   deps.onStep("Looking at Node, git and this repository");
   const findings = [judgeNode(deps.nodeVersion), await judgeGit(deps), judgeMemory(deps.machine)];
@@ -209,7 +209,7 @@ async function diagnoseProject(
 
 function judgeTrust(files: readonly string[]): Finding {
   if (files.length === 0)
-    return finding("trust", "good", "no file here asks for more than anybody's repository may");
+    return finding("trust", "good", "no file here asks for more than an untrusted repository may");
   return finding(
     "trust",
     "weak",
@@ -248,7 +248,7 @@ function judgeMemory({ memoryBytes, cpus }: MachineFacts): Finding {
 }
 
 async function judgeDisk({ freeBytes }: DiagnoseDeps, info: EngineInfo | null): Promise<Finding> {
-  // The disk of an engine elsewhere cannot be looked at from here.
+  // The disk of a remote engine cannot be measured from here.
   const folder = (info?.endpoint.startsWith("unix://") && info.dataFolder) || "/";
   const free = await freeBytes(folder);
   const fact = `${showBytes(free)} free${folder === "/" ? "" : " where the engine keeps its data"}`;
@@ -276,7 +276,7 @@ async function judgeHook({ installedHook }: DiagnoseDeps): Promise<Finding> {
   const { place, isEnabled, approved, refused, why } = hook;
   if (!isEnabled)
     return finding("hook", "weak", `installed in ${place}, and disabled`, "`claude plugin enable aimi@aimi`");
-  // Worse than none: it says yes to what is not ours.
+  // Worse than no hook: it approves foreign commands.
   if (!refused)
     return finding(
       "hook",
@@ -327,14 +327,14 @@ function judgeCandidates(tried: readonly TriedCandidate[]): Finding[] {
   ];
 }
 
-/** An engine that was named is tried alone, so a private one would not help. */
+/** If the user names an engine, no other is tried, so starting the private one alone would not help. */
 function remedyFor(tried: readonly TriedCandidate[]): string {
   const [first] = tried;
   if (tried.length !== 1 || !first) return "`swarm engine start`, or `swarm doctor --fix`";
   return `Start that engine, or take away what names it (${first.origin}); then \`swarm engine start\` helps.`;
 }
 
-/** A foreseen error is a finding; anything else is our bug and surfaces. */
+/** Turns a foreseen error into a finding; any other error is a bug of swarm and is thrown on. */
 function asFinding(subject: string, state: Finding["state"] = "missing"): (error: unknown) => Finding {
   return (error) => {
     if (error instanceof SwarmError) return finding(subject, state, error.message, error.hint ?? null);

@@ -1,32 +1,32 @@
 import type { ContainerNetwork, VolumeMount } from "../ports/containers.ts";
 import type { Worker } from "./swarm-deps.ts";
 
-/** How a worker's sandbox is connected to what it may reach. */
+/** The network connection of a worker's sandbox. */
 export interface WorkerDoor {
   readonly network: ContainerNetwork;
   readonly volumes: readonly VolumeMount[];
   readonly nameServer?: string;
-  /** For the adapter: where it finds what it is to pass on. */
+  /** Environment of the adapter, with the gateway socket that its loopback proxy forwards to. */
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** The ways out of a swarm's sandboxes. */
+/** The network access of a swarm's sandboxes. */
 export interface Doors {
-  /** How this worker's sandbox is connected. From now on it is let in. */
+  /** Admits a worker to the gateway, and returns how its sandbox is connected. */
   open(worker: Worker): Promise<WorkerDoor>;
-  /** Resolves when all that it did out there is written down, or nobody can tell any more. */
+  /** Resolves when the worker's network activity is recorded, or the gateway does not answer in time. */
   settled(worker: Pick<Worker, "slug">): Promise<void>;
-  /** It is let in no more. With `isGone` nothing of it is left that has a network. */
+  /** Ends a worker's access. With `isGone` no container of the worker is left, so its network is removed too. */
   close(worker: Pick<Worker, "name" | "slug">, how: { readonly isGone: boolean }): Promise<void>;
-  /** What goes into its agent's environment; asked for at each connection, kept by nobody. */
+  /** Variables for the agent's environment; read at each connection, never stored. */
   environment(worker: Worker): Readonly<Record<string, string>> | null;
-  /** Aborted with a `Reason` when it may go no further. */
+  /** Aborted with a `Reason` when the worker's budget is used up. */
   shut(slug: string): AbortSignal;
-  /** Until when, in milliseconds since 1970, its model takes no calls; null when it does. */
+  /** The time, in milliseconds since 1970, until which the worker's model is rate-limited; null if it is not. */
   limitedUntil(worker: Pick<Worker, "slug" | "task">): number | null;
 }
 
-/** Where nobody stands at the door: sandboxes have this network, and agents these variables. */
+/** Network access without a gateway: all sandboxes get this network, and agents these variables. */
 export function openDoors(
   network: ContainerNetwork,
   environment: (worker: Worker) => Readonly<Record<string, string>> | null,

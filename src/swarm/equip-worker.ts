@@ -10,12 +10,12 @@ import { withStories } from "../domain/worker-record.ts";
 import { type FoundEvidence, findEvidence } from "./find-evidence.ts";
 import type { SwarmDeps, Worker } from "./swarm-deps.ts";
 
-/** A worker before it is known where its work begins. */
+/** A worker whose base commit is not chosen yet. */
 export interface WaitingWorker {
   readonly name: string;
   readonly slug: string;
   readonly task: WorkerTask;
-  /** Names of the workers whose results it starts from. */
+  /** Names of the workers whose results it builds on. */
   readonly dependsOn: readonly string[];
 }
 
@@ -40,7 +40,10 @@ export interface EquipDeps extends SwarmDeps {
 
 const bundlePath = "bundle:/aimi/in/repo.bundle";
 
-/** What a worker needs to begin: where, and the request. Both are fixed the first time. Null when its bases contradict each other. */
+/**
+ * Prepares a worker: chooses its base commit and builds its request. Both are stored the first time and kept. Null if the
+ * results that it builds on conflict.
+ */
 export async function equipWorker(deps: EquipDeps, waiting: WaitingWorker): Promise<Worker | null> {
   const { slug, name, task } = waiting;
   const record = await withItsRef(deps, findContainer(await deps.read(), name));
@@ -51,7 +54,7 @@ export async function equipWorker(deps: EquipDeps, waiting: WaitingWorker): Prom
   const known = await deps.places.findRequest(at);
   if (known !== null && !isStale(deps, record, known)) return { name, slug, task, base, request: known };
   const stories = task.taskFile.userStories.map(({ id }) => id);
-  // Its file may have other stories by now than when it was planned.
+  // The task file may have changed its stories since it was planned.
   if (stories.join() !== record.stories.map(({ id }) => id).join())
     await deps.change(name, (now) => withStories(now, stories));
   const asked = withStories(record, stories);
@@ -65,7 +68,7 @@ export async function equipWorker(deps: EquipDeps, waiting: WaitingWorker): Prom
   return { name, slug, task, base, request };
 }
 
-/** What was taken up has its ref a moment later than its record; whoever was killed in between left that to us. */
+/** A rework changes only the record; this moves the worker's ref to the recorded commit before the attempt begins. */
 async function withItsRef(deps: EquipDeps, record: ContainerRecord): Promise<ContainerRecord> {
   const { collecting, collected, containerName } = record;
   if (collecting === null || collecting.new !== collected?.commit) return record;
@@ -78,7 +81,7 @@ async function withItsRef(deps: EquipDeps, record: ContainerRecord): Promise<Con
   return { ...record, collecting: null };
 }
 
-/** Its tree was to be found in an image that is another one by now, and no container was made that may have heard it. */
+/** Whether a stored request names the tree of a replaced image, and no container exists that could have received the request. */
 function isStale({ imageCommit }: EquipDeps, record: ContainerRecord, request: TaskRequestPayload): boolean {
   const isUnheard = record.containerId === null && record.creating === null;
   return isUnheard && request.repoUrl === "image:" && request.baseCommit !== imageCommit;

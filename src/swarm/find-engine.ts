@@ -6,7 +6,7 @@ export interface FindEngineDeps {
   readonly openEngine: (endpoint: string) => ContainerEngine;
 }
 
-/** The first engine that answers, with what was tried before it. Throws ENGINE_UNREACHABLE when none does. */
+/** The first engine that answers, with all candidates tried so far. Throws ENGINE_UNREACHABLE if none answers. */
 export async function findEngine(
   deps: FindEngineDeps,
   signal?: AbortSignal,
@@ -22,7 +22,7 @@ export async function findEngine(
   });
 }
 
-/** Every candidate with the reason why it was refused. */
+/** Tries every candidate; each result has the engine's facts or the reason why it was refused. */
 export async function tryCandidates(deps: FindEngineDeps, signal?: AbortSignal): Promise<TriedCandidate[]> {
   const candidates = await deps.candidates();
   return Promise.all(candidates.map((candidate) => tryCandidate(deps, candidate, signal)));
@@ -49,6 +49,6 @@ function reasonOf(error: SwarmError, endpoint: string): string {
   const text = reason.replace(`${endpoint}: `, "");
   if (/ENOENT/.test(text) && !endpoint.startsWith("tcp://")) return "there is no socket";
   if (/EACCES|EPERM/.test(text)) return "no permission to use the socket";
-  if (/ECONNREFUSED/.test(text)) return "nobody listens there";
+  if (/ECONNREFUSED/.test(text)) return "the connection was refused";
   return text;
 }

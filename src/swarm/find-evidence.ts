@@ -7,11 +7,11 @@ import type { SwarmDeps } from "./swarm-deps.ts";
 
 export interface FoundEvidence {
   readonly evidence: Evidence;
-  /** What the attempt is checked with beside what its task says. */
+  /** Commands to check the attempt with, in addition to its task's. */
   readonly checks: readonly string[];
 }
 
-/** What the next attempt of a worker is told of the one before it; null where there is nothing to tell. */
+/** The failure of a worker's earlier attempt, for the prompt of the next one; null if there is none. */
 export async function findEvidence(
   { places, findProof }: Pick<SwarmDeps, "places" | "findProof">,
   record: ContainerRecord,
@@ -20,7 +20,7 @@ export async function findEvidence(
   const slug = workerSlug(record);
   if (attempt <= 1) return null;
   const asked = await places.findTakenUp({ slug, attempt });
-  // One that a kill left behind is of no attempt that ever began.
+  // A rework request for another commit is left from a killed command; its attempt never began.
   const isOfThis = asked !== null && asked.commit === record.collected?.commit;
   const takenUp = isOfThis ? asked : await ofLastAttempt();
   const isOpen = record.stories.some(({ id, status }) => id === takenUp?.storyId && status !== "completed");
@@ -40,7 +40,7 @@ export async function findEvidence(
     return failure;
   }
 
-  /** The newest one in which the story was carried out. */
+  /** The conversation of the newest earlier attempt that worked on the story. */
   async function conversationOf(storyId: string): Promise<string | null> {
     for (let earlier = attempt - 1; earlier > 0; earlier -= 1) {
       let found: string | null = null;

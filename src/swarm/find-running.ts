@@ -6,7 +6,7 @@ import { type ContainerEngine, labels } from "../ports/engine.ts";
 import { refuseOtherEngine } from "./check-state.ts";
 
 export interface FindRunningDeps {
-  /** The engine at that endpoint; null when it does not answer. */
+  /** The engine at an endpoint; null if it does not answer. */
   readonly findEngine: (endpoint: string | null) => Promise<ContainerEngine | null>;
 }
 
@@ -15,7 +15,7 @@ export interface RunningWorker {
   readonly containerId: string;
 }
 
-/** The running container of a worker, on the engine of its swarm; CONTAINER_NOT_RUNNING, with what helps instead, where there is none. */
+/** The running container of a worker, on the engine of its swarm; throws CONTAINER_NOT_RUNNING, with a hint, if none runs. */
 export async function findRunning(
   { findEngine }: FindRunningDeps,
   state: SwarmState,

@@ -5,7 +5,7 @@ import type { CommitReader } from "../ports/commit-reader.ts";
 const ownDockerfile = ".aimi/Dockerfile.sandbox";
 const largestFile = 1024 * 1024;
 
-/** How the repository tests itself at HEAD, from what workers will have before them. */
+/** Recognises the repository's test command from the files tracked at HEAD, which are those that workers see. */
 export async function findTests(
   commits: Pick<CommitReader, "head" | "files" | "contents">,
 ): Promise<RecognisedTests> {

@@ -1,7 +1,7 @@
 import { type FoundWeakening, watchTests } from "../domain/weakened-tests.ts";
 import type { PatchToRead, WorkRepository } from "../ports/work-repository.ts";
 
-/** Tests that the work between two commits deletes or skips. */
+/** Finds the tests that the changes between two commits delete or skip. */
 export async function findWeakenedTests(
   { work }: { readonly work: Pick<WorkRepository, "readPatch"> },
   { base, tip }: Pick<PatchToRead, "base" | "tip">,

@@ -1,12 +1,12 @@
 import type { NewFiles } from "../ports/project-files.ts";
 
-/** What `swarm init` did with one file. */
+/** The result of `swarm init` for one file. */
 export interface InitializedFile {
   readonly path: string;
   readonly result: "written" | "left as it was";
 }
 
-/** Lines for `.aimi/.gitignore`: what the program makes, not what people write. */
+/** Lines for `.aimi/.gitignore`: files that swarm writes, not those that users write. */
 const ignored: readonly string[] = [
   "swarm-state.json",
   "events*.ndjson",
@@ -16,7 +16,10 @@ const ignored: readonly string[] = [
   "*.tmp",
 ];
 
-/** Writes empty settings (what stands there comes before the user's own), an example task file and ignore rules; what is there already stays as it is. */
+/**
+ * Writes empty settings (project settings override the user's), an example task file and ignore rules. Existing files stay
+ * unchanged.
+ */
 export async function initProject(files: NewFiles, { today }: { today: string }): Promise<InitializedFile[]> {
   const write = async (path: string, content: string): Promise<InitializedFile> => ({
     path,

@@ -3,13 +3,13 @@ import type { ClaudeProgram, InstalledPlugin } from "../ports/claude-code.ts";
 
 export interface InstallPluginDeps {
   readonly claude: ClaudeProgram;
-  /** The plugin's folder, up to date. */
+  /** The folder of the up-to-date plugin. */
   readonly folder: string;
   readonly version: string;
   readonly onStep: (step: string) => void;
 }
 
-/** Gives the plugin to Claude Code, as a marketplace of its own with one plugin; what was there before is replaced. */
+/** Installs the plugin in Claude Code, from a marketplace with this one plugin; replaces an installed version. */
 export async function installPlugin(deps: InstallPluginDeps): Promise<InstalledPlugin> {
   const { claude, folder, version, onStep } = deps;
   const found = await claude.version();
@@ -21,7 +21,7 @@ export async function installPlugin(deps: InstallPluginDeps): Promise<InstalledP
     if (exitCode !== 0) throw new SwarmError("CLAUDE_FAILED", { command: args.join(" "), reason });
   };
   await run("plugin", "validate", folder);
-  // A copy of the same version would be kept as it is.
+  // Claude Code would keep an installed copy of the same version, even with other content.
   await claude.run(["plugin", "uninstall", "aimi@aimi"]);
   await run("plugin", "marketplace", "add", folder);
   await run("plugin", "marketplace", "update", "aimi");

@@ -2,7 +2,7 @@ import type { Finding } from "../domain/generated/doctor.ts";
 import { chooseFilter, filterWords } from "../domain/system-call-filter.ts";
 import type { EngineInfo } from "../ports/engine.ts";
 
-/** Which filter of system calls the containers of each runtime have; builds always have the engine's. */
+/** The finding about the filter of system calls for each runtime; builds always have the engine's own filter. */
 export function judgeFilters(
   { filter, runtimes }: Pick<EngineInfo, "filter" | "runtimes">,
   { programs32Bit }: { readonly programs32Bit: boolean },

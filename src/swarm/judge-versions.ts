@@ -1,13 +1,13 @@
 import { type EnginePart, findHoles } from "../domain/find-holes.ts";
 import type { Finding } from "../domain/generated/doctor.ts";
 
-/** Whether parts of the engine are older than what closed holes that are known. */
+/** The finding about parts of the engine that lack fixes of known holes. */
 export function judgeVersions(parts: readonly EnginePart[], runtimes: readonly string[]): Finding {
   const known = parts.map(({ name, version }) => `${name} ${version}`);
   const untold = runtimes.filter((runtime) => !parts.some(({ name }) => name === runtime));
   const facts = [
-    known.length > 0 ? known.join(", ") : "the engine does not tell them",
-    ...(untold.length > 0 ? [`not told: ${untold.join(", ")}`] : []),
+    known.length > 0 ? known.join(", ") : "the engine does not report them",
+    ...(untold.length > 0 ? [`not reported: ${untold.join(", ")}`] : []),
   ];
   const open = parts.flatMap((part) =>
     findHoles(part).map(({ ids, what, closedIn, packages }) => {

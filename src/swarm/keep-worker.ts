@@ -15,13 +15,13 @@ import { retryWorkers } from "./retry-workers.ts";
 import { type Halt, runWorker } from "./run-worker.ts";
 import { stopContainer } from "./stand-up-worker.ts";
 
-/** A worker that runs, and what the owner can do to it. */
+/** The owner's handle of a supervised worker. */
 export interface KeptWorker {
-  /** Resolves when nothing more happens to it by itself. */
+  /** Resolves when the worker's supervision has ended: no restart and no further attempt follows. */
   readonly ended: Promise<void>;
   /** Asks its agent to stop. */
   stop(halt: Halt): void;
-  /** Tells its adapter for how long it was paused. */
+  /** Reports the length of a pause to its adapter. */
   resumed(pausedMs: number): Promise<void>;
 }
 
@@ -31,14 +31,14 @@ export interface KeepOptions {
   readonly stopNow: AbortSignal;
 }
 
-/** An engine that does not answer is asked again so often, at most. */
+/** The longest wait between two attempts to reach an engine that does not answer. */
 const longestWaitMs = 10_000;
-/** So long an agent may take to end whose way out is shut. */
+/** The time that an agent has to end after its worker's budget is used up. */
 const endGraceMs = 10_000;
 
 /**
- * Keeps a worker going to its end: a container that ends without a last word is started again, an engine that is away is
- * waited for, and a failure is followed by the next attempt as far as the policy has one.
+ * Supervises a worker to its end: restarts a container that ends without a final message, waits for an engine that does not
+ * answer, and starts further attempts after a failure, as far as the policy allows.
  */
 export function keepWorker(deps: EquipDeps, waiting: WaitingWorker, options: KeepOptions): KeptWorker {
   const own = new AbortController();
@@ -46,7 +46,7 @@ export function keepWorker(deps: EquipDeps, waiting: WaitingWorker, options: Kee
   let conversation: Conversation | null = null;
   const stopNow = (): void => void stopContainer(deps, waiting);
   const shut = deps.doors.shut(waiting.slug);
-  // What cannot go on comes to an end of its own, with what it has.
+  // A worker without budget ends by itself and keeps its work.
   const comeToEnd = (): void =>
     own.abort({ reason: "it may spend no more", graceMs: endGraceMs } satisfies Halt);
   return {
@@ -66,8 +66,8 @@ export function keepWorker(deps: EquipDeps, waiting: WaitingWorker, options: Kee
     let exitCode: number | null = null;
     for (let interruptions = 1; ; interruptions += 1) {
       const record = await goOn();
-      // Whoever ended a story between two interruptions may be interrupted as often again. To go on with one is not enough: that
-      // may be what kills it.
+      // A story that ended since the last interruption resets the count. Progress within a story does not: that story may be
+      // what kills the container.
       if (endedStories(record) > ended) {
         interruptions = 1;
         exitCode = null;
@@ -85,7 +85,7 @@ export function keepWorker(deps: EquipDeps, waiting: WaitingWorker, options: Kee
     }
   }
 
-  /** One go, for as long as the engine is there. */
+  /** Runs the worker once, and retries while the engine is unreachable. */
   async function goOn(): Promise<ContainerRecord> {
     for (let failures = 0; ; failures += 1) {
       try {
@@ -109,7 +109,7 @@ export function keepWorker(deps: EquipDeps, waiting: WaitingWorker, options: Kee
     }
   }
 
-  /** It stops where it is, with what it has; what was only not tidied up is not undone. */
+  /** Stops the worker and keeps its work. A worker that has already ended stays so: only its removal failed. */
   async function giveUp(error: SwarmError): Promise<ContainerRecord> {
     const reason = { code: error.code, message: error.message };
     const { status } = findContainer(await deps.read(), waiting.name);
@@ -134,7 +134,7 @@ export function keepWorker(deps: EquipDeps, waiting: WaitingWorker, options: Kee
     if (await isWaitedFor(waitMs)) await retryWorkers(deps, [waiting.name]);
   }
 
-  /** False when something ended the wait. */
+  /** Waits; false if a halt or the end of all work interrupted the wait. */
   async function isWaitedFor(ms: number): Promise<boolean> {
     try {
       await deps.timing.wait(ms, AbortSignal.any([halt, deps.signal]));

@@ -16,10 +16,10 @@ export interface LoadTasksDeps {
 }
 
 export interface LoadTasksRequest {
-  /** Names or paths; empty means every task file. */
+  /** Names or paths of task files; empty for all of them. */
   readonly files: readonly string[];
   readonly settings: Pick<Settings, "budgetUsd" | "timeout" | "agent" | "agentCommand">;
-  /** Refuse what would be a warning. */
+  /** Whether warnings are errors. */
   readonly strict: boolean;
 }
 
@@ -28,7 +28,7 @@ interface Placed {
   readonly placeOf: (pointer: string) => Place;
 }
 
-/** Reads task files and refuses whatever is wrong with any of them, before anything starts. */
+/** Reads and validates task files; throws the first problem before anything starts. */
 export async function loadTasks(
   deps: LoadTasksDeps,
   request: LoadTasksRequest,
@@ -67,7 +67,7 @@ export async function loadTasks(
   return { tasks, warnings };
 }
 
-/** One that was accepted before. Null when its file is gone or broken by now. */
+/** A task that was accepted before; null if its file is gone or invalid by now. */
 export async function findTask(
   { folder, parsers }: Pick<LoadTasksDeps, "parsers"> & { readonly folder: Pick<TaskFolder, "read"> },
   file: string,
@@ -97,7 +97,7 @@ async function loadTask(
   return { task: { fileName, path, sha256, taskFile: document }, placeOf };
 }
 
-/** A branch below the name of a remote is told from the remote's own by nothing. */
+/** Refuses a branch named like a remote-tracking one, from which git does not distinguish it. */
 function refuseBranch({ task, placeOf }: Placed, remotes: readonly string[]): void {
   const [found] = findBranchProblems(task.taskFile.metadata, remotes);
   if (!found) return;

@@ -11,17 +11,17 @@ import { type CheckedState, type CheckStateDeps, checkState } from "./check-stat
 export interface LookDeps extends CheckStateDeps {
   readonly store: Pick<StateStore, "find" | "update">;
   readonly owner: Pick<Lock, "holder">;
-  /** Becomes the owner for a moment; OWNED_BY_ANOTHER where there is one. */
+  /** Takes the ownership until it is disposed of; OWNED_BY_ANOTHER if there is an owner. */
   readonly hold: () => Promise<AsyncDisposable>;
   readonly clock: () => Date;
 }
 
-/** An adopted container is judged again, and its record corrected once more; there is no third time. */
+/** An adopted container is judged again and its record corrected once more, so the last round finds nothing to do. */
 const mostRounds = 3;
 
 /**
- * The swarm as it is: compared with the engine, and where nobody acts on it, corrected as far as that needs no work to be
- * collected. Beside a living owner nothing is written.
+ * The status of the swarm: compares it with the engine and, without a living owner, corrects the records as far as that
+ * needs no collection of work. Beside a living owner it writes nothing.
  */
 export async function lookAtSwarm(
   deps: LookDeps,
@@ -32,7 +32,7 @@ export async function lookAtSwarm(
     const owner = await deps.owner.holder();
     return { swarm: known, reconciled: true, corrections: [], orphans: [], owner };
   }
-  /** Nor does one that has taken its place. */
+  /** Ignores ENGINE_CHANGED for a settled swarm: another engine cannot contradict its records. */
   const unlessSettled = (error: unknown): CheckedState => {
     const isSettled = known !== null && roleOfEngine(known) === "may speak";
     if (!isSettled || !isError(error, "ENGINE_CHANGED")) throw error;
@@ -44,7 +44,7 @@ export async function lookAtSwarm(
   const owner = await deps.owner.holder();
   const shown: SwarmStatus = {
     swarm: state,
-    // Where nothing could contradict the records, an engine that is off leaves no doubt.
+    // If no engine could contradict the records, an unreachable one leaves no doubt.
     reconciled: reconciled || roleOfEngine(state) !== "must answer",
     corrections: corrections.map((correction) => ({ ...correction, applied: false })),
     orphans: orphans.map(({ name }) => name),
@@ -56,22 +56,22 @@ export async function lookAtSwarm(
     return await correct(deps, scope, shown);
   } catch (error) {
     if (!isError(error, "OWNED_BY_ANOTHER")) throw error;
-    // Somebody took it meanwhile, and does it.
+    // Another process has become the owner meanwhile, and corrects the records itself.
     return { ...shown, owner: await deps.owner.holder() };
   }
 }
 
-/** Who did not say which engine is theirs may have containers that carry no label of ours. */
+/** Whether there are corrections to apply. A state without an engine may have containers without swarm's labels. */
 function mayCorrect(state: SwarmState, corrections: readonly Correction[], now: Date): boolean {
   return state.engine !== null && withCorrections(state, corrections, now).applied.length > 0;
 }
 
-/** Looks once more, now that nobody else can change anything, and writes down what is so. */
+/** Compares again, now as the owner, and applies the corrections. */
 async function correct(deps: LookDeps, scope: EngineScope, before: SwarmStatus): Promise<SwarmStatus> {
   const applied: Correction[] = [];
   let status = before;
   for (let round = 0; round < mostRounds; round += 1) {
-    // The owner is us.
+    // This process is the owner.
     const checked = await checkState({ ...deps, owner: { holder: async () => null } }, scope);
     if (!checked.reconciled || !checked.state) return status;
     const { state, done } = await apply(deps, checked.corrections);
@@ -93,7 +93,7 @@ async function correct(deps: LookDeps, scope: EngineScope, before: SwarmStatus):
   return status;
 }
 
-/** Inside the state lock, only to records that have not moved on. */
+/** Applies corrections under the state lock, only to records that have not changed since. */
 async function apply(
   { store, clock }: LookDeps,
   corrections: readonly Correction[],

@@ -10,7 +10,7 @@ export interface MakePlanDeps extends LoadTasksDeps {
   readonly ledger: Pick<LedgerFile, "read">;
   readonly git: Pick<Git, "head" | "changedFiles" | "remotes">;
   readonly machine: MachineFacts;
-  /** The user's own. */
+  /** The user's environment. */
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
@@ -21,7 +21,7 @@ export interface PlanRequest {
   readonly strict: boolean;
 }
 
-/** Says what would run, in which order and why. Changes nothing. */
+/** Plans what would run, in which order and why. Changes nothing. */
 export async function makePlan(
   deps: MakePlanDeps,
   { files, settings, again, strict }: PlanRequest,

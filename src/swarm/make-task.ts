@@ -25,7 +25,7 @@ export interface MakeTaskDeps {
 export interface TaskWords {
   readonly prompt: string;
   readonly branch: string | null;
-  /** Checks that were asked for; none at all; or null, for the settings' or what is recognised. */
+  /** Check commands that the user named; empty for none; null for those of the settings or a recognised one. */
   readonly verify: readonly string[] | null;
 }
 
@@ -33,22 +33,22 @@ const longestBranch = 200;
 const longestCheck = 4_000;
 const mostChecks = 50;
 
-/** Where the checks of a task come from. */
+/** The checks of a task, by their source. */
 export type TaskCheck =
   | { readonly kind: "asked"; readonly commands: readonly string[] }
   | { readonly kind: "settings"; readonly commands: readonly string[] }
   | RecognisedTests;
 
 export interface MadeTask {
-  /** As people type it. */
+  /** The path, as users type it. */
   readonly file: string;
   readonly branch: string;
   readonly check: TaskCheck;
-  /** False for a file that said the very same already, and was not carried out. */
+  /** Whether the file was written; false if it existed with the same content and was not carried out yet. */
   readonly isNew: boolean;
 }
 
-/** Writes a task file with a prompt as its only story, never over another one. */
+/** Writes a task file with a prompt as its only story; never overwrites a file. */
 export async function makeTask(
   deps: MakeTaskDeps,
   words: TaskWords,
@@ -60,7 +60,7 @@ export async function makeTask(
   if (words.branch !== null) refuseBranch(words.branch, remotes);
   const problem = findAgentProblem(settings);
   if (problem !== null) throw new SwarmError("USAGE", { message: problem });
-  // Written down, so that whoever goes on with the work later goes on with the same agent.
+  // Stored in the task file, so that a later resume uses the same agent.
   const agent = agentOfSettings(settings);
   if (needsNetwork(agent.kind) && settings.network === "none")
     throw new SwarmError("AGENT_NEEDS_NETWORK", { kind: agent.kind, file: "the prompt" });
@@ -136,7 +136,7 @@ interface BranchOfFile {
   readonly branch: string;
 }
 
-/** The branches that are promised to task files. A broken one promises nothing, and is told of when it is planned. */
+/** The branches of all task files. Ignores invalid files, which a plan reports. */
 async function branchesOfFiles({ folder, parsers }: MakeTaskDeps): Promise<BranchOfFile[]> {
   const { fileNames } = await folder.list();
   const found = await Promise.all(

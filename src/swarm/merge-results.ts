@@ -4,31 +4,31 @@ import { mergeOrder } from "../domain/merge-order.ts";
 import type { WorkRepository } from "../ports/work-repository.ts";
 import { type CheckCommit, type ChecksAhead, checksAhead } from "./check-ahead.ts";
 
-/** A worker's result, as it was collected. */
+/** A worker's collected result. */
 export interface Result {
   readonly worker: string;
   readonly commit: string;
   readonly base: string;
-  /** The message of its merge. */
+  /** The message of its merge commit. */
   readonly message: string;
-  /** Why a person has to look at it first; null for whatever may be merged by itself. */
+  /** The reason why a person has to review it first; null if it may be merged automatically. */
   readonly hold: MergedWorker["reason"];
 }
 
 export interface MergeResultsDeps {
   readonly work: Pick<WorkRepository, "merge" | "conflicts" | "isAncestor" | "changes">;
-  /** How the check ends on a commit, in a sandbox where no agent ever was. */
+  /** Runs the check on a commit, in a sandbox where no agent ever ran. */
   readonly check: CheckCommit;
-  /** Whether two checks may run at once. */
+  /** Whether the check of the next result may start before the current one has ended. */
   readonly looksAhead: boolean;
   readonly onStep: (step: string) => void;
   readonly signal: AbortSignal;
 }
 
 export interface MergeOnto {
-  /** The commit that the results are merged upon. */
+  /** The commit onto which the results are merged. */
   readonly begin: string;
-  /** Where none of them was merged yet; `begin`, unless an earlier merge brought some there. */
+  /** The commit without any of the results: `begin`, unless an earlier merge brought some there. */
   readonly origin: string;
 }
 
@@ -45,7 +45,7 @@ interface Candidate extends Result {
   readonly size: number;
 }
 
-/** Takes results one after the other upon a commit: each is merged, checked, and kept or set aside. No ref is moved. */
+/** Merges results one by one onto a commit: each is merged, checked, and kept or set aside. Moves no ref. */
 export async function mergeResults(
   deps: MergeResultsDeps,
   { begin, origin }: MergeOnto,
@@ -62,12 +62,12 @@ export async function mergeResults(
   const forecast = await forecastOf(deps, results);
   const candidates = await candidatesOf(deps, results, forecast);
   const checks = checksAhead(deps.check, signal);
-  // Asked only where something fails: what passes needs no comparison.
+  // Lazy: only a failed check needs the comparison.
   let before: Promise<RanCheck | null> | undefined;
   const train: Train = {
     ...{ origin, forecast, checks, tip: begin, aside: new Map() },
     kept: candidates.filter((candidate) => !isOpen(candidate)),
-    before: () => (before ??= checks.endOf(begin, "what they are merged upon")),
+    before: () => (before ??= checks.endOf(begin, "the commit before the merge")),
   };
   const done = train.kept.map((each): MergedWorker => ({ ...plain(each), outcome: "merged before" }));
   const ordered = mergeOrder(candidates.filter(isOpen));
@@ -116,13 +116,13 @@ async function takeOn(
       one === worker ? [other] : other === worker ? [one] : [],
     );
     const rivals = others.filter((other) => train.kept.some((kept) => kept.worker === other));
-    const whom = rivals.length > 0 ? rivals.join(", ") : "what it is merged upon";
+    const whom = rivals.length > 0 ? rivals.join(", ") : "the commit that it is merged onto";
     const reason = { code: "MERGE_CONFLICT", message: `it conflicts with ${whom}` } as const;
     return setAside({ reason, files: [...merged.files], with: rivals });
   }
 
   const ending = train.checks.endOf(merged.commit, worker);
-  // Whoever looks ahead may fail; then this one's check is not left running on its own.
+  // Waits for both: if the look-ahead fails, this result's check must not keep running alone.
   const [checked, looked] = await Promise.allSettled([
     ending,
     next && deps.looksAhead ? lookAhead(deps, train, merged.commit, next) : null,
@@ -130,7 +130,7 @@ async function takeOn(
   if (checked.status === "rejected") throw checked.reason;
   if (looked.status === "rejected") throw looked.reason;
   const check = checked.value;
-  // Where the check was red before, being red says nothing of this one.
+  // If the check failed before the merge, its failure does not count against this result.
   if (isGreen(check) || !isGreen(await train.before())) {
     train.tip = merged.commit;
     train.kept.push(candidate);
@@ -140,7 +140,7 @@ async function takeOn(
   return setAside({ ...(await blame(deps, train, candidate)), check });
 }
 
-/** Begins the next one's check as if this one's would pass, as most do. */
+/** Starts the next result's check on the assumption that the current one passes, as most do. */
 async function lookAhead(
   { work, signal }: MergeResultsDeps,
   train: Train,
@@ -156,7 +156,7 @@ function missingFor({ aside }: Train, { buildsOn }: Pick<Candidate, "buildsOn">)
   return buildsOn.filter((other) => aside.has(other));
 }
 
-/** Whether it breaks the check by itself, or only together with others, and with whom. */
+/** Finds out whether a result fails the check alone or only together with others, and with which. */
 async function blame(
   { work, signal }: MergeResultsDeps,
   { origin, kept, checks }: Train,
@@ -185,7 +185,7 @@ async function blame(
   return { reason: together(`several of ${names.join(", ")}`), with: names };
 }
 
-/** What is not checked is not red. */
+/** Whether a check passed; a missing check counts as passed. */
 function isGreen(check: RanCheck | null): boolean {
   return check === null || check.exitCode === 0;
 }

@@ -12,11 +12,11 @@ import { mergeResults, type Result } from "./merge-results.ts";
 export interface MergeSwarmDeps {
   readonly work: WorkRepository;
   readonly commits: Pick<CommitReader, "head">;
-  /** What every merge must pass; null for nothing. */
+  /** Returns the command that every merge must pass; null for none. */
   readonly testCommand: () => Promise<string | null>;
-  /** Runs it on a commit, where no agent ever was. */
+  /** Runs the command on a commit, in a sandbox where no agent ever ran. */
   readonly runCheck: (commit: string, command: string, signal: AbortSignal) => Promise<RanCheck>;
-  /** Whether this machine has room for two checks at once. */
+  /** Whether this machine has the resources for two checks at once. */
   readonly looksAhead: boolean;
   readonly passes: PassPoint;
   readonly onStep: (step: string) => void;
@@ -26,15 +26,15 @@ export interface MergeSwarmDeps {
 export interface MergeRequest {
   readonly swarmId: string;
   readonly records: readonly ContainerRecord[];
-  /** The branch; null for the swarm's own. */
+  /** The target branch; null for the swarm's own. */
   readonly into: string | null;
-  /** Whether a person named these very workers. */
+  /** Whether the user named these workers. */
   readonly isAsked: boolean;
 }
 
 /**
- * Brings the results of workers together on one branch. Until its last step nothing but objects is written, so whoever is
- * killed has done nothing, and the same merge again comes to the same commits.
+ * Merges the results of workers into one branch. It writes only objects until its last step, so a killed merge has no
+ * effect, and a repeated one creates the same commits.
  */
 export async function mergeSwarm(
   deps: MergeSwarmDeps,
@@ -65,7 +65,7 @@ export async function mergeSwarm(
         return ran;
       },
     },
-    // Of a branch that began elsewhere nobody knows how it was without them.
+    // A branch with another base has no known commit without the results.
     { begin, origin: (await work.isAncestor(origin, begin)) ? origin : begin },
     results,
   );
@@ -81,30 +81,30 @@ export async function mergeSwarm(
   };
 }
 
-/** Fewer tests say less: whether that is meant is for a person to say. */
+/** Holds a result that deletes or skips tests: a person has to decide whether that is intended. */
 async function holdOf(
   { work, signal }: MergeSwarmDeps,
   { worker, base, commit }: Pick<Result, "worker" | "base" | "commit">,
 ): Promise<Result["hold"]> {
   const { tests, isLoss, isCut } = await findWeakenedTests({ work }, { base, tip: commit }, signal);
   if (isCut) {
-    const large = `it is too large for all of its tests to be looked at; \`swarm merge ${worker}\` takes it all the same`;
+    const large = `it is too large to examine all of its tests; \`swarm merge ${worker}\` merges it anyway`;
     return { code: "TESTS_WEAKENED", message: large };
   }
   const [first] = tests;
   if (!isLoss || !first) return null;
   const more = tests.length > 1 ? ` and ${countOf(tests.length - 1, "more test")}` : "";
   const verb = first.how === "deleted" ? "deletes" : "skips";
-  const message = `it ${verb} \`${first.line}\` of ${first.path}${more}; \`swarm merge ${worker}\` takes it all the same`;
+  const message = `it ${verb} \`${first.line}\` of ${first.path}${more}; \`swarm merge ${worker}\` merges it anyway`;
   return { code: "TESTS_WEAKENED", message };
 }
 
-/** Where the user is now, if the work goes on from there; else where the work began. */
+/** The user's HEAD if it contains the commit where the work began; else that commit. */
 async function beginOf(
   { work, commits }: MergeSwarmDeps,
   results: readonly Pick<Result, "base">[],
 ): Promise<string | null> {
-  // One that builds on another began later than it.
+  // A result that builds on another one has a later base; this finds the earliest.
   let first: string | null = null;
   for (const { base } of results) if (first === null || (await work.isAncestor(base, first))) first = base;
   const head = await commits.head();
@@ -121,7 +121,7 @@ async function publish(
   if (published.kind === "refused")
     throw new SwarmError("BRANCH_REFUSED", {
       branch,
-      reason: published.obstacles[0]?.reason ?? "somebody moved it at the same moment",
+      reason: published.obstacles[0]?.reason ?? "another process moved it at the same moment",
     });
   passes("after-merge-publish");
 }

@@ -11,7 +11,7 @@ import { unpauseWorker } from "./unpause-worker.ts";
 const why = "model limit";
 const againMs = 10_000;
 
-/** Halts a worker until its model takes calls again: a container that stands still costs nothing. */
+/** Pauses a worker until its model's rate limit ends: a paused container uses no CPU. */
 export async function pauseForModel(
   {
     containers,
@@ -31,7 +31,7 @@ export async function pauseForModel(
     try {
       await containers.pause(name, signal);
     } catch (error) {
-      // It ends by itself at this moment.
+      // The container has just ended by itself.
       if (isError(error, "CONTAINER_NOT_RUNNING") || isError(error, "CONTAINER_GONE")) return;
       throw error;
     }
@@ -47,7 +47,7 @@ export async function pauseForModel(
   });
 }
 
-/** Whether a worker is not begun, because its model would not answer it. */
+/** Pauses a worker that has not begun and whose model is rate-limited; returns whether it did. */
 export async function waitsForModel(deps: SwarmDeps, worker: WaitingWorker): Promise<boolean> {
   const until = deps.doors.limitedUntil(worker);
   if (until === null) return false;
@@ -57,7 +57,7 @@ export async function waitsForModel(deps: SwarmDeps, worker: WaitingWorker): Pro
   return true;
 }
 
-/** Workers whose pause has come to its end go on. The state after that. */
+/** Unpauses the workers whose pause has ended; returns the state after that. */
 export async function endPauses(
   deps: SwarmDeps,
   { running }: Pick<Owning, "running">,
@@ -67,14 +67,14 @@ export async function endPauses(
   const over = state.containers.filter((record) => isOver(record, now));
   for (const record of over) {
     const kept = running.get(record.containerName);
-    // Whoever begins it takes the pause away.
+    // A worker that does not run yet loses its pause when it is started.
     if (kept === undefined) continue;
     try {
       await unpauseWorker(deps, record, kept.resumed);
       deps.tell({ event: "unpaused", worker: workerSlug(record), why: "the time is over" });
     } catch (error) {
       if (!(error instanceof SwarmError)) throw error;
-      // An engine that is away at this moment: it pauses a little longer, and nobody else is harmed.
+      // The engine may be unreachable: extends this worker's pause, and goes on with the others.
       const until = new Date(now.getTime() + againMs).toISOString();
       deps.tell({ event: "line", worker: workerSlug(record), status: "lost", why: error.message });
       await deps.change(record.containerName, ({ paused, ...others }) => ({
@@ -85,10 +85,10 @@ export async function endPauses(
   return over.length === 0 ? state : deps.read();
 }
 
-/** A longer one would ring at once; to ring early is only to look once more. */
+/** `setTimeout` fires at once beyond 2³¹−1 ms, so cap it; waking early is harmless. */
 const longestTimerMs = 2 ** 31 - 1;
 
-/** Rings when the next pause comes to its end of those that had not ended when somebody looked last. */
+/** Notifies the wake signal at the end of the next pause after `lookedAt`; `endPauses` has handled the earlier ones. */
 export function ringWhenPausesEnd(
   { clock }: Pick<SwarmDeps, "clock">,
   { containers }: SwarmState,
@@ -102,7 +102,7 @@ export function ringWhenPausesEnd(
   return { [Symbol.dispose]: () => clearTimeout(timer) };
 }
 
-/** Whether a pause lasts as long as that anyway. One that somebody asked for has no end. */
+/** Whether a pause lasts until `end` or longer. A pause that the user asked for has no end. */
 function isAtLeast({ until }: NonNullable<ContainerRecord["paused"]>, end: number): boolean {
   return until === null || Date.parse(until) >= end;
 }

@@ -9,10 +9,10 @@ import { retryWorkers } from "./retry-workers.ts";
 import type { SwarmDeps } from "./swarm-deps.ts";
 import { unpauseWorker } from "./unpause-worker.ts";
 
-/** How long agents may take to end by themselves when somebody wishes that they stop. */
+/** The time that agents have to end by themselves after a stop command. */
 const wishGraceMs = 10_000;
 
-/** Does what other commands ask for, and clears each wish once it is done. The state after that. */
+/** Applies the commands of other processes, and clears each when it is done; returns the state after that. */
 export async function obeyWishes(deps: SwarmDeps, owning: Owning, state: SwarmState): Promise<SwarmState> {
   const wishes = openWishes(state);
   for (const wish of wishes) {
@@ -24,7 +24,7 @@ export async function obeyWishes(deps: SwarmDeps, owning: Owning, state: SwarmSt
       deps.tell({ event: "wish", wish: wish.wish, ...worker });
     } catch (error) {
       if (!(error instanceof SwarmError)) throw error;
-      // A wish that cannot be granted ends nothing else.
+      // A command that fails is reported and cleared; the others are still applied.
       const reason = { code: error.code, message: withHint(error) };
       deps.tell({ event: "wish", wish: wish.wish, ...worker, reason });
     }
@@ -55,7 +55,7 @@ async function obeyForAll(
       isDone = (await obey(deps, owning, { of: "container", name, wish })) && isDone;
     } catch (error) {
       if (!(error instanceof SwarmError)) throw error;
-      // One that is stuck keeps none of the others waiting.
+      // A failure of one worker does not block the others.
       failures.push(error);
     }
   }
@@ -64,12 +64,12 @@ async function obeyForAll(
   return isDone;
 }
 
-/** In an event there is no other place for what to do. */
+/** The message with its hint: an event has no field for a hint. */
 function withHint({ message, hint }: SwarmError): string {
   return hint === undefined ? message : `${message}. ${hint}`;
 }
 
-/** Whether it is done by now; a worker takes its time to stop. */
+/** Applies a command to one worker; returns whether it is done, since a worker takes time to stop. */
 async function obey(
   deps: SwarmDeps,
   owning: Owning,
@@ -108,7 +108,7 @@ async function stop(
   return true;
 }
 
-/** Not done while its container is only being made or started: whoever does that knows of no pause. */
+/** Not done while the container is being created or started: that code does not know of the pause. */
 async function pause(
   { containers, change, clock, tell, signal }: SwarmDeps,
   { running }: Owning,
@@ -117,7 +117,7 @@ async function pause(
   const { containerName: name, status, paused } = record;
   if (isTerminal(status)) return true;
   if (paused !== null) {
-    // One that would end by itself does not any more.
+    // A pause for a rate limit loses its end.
     if (paused.until !== null) await change(name, withPauseAskedFor);
     return true;
   }
@@ -149,15 +149,15 @@ async function unpause(deps: SwarmDeps, { running }: Owning, record: ContainerRe
   deps.tell({ event: "unpaused", worker: workerSlug(record), why: "asked to go on" });
 }
 
-/** A failed worker gets its next attempt, and whatever was skipped because of it is waited with again. A stopped one goes on. */
+/** Gives a failed worker its next attempt, and requeues workers that were skipped because of a failure. A stopped worker continues. */
 async function retry(
   deps: SwarmDeps,
   { running, begun, isEnding }: Owning,
   { containerName: name, status }: ContainerRecord,
 ): Promise<boolean> {
-  // Whoever wishes it sees that nobody is left to do it, and does it.
+  // The process that sent the command then sees that there is no owner left, and retries the worker itself.
   if (isEnding()) return false;
-  // One that comes to its end right now is let do so first.
+  // A worker that is just ending must end first.
   if (running.has(name)) return status === "pending" || status === "running";
   begun.delete(name);
   await retryWorkers(deps, [name]);

@@ -11,40 +11,40 @@ import type { Halt } from "./run-worker.ts";
 import type { SwarmDeps } from "./swarm-deps.ts";
 
 export interface OwnedSwarm {
-  /** How many at once. */
+  /** The maximum number of workers that run at once. */
   readonly parallel: number;
   readonly policy: RetryPolicy;
-  /** Every worker of a state that has not come to its end. Others may add some while the swarm runs. */
+  /** Returns every worker of a state that has not ended. Other processes may add workers while the swarm runs. */
   readonly waitingIn: (state: SwarmState) => Promise<readonly WaitingWorker[]>;
-  /** Calls back whenever others may have changed the state, until the signal is aborted. */
+  /** Calls back whenever another process may have changed the state, until the signal is aborted. */
   readonly watch: (onChange: () => void, signal: AbortSignal) => void;
 }
 
 export interface OwnSignals {
-  /** Aborted with a `Halt`: no worker is begun any more, and those that run are asked to stop. */
+  /** Aborted with a `Halt`: the owner starts no worker any more, and asks the running ones to stop. */
   readonly halt: AbortSignal;
-  /** Aborted when those that run are to be stopped at once. */
+  /** Aborted to stop the running workers at once. */
   readonly stopNow: AbortSignal;
-  /** Aborted when the ownership is lost: no worker is begun any more. */
+  /** Aborted when the ownership is lost: the owner starts no worker any more. */
   readonly lost: AbortSignal;
 }
 
-/** What the owner of a swarm keeps in mind while it acts. */
+/** The owner's state in memory. */
 export interface Owning {
   readonly running: Map<string, KeptWorker>;
-  /** Why workers wait, as it was told last. */
+  /** The last reported reason why a worker waits, by its name. */
   readonly whyByName: Map<string, string>;
-  /** Workers that were begun once, by their names: none is begun a second time unless somebody wishes it. */
+  /** Names of the workers that were started once: a second start needs a command of the user. */
   readonly begun: Set<string>;
-  /** Whether no worker is begun any more. */
+  /** Whether the owner starts no worker any more. */
   readonly isEnding: () => boolean;
-  /** Ends the whole swarm for now. */
+  /** Stops all workers of the swarm; a later resume continues them. */
   readonly halt: (halt: Halt) => void;
 }
 
 /**
- * Carries out the workers, so many at a time, each when what it depends on is completed, until none is left that could go on.
- * What others wish meanwhile is done.
+ * The owner loop: runs at most `parallel` workers at once, each when its dependencies are completed, until none is left that
+ * could run. Applies the commands of other processes meanwhile.
  */
 export async function ownSwarm(deps: EquipDeps, swarm: OwnedSwarm, signals: OwnSignals): Promise<SwarmState> {
   const ended = new AbortController();
@@ -82,7 +82,7 @@ export async function ownSwarm(deps: EquipDeps, swarm: OwnedSwarm, signals: OwnS
       await bell.rung();
     }
   } catch (error) {
-    // Whoever cannot go on leaves nobody at work who would not be heard.
+    // An owner that fails stops its workers first: without an owner, no process would receive their messages.
     owning.halt({ reason: "its owner cannot go on", graceMs: 10_000 });
     await Promise.all([...owning.running.values()].map(({ ended: end }) => end.catch(() => {})));
     throw error;
@@ -101,7 +101,7 @@ export async function ownSwarm(deps: EquipDeps, swarm: OwnedSwarm, signals: OwnS
     const kept = keepWorker(deps, worker, { policy: swarm.policy, halt, stopNow: signals.stopNow });
     owning.running.set(worker.name, kept);
     void kept.ended
-      // One worker's trouble is no other's.
+      // A failure of one worker's supervision does not stop the others.
       .catch((error: unknown) => void failures.push(error))
       .finally(() => {
         owning.running.delete(worker.name);
@@ -110,7 +110,7 @@ export async function ownSwarm(deps: EquipDeps, swarm: OwnedSwarm, signals: OwnS
   }
 }
 
-/** Rung by whatever may have changed something; several rings before anybody listens are one. */
+/** A wake signal, notified on any possible change; notifications before the next wait count as one. */
 class Bell {
   #rung = Promise.withResolvers<void>();
 
@@ -139,7 +139,7 @@ function readyWorkers(
   );
 }
 
-/** Whether nothing but a pause keeps somebody from beginning. */
+/** Whether some worker waits only for the end of a pause. */
 function isAnyPaused(
   waiting: readonly WaitingWorker[],
   state: SwarmState,
@@ -158,13 +158,13 @@ function isReady(state: SwarmState, name: string, dependsOn: readonly string[]):
   return dependsOn.every((other) => recordIn(state, other)?.status === "completed");
 }
 
-/** A pause whose time is over is none: whoever begins the worker takes it away. */
+/** Whether a worker is paused now. A pause past its end does not count: starting the worker clears it. */
 function isPaused(state: SwarmState, name: string, now: Date): boolean {
   const paused = recordIn(state, name)?.paused;
   return paused != null && (paused.until === null || Date.parse(paused.until) > now.getTime());
 }
 
-/** Says why a worker has not begun, each time that this is another reason. */
+/** Reports why a worker waits, whenever the reason changes. */
 function tellWaiting(
   { tell, clock }: SwarmDeps,
   waiting: readonly WaitingWorker[],
@@ -187,7 +187,7 @@ function tellWaiting(
   }
 }
 
-/** What depends on something that failed cannot be begun. */
+/** Marks workers as failed whose dependency failed. */
 async function skipBlocked(
   deps: SwarmDeps,
   waiting: readonly WaitingWorker[],
@@ -207,13 +207,13 @@ async function skipBlocked(
   }
 }
 
-/** Whether it has not begun. One that somebody stopped a moment ago is left as it is until the swarm is gone on with. */
+/** Whether a worker has not started. One that was stopped in this run stays stopped until a resume. */
 function isIdle(state: SwarmState, name: string, { begun }: Owning): boolean {
   const status = recordIn(state, name)?.status;
   return status === "pending" || (status === "stopped" && !begun.has(name));
 }
 
-/** A worker that is still kept may have another attempt. */
+/** The first failed worker among these. One that is still supervised may get another attempt, so it does not count. */
 function blameIn(state: SwarmState, names: readonly string[], { running }: Owning): ContainerRecord | null {
   const failed = names
     .map((name) => recordIn(state, name))

@@ -7,15 +7,15 @@ import { findWeakenedTests } from "./find-weakened-tests.ts";
 
 export interface ProveDeps {
   readonly work: Pick<WorkRepository, "readPatch">;
-  /** Runs commands on a commit, one after the other in a new sandbox where no agent ever was. */
+  /** Runs commands on a commit, one after the other, in a new sandbox where no agent ever ran. */
   readonly runChecks: (
     commit: string,
     commands: readonly string[],
     signal: AbortSignal,
   ) => Promise<readonly RanCheck[]>;
-  /** How the repository tests itself; null where that is not known. */
+  /** Returns the repository's test command; null if it is unknown. */
   readonly testCommand: () => Promise<string | null>;
-  /** How these very commands, in this order, ended on a base; null where that is not known. */
+  /** Returns the stored results of exactly these commands, in this order, on a base; null if there are none. */
   readonly findBefore: (base: string, commands: readonly string[]) => Promise<readonly RanCheck[] | null>;
   readonly keepBefore: (base: string, commands: readonly string[], ran: readonly RanCheck[]) => Promise<void>;
   readonly keepProof: (proof: ProofReport) => Promise<void>;
@@ -27,17 +27,17 @@ export interface WorkToProve {
   readonly slug: string;
   readonly attempt: number;
   readonly taskFile: TaskFile;
-  /** What every story is checked with. */
+  /** The check commands of every story. */
   readonly verify: readonly string[];
   readonly base: string;
   readonly commit: string;
 }
 
-/** Checks results again where no agent ever was, and compares them with what they began with. */
+/** Proves results: runs their checks where no agent ever ran, on the result and on its base, and compares. */
 export function workProver(
   deps: ProveDeps,
 ): (work: WorkToProve, signal: AbortSignal) => Promise<ProofReport> {
-  // Results with one base often end together, and one of them finds out for all.
+  // Results with the same base often end together, so one of them runs the base's checks for all.
   const lookingByBase = new Map<string, Promise<unknown>>();
 
   return async (toProve, signal) => {
@@ -77,7 +77,7 @@ export function workProver(
     });
   }
 
-  /** What is known of a base is not asked again. One command may need what another left, so only the same ones are the same. */
+  /** Runs the checks of a base, or reuses stored results. One command may need what another left, so the lists must be equal. */
   async function beforeOf(
     base: string,
     commands: readonly string[],
@@ -90,7 +90,7 @@ export function workProver(
         const known = await deps.findBefore(base, commands);
         if (known !== null) return known;
         const ran = await deps.runChecks(base, commands, signal);
-        // What came to no end of its own says nothing for others.
+        // Does not store results of commands that were cut off: they may end otherwise next time.
         if (ran.every(({ exitCode }) => exitCode !== null)) await deps.keepBefore(base, commands, ran);
         return ran;
       });

@@ -6,13 +6,13 @@ import { workerSlug } from "../domain/slug.ts";
 import type { WorkerPlaces } from "../ports/worker-places.ts";
 
 export interface RecallTaskDeps extends Pick<WorkerPlaces, "findRequest"> {
-  /** Null when its file is gone or broken by now. */
+  /** Loads a task; null if its file is gone or invalid by now. */
   readonly loadTask: (path: string) => Promise<LoadedTask | null>;
 }
 
 /**
- * The task of a worker. What the adapter of this attempt was asked holds, however the file was changed since; the next attempt
- * is asked what the file says then. A file that is gone or broken is known from what was asked last; null where nothing was.
+ * The task of a worker. The stored request of this attempt wins over later changes of the file; the next attempt uses the file
+ * as it is then. If the file is gone or invalid, the newest stored request counts; null if there is none.
  */
 export async function recallTask(deps: RecallTaskDeps, record: ContainerRecord): Promise<WorkerTask | null> {
   const { taskFilePath: path, attempt } = record;

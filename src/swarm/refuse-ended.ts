@@ -3,7 +3,7 @@ import { workerSlug } from "../domain/slug.ts";
 import { isFinished, type SwarmState } from "../domain/swarm-state.ts";
 import type { PlannedWork } from "./begin-swarm.ts";
 
-/** A task has one end in a swarm: what has come to it is tried again on purpose, or in another swarm. */
+/** Refuses tasks that have already ended in this swarm: they run again only by `retry`, or in another swarm. */
 export function refuseEnded(works: readonly PlannedWork[], state: SwarmState | null): void {
   if (state === null || isFinished(state)) return;
   for (const record of state.containers) {
@@ -12,7 +12,7 @@ export function refuseEnded(works: readonly PlannedWork[], state: SwarmState | n
     if (!isWanted || (status !== "failed" && status !== "completed")) continue;
     const instead =
       status === "failed"
-        ? `\`swarm retry ${workerSlug(record)}\` tries it again, by what its file says now`
+        ? `\`swarm retry ${workerSlug(record)}\` tries it again, with its file as it is now`
         : "once that has ended, `swarm start` carries it out in a new one; --force begins that now";
     throw new SwarmError("USAGE", {
       message: `${taskFilePath} has ${status} in this swarm, which goes on: ${instead}`,

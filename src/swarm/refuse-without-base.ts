@@ -3,7 +3,7 @@ import { SwarmError } from "../domain/errors.ts";
 import { isFinished, type SwarmState } from "../domain/swarm-state.ts";
 import type { PlannedWork } from "./begin-swarm.ts";
 
-/** What was carried out in an earlier swarm is a branch by now that anybody may have moved: it is no base to rely on. */
+/** Refuses dependencies on tasks of an earlier swarm: their branch may have moved since, so it is no reliable base. */
 export function refuseWithoutBase(works: readonly PlannedWork[], state: SwarmState | null): void {
   const open =
     state && !isFinished(state) ? state.containers.map(({ taskFilePath }) => basename(taskFilePath)) : [];
@@ -12,7 +12,7 @@ export function refuseWithoutBase(works: readonly PlannedWork[], state: SwarmSta
     const missing = task.taskFile.metadata.dependsOn?.find((file) => !present.has(file));
     if (missing !== undefined)
       throw new SwarmError("USAGE", {
-        message: `${task.path} starts from the result of ${missing}, which an earlier swarm carried out or nobody asked for: name both, with --again`,
+        message: `${task.path} starts from the result of ${missing}, which is not part of this swarm, but perhaps of an earlier one: name both, with --again`,
       });
   }
 }

@@ -1,15 +1,15 @@
-/** So long a removal may take before it is told: one of a million files takes minutes. */
+/** The time after which a removal is reported as slow: one of a million files takes minutes. */
 const slowMs = 3_000;
-/** So long a removal is still waited for by an owner that is to stop. The engine goes on with it. */
+/** The time that a stopping owner still waits for a removal. The engine continues it. */
 const leaveMs = 3_000;
 
 export interface SlowRemoval {
   readonly tell: (why: string) => void;
-  /** Aborted when no more work is to be done. */
+  /** Aborted when the owner is to stop. */
   readonly halt?: AbortSignal | undefined;
 }
 
-/** Waits for removals however long the engine takes, says that it does, and leaves them to it when all work is to stop. */
+/** Waits for a removal without a time limit and reports a slow one; after a halt, leaves it to the engine. */
 export async function removeSlowly(
   remove: (signal: AbortSignal) => Promise<void>,
   { tell, halt }: SlowRemoval,

@@ -12,15 +12,15 @@ import { type CheckStateDeps, checkState } from "./check-state.ts";
 export interface RepairDeps extends CheckStateDeps {
   readonly store: StateStore;
   readonly branchOf: (taskFilePath: string) => Promise<string | null>;
-  /** The project as its identity names it now. */
+  /** Returns the project as its identity file names it now. */
   readonly project: () => Promise<ProjectRef>;
-  /** Binds the identity to this place, if it is bound to another one. */
+  /** Binds the project's identity to this folder, if it is bound to another one. */
   readonly rebind: (kind: "moved" | "copied") => Promise<void>;
   readonly newId: () => string;
   readonly clock: () => Date;
 }
 
-/** What a repair did. */
+/** The outcome of a repair. */
 export interface Repair {
   readonly result:
     | "nothing to repair"
@@ -29,25 +29,22 @@ export interface Repair {
     | "rebuilt"
     | "moved"
     | "begun anew";
-  /** Whether an engine was asked. */
+  /** Whether the state was compared with an engine. */
   readonly reconciled: boolean;
-  /** Containers that have a record now and had none. */
+  /** Names of containers that got a record. */
   readonly adopted: readonly string[];
-  /** Records that were changed to what the engine says. */
+  /** Names of records that were corrected from the engine. */
   readonly corrected: readonly string[];
   readonly state: SwarmState;
 }
 
 export interface RepairRequest {
   readonly worktree: string;
-  /** What the person says happened to the project's folder. */
+  /** The user's statement of what happened to the project's folder; null if there is none. */
   readonly rebound: "moved" | "copied" | null;
 }
 
-/**
- * Makes a state that tells the truth again: from the file if it is good, else from its copy, else from the engine's
- * labels and the journals.
- */
+/** Repairs the state: from its file if that is valid, else from its copy, else from the engine's labels and the journals. */
 export async function repairState(deps: RepairDeps, { worktree, rebound }: RepairRequest): Promise<Repair> {
   await refuseBesideOwner(deps);
   if (rebound) await deps.rebind(rebound);
@@ -71,7 +68,7 @@ export async function repairState(deps: RepairDeps, { worktree, rebound }: Repai
 
 const nothing = { reconciled: false, adopted: [], corrected: [] } as const;
 
-/** Brings a valid state in line with the engine, as far as that needs no work to be collected. */
+/** Reconciles a valid state with the engine, as far as that needs no collection of work. */
 async function correct(deps: RepairDeps, known: SwarmState, scope: EngineScope): Promise<Repair> {
   const { reconciled, corrections, orphans } = await checkState(deps, scope);
   const strays = orphans.filter((container) => container.labels[labels.swarm] === known.swarmId);
@@ -98,7 +95,7 @@ function changed(before: SwarmState, after: SwarmState, name: string): boolean {
   return JSON.stringify(one) !== JSON.stringify(two);
 }
 
-/** A name, a task file and an id stand in a swarm once. */
+/** Whether two records conflict: names, task files and container ids are unique in a swarm. */
 function clash(a: ContainerRecord, b: ContainerRecord): boolean {
   return (
     a.containerName === b.containerName ||
@@ -113,7 +110,7 @@ async function restoreOrRebuild(deps: RepairDeps, project: ProjectRef, scope: En
     return { ...nothing, result: "restored from the copy", state: await deps.store.replace(copy) };
   }
   const engine = await deps.findEngine(null);
-  // Without an engine, what an empty state would forget cannot be known.
+  // Without an engine, an empty state could forget existing containers.
   if (!engine)
     throw new SwarmError("ENGINE_UNREACHABLE", { tried: ["repair needs the engine's containers"] });
   const containers = await engine.observe(scope);
@@ -124,13 +121,13 @@ async function restoreOrRebuild(deps: RepairDeps, project: ProjectRef, scope: En
   return { result: "rebuilt", reconciled: true, adopted: namesOf(state), corrected: [], state };
 }
 
-/** A copied project: the swarm in the file, and its containers, belong to the one that it was copied from. */
+/** Begins a new swarm in a copied project: the swarm in the file, and its containers, belong to the original. */
 async function beginAnew({ store, newId, clock }: RepairDeps, project: ProjectRef): Promise<Repair> {
   const state = await store.replace(newSwarm(project, newId(), clock()));
   return { ...nothing, result: "begun anew", state };
 }
 
-/** Lists carry no order in time; the swarm of most containers decides. */
+/** The swarm with the most containers: the engine's list does not say which swarm is the newest. */
 function commonestSwarm(containers: readonly LabelledContainer[]): string | null {
   const countById = new Map<string, number>();
   for (const container of containers) {
@@ -162,7 +159,7 @@ async function withContainers(
   return next;
 }
 
-/** Labels and names are what somebody wrote; only what a state file may hold gets into one. */
+/** Whether a state file may contain these values: any user of the engine can set names and labels. */
 function isRecordable(containerName: string, taskFilePath: string): boolean {
   return (
     /^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,127}$/.test(containerName) &&

@@ -18,7 +18,7 @@ export interface ResolveSettingsDeps {
   readonly environment: SettingsFile;
 }
 
-/** Every setting with its origin; what an untrusted project file may not set is named and not taken. */
+/** Every setting with its origin. A value that an untrusted project file may not set is reported and not used. */
 export async function explainAll(
   deps: ResolveSettingsDeps,
 ): Promise<{ settings: ExplainedSetting[]; project: ReadDocument<SettingsFile> | null }> {
@@ -35,7 +35,7 @@ export async function explainAll(
   return { settings: explainSettings(sources, { projectTrusted }), project: projectSettings };
 }
 
-/** The settings for a command that acts on them: an untrusted widening is an error that names its line. */
+/** The settings for a command that acts on them; throws UNTRUSTED, with the line, for an untrusted value. */
 export async function resolveSettings(deps: ResolveSettingsDeps): Promise<Settings> {
   const { settings, project } = await explainAll(deps);
   const refused = settings.find(({ untrusted }) => untrusted !== null);

@@ -4,7 +4,7 @@ import { workerSlug } from "../domain/slug.ts";
 import { findContainer } from "../domain/swarm-state.ts";
 import type { SwarmDeps } from "./swarm-deps.ts";
 
-/** Gives failed workers their next attempt; stopped ones go on. A story counts as done only if its commit is here. */
+/** Gives failed workers their next attempt; stopped ones continue. A story stays completed only if its commit is here. */
 export async function retryWorkers(
   {
     read,
@@ -21,7 +21,7 @@ export async function retryWorkers(
   for (const name of names)
     for (const { commit } of findContainer(state, name).stories)
       if (commit !== null && !(await work.has(commit))) lost.add(commit);
-  // Its stories were completed by its sandbox's own word; the one that a proof found broken is open again.
+  // All stories of such a worker count as completed, so this reopens the one whose proof failed.
   const reopened = new Map<string, string>();
   for (const name of names) {
     const record = findContainer(state, name);

@@ -12,29 +12,29 @@ import type { SwarmDeps, Worker } from "./swarm-deps.ts";
 import { unpauseWorker } from "./unpause-worker.ts";
 import { type Patience, type Verdict, withProof } from "./with-proof.ts";
 
-/** How a worker's run is to be ended before its time. */
+/** A request to end a worker's run early. */
 export interface Halt {
   readonly reason: string;
-  /** How long agents may take to come to an end of their own. */
+  /** The time that agents have to end by themselves. */
   readonly graceMs: number;
 }
 
-/** What the owner holds of a worker that runs. */
+/** The owner's means to control a running worker. */
 export interface WorkerControl {
-  /** Aborted with a `Halt`: the agent is asked to stop, and the worker can go on later. */
+  /** Aborted with a `Halt`: the agent is asked to stop, and a resume can continue the worker. */
   readonly halt: AbortSignal;
-  /** Aborted when nothing is waited for any more, a proof neither. */
+  /** Aborted to stop at once, without waiting for a proof. */
   readonly stopNow: AbortSignal;
-  /** Told of the conversation while there is one. */
+  /** Called with the conversation when it opens, and with null when it ends. */
   readonly onTalk: (conversation: Conversation | null) => void;
 }
 
-/** So many messages may wait to be written down. */
+/** The number of unwritten messages beyond which they are written to the state at once. */
 const mostUnwritten = 1_000;
 
 /**
- * Carries one worker from wherever it stands to its end: container, conversation, collection. Whatever was cut off before is
- * gone on with.
+ * Runs one worker from its recorded state to its end: container, conversation, import of its work. Continues what an earlier
+ * owner left unfinished.
  */
 export async function runWorker(
   deps: SwarmDeps,
@@ -64,7 +64,7 @@ export async function runWorker(
     },
     deps.signal,
   );
-  // Whatever keeps it from that, an engine that is away or a state that cannot be written, is met by those who listen, too.
+  // Ignores errors, such as an unreachable engine or an unwritable state: `listen` meets the same ones and throws them.
   const cancel = (): void => void askToStop().catch(() => {});
   if (halt.aborted) cancel();
   else halt.addEventListener("abort", cancel, { once: true });
@@ -80,14 +80,14 @@ export async function runWorker(
     halt.removeEventListener("abort", cancel);
   }
 
-  /** Whoever is paused would not hear of it. */
+  /** Cancels the conversation and unpauses the worker: a paused adapter receives no message. */
   async function askToStop(): Promise<void> {
     await conversation.cancel(halt.reason as Halt);
     await unpauseWorker(deps, await recordOf(deps, worker), (ms) => conversation.resumed(ms));
   }
 }
 
-/** Whoever was here before may have been cut off between hearing something and acting on it. */
+/** Replays the host journal: the previous owner may have crashed after receiving a message and before acting on it. */
 async function catchUp(
   deps: SwarmDeps,
   worker: Worker,
@@ -118,11 +118,11 @@ async function catchUp(
 
 interface Heard {
   readonly end: ConversationEnd;
-  /** Whether everything that was stored was brought in. */
+  /** Whether all stored bundles were imported. */
   readonly isAllHere: boolean;
 }
 
-/** Takes in what is said until the end. What was stored is collected while its container runs. */
+/** Processes the conversation's messages until its end, and imports stored bundles while the container runs. */
 async function listen(
   deps: SwarmDeps,
   worker: Worker,
@@ -139,7 +139,7 @@ async function listen(
     return changes.reduce((changed, change) => change(changed), record);
   };
   const write = (): Promise<void> => deps.change(worker.name, withUnwritten);
-  /** What is no news of a story is written with that of all others. */
+  /** Batches the changes that are not about a story's progress with those of other workers. */
   const writeSoon = (): void => {
     if (isDue) return;
     isDue = true;
@@ -171,7 +171,7 @@ async function listen(
     if (stored === null || failure !== null) continue;
     deps.passes("after-checkpoint-before-collect");
     failure = await collectWork(deps, worker, { ...stored, containerId });
-    // What cannot be brought in is no work: the agent need not go on with it.
+    // Work that cannot be imported is useless, so the agent need not continue it.
     if (failure !== null) await conversation.cancel({ reason: failure.code, graceMs: 0 });
   }
   throw new Error("A conversation ended without saying so");
@@ -184,7 +184,7 @@ interface ToCollect {
   readonly storedBy: (message: AdapterMessage) => Stored | null;
 }
 
-/** What a message says was stored, with what its story began with: an earlier message of the same journal said that. */
+/** Extracts the stored bundle from a message, with the story's start from an earlier message of the same journal. */
 function storedWork(): ToCollect["storedBy"] {
   const startById = new Map<string, StoryStart>();
   return (message) => {
@@ -200,7 +200,7 @@ function storedWork(): ToCollect["storedBy"] {
   };
 }
 
-/** Writes down how it ended, once everything that counts is here. */
+/** Records the end of a worker, after its work is imported. */
 async function settle(
   deps: SwarmDeps,
   worker: Worker,
@@ -215,7 +215,7 @@ async function settle(
   const verdict = judged.status === "completed" ? await withProof(deps, worker, judged, patience) : judged;
   deps.tell({ event: "ended", worker: worker.slug, ...verdict });
   if (verdict.status === "completed") await publishWork(deps, worker);
-  // Before the record: whoever is cut off in between does both once more, and nobody does it all again.
+  // The ledger before the record: after a crash in between, the next owner repeats both, and no swarm repeats the task.
   if (verdict.status !== "stopped") await deps.remember(worker, verdict.status);
   await deps.change(worker.name, (now) => ({
     ...movedTo(now, verdict.status, verdict.reason, deps.clock()),
@@ -226,28 +226,28 @@ async function settle(
     },
   }));
   if (verdict.status === "stopped") return deps.doors.close(worker, { isGone: false });
-  // Where its own last word is missing or doubted, the volume may have what is nowhere else.
+  // Without a trusted final message, the volume may have the only copy of some work.
   const isTold =
     end.kind === "error" ||
     (end.kind === "completion" && (shut !== null || end.message.payload.status === judged.status));
   if (!isAllHere || !isTold) return stopWorker(deps, worker);
-  // Where results are proved, one may go back to its agent.
+  // With proofs, a later rework may return the result to its agent, which needs the home volume.
   const withHome = verdict.status === "completed" && deps.prove === null;
   await removeWorker(deps, worker, { withHome, halt: patience.halt });
 }
 
-/** Why its way out is shut for good; null while it is not. */
+/** The reason why a worker's network access was ended for good; null if it was not. */
 function shutReason({ doors }: SwarmDeps, { slug }: Worker): Reason | null {
   const shut = doors.shut(slug);
   return shut.aborted ? (shut.reason as Reason) : null;
 }
 
-/** An agent that is not let out any more says all kinds of things; this is why. */
+/** Replaces the failure of a worker without network access by the cause: the agent's own errors are only its consequences. */
 function withShut(verdict: Verdict, reason: Reason | null): Verdict {
   return reason === null || verdict.status === "completed" ? verdict : { status: "failed", reason };
 }
 
-/** One that may go no further has come to its end, even where it has not begun. */
+/** Records the failure of a worker that did not start because its network access was ended for good. */
 async function endUnbegun(deps: SwarmDeps, worker: Worker): Promise<void> {
   const reason = shutReason(deps, worker);
   const { status } = await recordOf(deps, worker);
@@ -256,7 +256,7 @@ async function endUnbegun(deps: SwarmDeps, worker: Worker): Promise<void> {
   await deps.change(worker.name, (now) => movedTo(now, "failed", reason, deps.clock()));
 }
 
-/** A worker's word is a claim: completed is what has every story completed and its work here. */
+/** The verdict on a worker. Its own claim is verified: completed means that every story is, and that its last commit is here. */
 function judge(record: ContainerRecord, end: ConversationEnd, runtime: string): Verdict {
   switch (end.kind) {
     case "completion": {
@@ -268,12 +268,12 @@ function judge(record: ContainerRecord, end: ConversationEnd, runtime: string): 
       const isHere = head === record.baseCommit || head === record.collected?.commit;
       if (isWhole && isHere) return { status, reason: null };
       const message = isWhole
-        ? "its last commit is not the one that was brought in"
+        ? "its last commit is not the one that was collected"
         : "it says completed, and not every story is";
       return { status: "failed", reason: { code: "ACP_PROTOCOL_VIOLATION", message } };
     }
     case "error":
-      // It answers our question, and whatever it was asked before goes on.
+      // An error without a sequence number answers this owner's request; the adapter continues an earlier one.
       if (end.message.seq === undefined) return { status: "stopped", reason: end.message.payload };
       return { status: "failed", reason: end.message.payload };
     case "violation":
@@ -288,7 +288,7 @@ function judge(record: ContainerRecord, end: ConversationEnd, runtime: string): 
     case "gone":
       return {
         status: "stopped",
-        reason: { code: "INTERRUPTED", message: "its container was removed by somebody else" },
+        reason: { code: "INTERRUPTED", message: "its container was removed from outside swarm" },
       };
   }
 }

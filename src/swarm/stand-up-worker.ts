@@ -10,15 +10,15 @@ import { workerContainer } from "./worker-container.ts";
 const tmpBytes = 1024 ** 3;
 const stopMs = 5_000;
 
-/** A running container, and for how long it had been paused by us until now. */
+/** A running container, and how long swarm had paused it before. */
 export interface StoodUp {
   readonly containerId: string;
   readonly pausedMs: number;
 }
 
 /**
- * A running container for the worker: the one that is there, started again if it has ended, or a new one on what volumes there are.
- * Null when it is not to begin any more, or, with the record's end written down, when the one that was there is gone for good.
+ * Ensures that the worker's container runs: the existing one, restarted if it has ended, or a new one that reuses existing
+ * volumes. Null if the worker may not start any more, or if its container is lost; then the record says so.
  */
 export async function standUpWorker(
   deps: SwarmDeps,
@@ -30,12 +30,12 @@ export async function standUpWorker(
   const isAlive = facts?.state === "running" || facts?.state === "paused";
   const isRecorded = findContainer(await deps.read(), worker.name).containerId !== null;
   const wasMade = facts !== null || isRecorded;
-  // What is to stop is not begun. One whose way out was shut may have done something that nobody has heard of yet.
+  // After a halt no container starts, except for a worker whose budget is used up: its journal may have unread messages.
   const mayGoOn = (): boolean =>
     !halt.aborted || isAlive || (wasMade && deps.doors.shut(worker.slug).aborted);
   if (!mayGoOn()) return null;
   if (facts === null && (await isLost(deps, worker))) return null;
-  // One that is there and is to end has no need of it.
+  // An existing container that is to end needs no network access.
   const door = halt.aborted && facts !== null ? null : await deps.doors.open(worker);
   if (!mayGoOn()) {
     await deps.doors.close(worker, { isGone: facts === null });
@@ -46,9 +46,9 @@ export async function standUpWorker(
   const { paused } = findContainer(await deps.read(), worker.name);
   const now = clock().getTime();
   const pauseEnd = Math.min(now, paused?.until ? Date.parse(paused.until) : now);
-  // One that was only now made has never stood still.
+  // A new container was never paused.
   const pausedMs = paused && wasMade ? Math.max(0, pauseEnd - Date.parse(paused.since)) : 0;
-  // Whoever made it was killed before it had everything.
+  // The owner that created the container was killed before it recorded it, perhaps before the bundle was there.
   if (facts !== null && !isAlive && !isRecorded) await giveRepository(deps, worker, id);
   passes("after-record-before-start");
   if (facts?.state === "paused") await containers.unpause(id, deps.signal);
@@ -91,7 +91,7 @@ async function makeContainer(deps: SwarmDeps, worker: Worker, door: WorkerDoor):
   return id;
 }
 
-/** What its image does not have. The same once more does no harm. */
+/** Copies the repository's bundle into the container, if its image has another commit; idempotent. */
 async function giveRepository(
   { commits, places, passes, signal }: SwarmDeps,
   { request, base }: Worker,
@@ -103,7 +103,7 @@ async function giveRepository(
   await places.giveBundle(id, bundle.file, signal);
 }
 
-/** A container that was there and is gone, with the volume that had its journal. */
+/** Whether a recorded container is gone together with the volume of its journal; records that as a failure. */
 async function isLost(deps: SwarmDeps, worker: Worker): Promise<boolean> {
   const { volumes, read, change, clock, tell } = deps;
   const record = findContainer(await read(), worker.name);
@@ -121,14 +121,14 @@ async function isLost(deps: SwarmDeps, worker: Worker): Promise<boolean> {
   return true;
 }
 
-/** Ends a worker that is given up, and keeps all that it has: somebody may want to look. */
+/** Stops a worker that is given up, and keeps its container and volumes for inspection. */
 export async function stopWorker(deps: SwarmDeps, worker: Pick<Worker, "name" | "slug">): Promise<void> {
   deps.tell({ event: "kept", worker: worker.slug });
   await stopContainer(deps, worker);
   await deps.doors.close(worker, { isGone: false });
 }
 
-/** Ends a worker's container. An engine that is gone is left alone. */
+/** Stops a worker's container; ignores foreseen errors, such as an engine that does not answer. */
 export async function stopContainer(
   { containers, signal }: Pick<SwarmDeps, "containers" | "signal">,
   { name }: Pick<Worker, "name">,
@@ -138,7 +138,7 @@ export async function stopContainer(
   });
 }
 
-/** Takes away what is left of a worker whose work is here. */
+/** Removes what is left of a worker whose work is here. */
 export async function removeWorker(
   { containers, volumes, doors, signal, tell, passes }: SwarmDeps,
   { name, slug }: Pick<Worker, "name" | "slug">,
@@ -150,7 +150,7 @@ export async function removeWorker(
     await doors.close({ name, slug }, { isGone: true });
     passes("mid-remove");
     await volumes.remove(name, until);
-    // An attempt whose container was kept has its home there, too.
+    // Containers of earlier attempts that were kept share the home volume.
     const isShared = await isAnyThere(containers, attemptsBefore(name), until);
     if (withHome && !isShared) await volumes.remove(homeVolumeName(name), until);
     tell({ event: "removed", worker: slug });

@@ -16,7 +16,7 @@ export interface SteerUnownedDeps {
 
 const graceMs = 10_000;
 
-/** Does to workers what their owner would do, where there is none. The caller holds the ownership. */
+/** Applies a command to workers in place of their owner. The caller holds the ownership. */
 export async function steerUnowned(
   deps: SteerUnownedDeps,
   wish: SteeringWish,
@@ -26,7 +26,7 @@ export async function steerUnowned(
     ({ containerName, status }) => names.includes(containerName) && !isTerminal(status),
   );
   const failures: unknown[] = [];
-  // One that is stuck keeps none of the others waiting.
+  // A failure of one worker does not block the others.
   for (const record of meant)
     await steer(deps, wish, record).catch((error: unknown) => void failures.push(error));
   if (failures.length > 0) throw failures[0];
@@ -64,7 +64,7 @@ function steered(record: ContainerRecord, wish: SteeringWish, now: Date): Contai
         paused: { reason: "asked to pause", since: record.paused?.since ?? at, until: null },
       };
     case "unpause":
-      // Its adapter is told of the pause by whoever joins it next.
+      // The next owner reports the pause to the adapter when it attaches.
       return record.status === "running" && record.paused
         ? { ...record, paused: { ...record.paused, until: at } }
         : { ...record, paused: null };

@@ -12,26 +12,26 @@ import { failedRefOf } from "../domain/worker-names.ts";
 import type { WorkRepository } from "../ports/work-repository.ts";
 
 export interface SummarizeDeps {
-  /** What the host's journals of a worker say. */
+  /** Reads the facts of a worker from its host journals. */
   readonly readFacts: (swarmId: string, slug: string) => Promise<WorkerFacts>;
-  /** Null where it is gone or broken by now. */
+  /** Reads a task file; null if it is gone or invalid by now. */
   readonly readTask: (path: string) => Promise<TaskFile | null>;
   readonly work: Pick<WorkRepository, "changes" | "sensitivePaths" | "has">;
-  /** What checks in fresh sandboxes said of a worker; null where there is nothing of that. */
+  /** Reads the proof of a worker's result; null if there is none. */
   readonly readProof: (swarmId: string, slug: string) => Promise<ProofReport | null>;
-  /** What the last merge did; null where there was none. */
+  /** Reads the report of the last merge; null if there was none. */
   readonly readMerge: (swarmId: string) => Promise<MergeReport | null>;
   /** Whether another process acts on the swarm. */
   readonly isOwned: () => Promise<boolean>;
   readonly clock: () => Date;
 }
 
-/** More commits and paths than these are read by nobody. */
+/** The maximum numbers of commits and paths in a summary: readers do not need more. */
 const [mostCommits, mostPaths] = [100, 100];
-/** Each asks git several times. */
+/** The number of workers to summarise at once: each needs several git processes. */
 const atOnce = 4;
 
-/** What a swarm did and what to do next, from its state, its journals, its task files and its commits. Needs no container. */
+/** Summarises a swarm and the next steps, from its state, journals, task files and commits. Needs no container. */
 export async function summarizeSwarm(deps: SummarizeDeps, state: SwarmState): Promise<SwarmSummary> {
   const findings: WorkerFindings[] = [];
   for (let at = 0; at < state.containers.length; at += atOnce) {
@@ -63,7 +63,7 @@ async function findOut(
     if (status !== "failed" || !told?.failedCommit || !(await deps.work.has(told.failedCommit))) continue;
     unfinishedById.set(storyId, failedRefOf({ swarmId, slug, attempt: told.attempt, storyId }));
   }
-  // One of an earlier attempt says nothing of this one.
+  // The proof of an earlier attempt does not count for this one.
   const isOfThis = proof?.attempt === record.attempt && record.proof !== null;
   return { facts, taskFile, unfinishedById, ...looked, proof: isOfThis ? proof : null };
 }
@@ -75,7 +75,7 @@ interface LookedAt {
 
 const nothingSensitive: SummarySensitive = { paths: [], isCut: false, deleted: { total: 0, paths: [] } };
 
-/** Somebody may have removed the ref and tidied the repository since: then there is nothing to tell of it. */
+/** The changes of a worker's result; none if the user has removed the ref and git has pruned its commits. */
 async function lookAtWork(
   { work }: SummarizeDeps,
   { baseCommit, collected }: ContainerRecord,

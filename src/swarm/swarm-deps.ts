@@ -11,26 +11,26 @@ import type { WorkRepository } from "../ports/work-repository.ts";
 import type { WorkerPlaces } from "../ports/worker-places.ts";
 import type { Doors } from "./doors.ts";
 
-/** One task file that is to be carried out, with all that does not change while it is. */
+/** One task file to carry out, with all facts that are fixed for the attempt. */
 export interface Worker {
-  /** Its container's, and so its record's, name. */
+  /** The name of its container and of its record. */
   readonly name: string;
   readonly slug: string;
   readonly task: WorkerTask;
-  /** The commit that all of its work goes on from, whatever attempt this is. */
+  /** The commit that the worker's results are based on, in every attempt. */
   readonly base: string;
-  /** What is asked of its adapter, again and again if need be. */
+  /** The request to its adapter, which may be sent more than once. */
   readonly request: TaskRequestPayload;
 }
 
-/** A line of the swarm's events. */
+/** A line of the swarm's event log. */
 export interface SwarmEvent {
   readonly event: string;
   readonly worker?: string;
   readonly [fact: string]: unknown;
 }
 
-/** What the owner of a swarm acts with. */
+/** Dependencies of the owner of a swarm. */
 export interface SwarmDeps {
   readonly swarmId: string;
   readonly projectId: string;
@@ -43,19 +43,19 @@ export interface SwarmDeps {
   readonly image: string;
   readonly runtime: string;
   readonly limits: ContainerLimits;
-  /** How sandboxes are connected; one that is there keeps what it was made with. */
+  /** The network access of sandboxes; an existing container keeps the connection that it was created with. */
   readonly doors: Doors;
-  /** The state as it is now. */
+  /** Reads the current state. */
   readonly read: () => Promise<SwarmState>;
-  /** Changes one record, on the disk when it resolves. */
+  /** Changes one record; durable when it resolves. */
   readonly change: (name: string, change: (record: ContainerRecord) => ContainerRecord) => Promise<void>;
-  /** The same in a moment, with whatever else is changed until then. */
+  /** The same after a short delay, in one write with other changes. */
   readonly changeSoon: SwarmDeps["change"];
-  /** Changes the state, on the disk when it resolves. */
+  /** Changes the state; durable when it resolves. */
   readonly update: (change: (state: SwarmState) => SwarmState) => Promise<void>;
-  /** Remembers a task's end by its content. */
+  /** Adds a task's end to the ledger, by the content of its file. */
   readonly remember: (worker: Worker, outcome: "completed" | "failed") => Promise<void>;
-  /** Checks a result where no agent ever was; null where that is not wished. */
+  /** Proves a result in a sandbox where no agent ever ran; null if proofs are off. */
   readonly prove:
     | ((
         worker: Worker,
@@ -63,18 +63,18 @@ export interface SwarmDeps {
         signal: AbortSignal,
       ) => Promise<ProofReport>)
     | null;
-  /** What the last proof of a worker said. */
+  /** Returns the last proof of a worker's result; null if there is none. */
   readonly findProof: (slug: string) => Promise<ProofReport | null>;
   readonly tell: (event: SwarmEvent) => void;
   readonly onMessage: (worker: Worker, message: AdapterMessage) => void;
   readonly clock: () => Date;
   readonly timing: {
-    /** Rejects with the signal's reason. */
+    /** Waits; rejects with the signal's reason when it is aborted. */
     readonly wait: (ms: number, signal: AbortSignal) => Promise<void>;
-    /** From 0 to 1. */
+    /** Returns a random number from 0 to 1. */
     readonly random: () => number;
   };
   readonly passes: PassPoint;
-  /** Aborted when nothing more is to be done at all, whatever state things are in. */
+  /** Aborted to end all work at once, in whatever state it is. */
   readonly signal: AbortSignal;
 }

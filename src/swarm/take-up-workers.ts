@@ -13,17 +13,17 @@ import type { SwarmDeps } from "./swarm-deps.ts";
 type TakeUpDeps = Pick<SwarmDeps, "read" | "update" | "work" | "places" | "findProof" | "clock" | "signal">;
 
 export interface TakeUp {
-  /** Names of workers. */
+  /** Names of the workers to rework. */
   readonly names: readonly string[];
-  /** The branch that their work is to go on from. */
+  /** The branch that the rework starts from. */
   readonly branch: string;
-  /** What the last merge said of them. */
+  /** The report of the last merge; null if there was none. */
   readonly report: MergeReport | null;
 }
 
 /**
- * Gives results back to their agents, each merged with a branch: the next attempt goes on from there, in the same conversation,
- * and is told why. The same once more after a kill comes to the same commits.
+ * Returns results to their agents for rework, each merged with a branch: the next attempt continues from that commit, in the
+ * same conversation, and gets the reason. A repetition after a crash creates the same commits.
  */
 export async function takeUpWorkers(deps: TakeUpDeps, { names, branch, report }: TakeUp): Promise<void> {
   const { work } = deps;
@@ -35,14 +35,14 @@ export async function takeUpWorkers(deps: TakeUpDeps, { names, branch, report }:
     });
   const state = await deps.read();
   const records = names.map((name) => findContainer(state, name));
-  // All of them before any: nothing half done stays.
+  // Checks all records before it changes any.
   for (const record of records) await refuseUseless(deps, record, { base, branch });
   const taking = new Map<string, TakingUp>();
   for (const record of records) {
     const took = await takeUp(deps, record, { base, branch, report });
     if (took !== null) taking.set(record.containerName, took);
   }
-  // The records come before the refs: whoever begins such an attempt brings its ref along.
+  // Changes only the records: the owner moves each ref when it prepares the attempt.
   await deps.update((now) => withTakenUp(now, taking));
 }
 
@@ -63,7 +63,7 @@ async function takeUp(
   const merged = hasIt
     ? { commit: collected.commit, conflicts: [] }
     : await work.mergeAnyway({ ours: collected.commit, theirs: base, message }, signal);
-  // What was said of another branch says nothing of this one.
+  // A merge into another branch says nothing about this one.
   const ofBranch = report?.branch === branch ? report : null;
   const said = mergedAs(ofBranch, slug) ?? nothingSaid(slug);
   const ofMerge = evidenceOfMerge(said, {
@@ -82,7 +82,7 @@ async function takeUp(
   };
 }
 
-/** What broke by itself comes first. */
+/** Joins both failures, the proof's first: that result fails by itself. */
 function together(proof: TakenUp, merge: TakenUp): TakenUp {
   const checks = [...new Set([...proof.checks, ...merge.checks])];
   return { ...proof, message: `${proof.message}\n\n${merge.message}`, checks };

@@ -8,8 +8,8 @@ import { removeWorker } from "./stand-up-worker.ts";
 import type { SwarmDeps } from "./swarm-deps.ts";
 
 /**
- * Removes what is left of workers that ended and whose removal was cut off: only where the host's own journal has their last
- * word, and everything that they stored is here.
+ * Finishes interrupted removals of ended workers, but only if the host journal has the worker's final message and all its
+ * stored work is here.
  */
 export async function tidyWorkers(deps: SwarmDeps): Promise<void> {
   const { volumes, containers, signal, projectId, swarmId } = deps;
@@ -37,7 +37,7 @@ export async function tidyWorkers(deps: SwarmDeps): Promise<void> {
   }
 }
 
-/** Whether its journal ends as its record says, and its newest commits were brought in. */
+/** Whether a worker's journal ends as its record says, and its newest commit was collected. */
 async function isAllHere({ places }: SwarmDeps, record: ContainerRecord): Promise<boolean> {
   let end: string | null = null;
   let stored: string | null = null;

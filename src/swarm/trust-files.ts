@@ -11,17 +11,17 @@ export interface TrustFilesDeps {
   readonly readProject: () => Promise<FileBytes | null>;
 }
 
-/** A file that asks for more than anybody's repository may, and what it asks. */
+/** A file that asks for more than an untrusted repository may, and its requests. */
 export interface FileToTrust {
   readonly path: string;
   readonly realPath: string;
   readonly sha256: string;
-  /** `file:line:column field why`, one for each. */
+  /** The requests, each as `file:line:column field why`. */
   readonly asks: readonly string[];
   readonly trusted: boolean;
 }
 
-/** Every file of the project that needs trust, with what it would be trusted with. */
+/** Every file of the project that needs trust, with its requests. */
 export async function findFilesToTrust(
   deps: TrustFilesDeps,
   { user, effective }: { user: SettingsFile; effective: Settings },
@@ -30,7 +30,7 @@ export async function findFilesToTrust(
   return files.filter((file) => file !== null).filter(({ asks }) => asks.length > 0);
 }
 
-/** Trusts exactly these contents; any later change asks again. */
+/** Trusts exactly these contents; a later change needs trust again. */
 export async function trustFiles(
   { trust }: Pick<TrustFilesDeps, "trust">,
   files: readonly FileToTrust[],
@@ -84,7 +84,7 @@ function pointerOf(setting: string): string {
   return `/${setting.replaceAll(".", "/")}`;
 }
 
-/** What exactly is asked for, so that nobody agrees to what they have not seen. */
+/** The exact value of a request, so that the user sees everything that the trust covers. */
 function valueAt(document: object, pointer: string): string {
   const value = pointer
     .split("/")

@@ -1,7 +1,7 @@
 import type { ContainerRecord } from "../domain/generated/swarm-state.ts";
 import type { SwarmDeps } from "./swarm-deps.ts";
 
-/** Lets the container of a paused worker go on, and tells its adapter for how long it stood still. */
+/** Unpauses the container of a paused worker, and reports the length of the pause to its adapter. */
 export async function unpauseWorker(
   { containers, change, clock, signal }: Pick<SwarmDeps, "containers" | "change" | "clock" | "signal">,
   { containerName: name, paused }: ContainerRecord,

@@ -12,17 +12,17 @@ export interface WaitDeps {
 }
 
 export interface WaitedFor {
-  /** Null for every worker of the swarm, those that are added meanwhile too. */
+  /** The workers to wait for; null for all of the swarm, including those added meanwhile. */
   readonly slugs: readonly string[] | null;
   readonly timeoutMs: number | null;
-  /** Told of each worker that comes to its end, once. */
+  /** Called once for each worker that ends. */
   readonly onEnded: (record: ContainerRecord) => void;
 }
 
-/** `unowned`: nobody carries it out, so that nothing more happens. `replaced`: another swarm is there now. */
+/** The outcome of a wait. `unowned`: no owner runs the swarm. `replaced`: a new swarm has taken its place. */
 export type WaitEnd = "ended" | "timeout" | "unowned" | "replaced";
 
-/** How the wait ended, and the workers that were waited for as they were then. */
+/** The outcome of a wait, and the state of the workers at that time. */
 export interface Waited {
   readonly end: WaitEnd;
   readonly state: SwarmState;
@@ -31,7 +31,7 @@ export interface Waited {
 
 const lookEveryMs = 1_000;
 
-/** Waits until workers are completed or failed, or nobody is there who would carry them on. */
+/** Waits until workers are completed or failed, or no owner is left to continue them. */
 export async function waitForWorkers(
   { store, owner, watch }: WaitDeps,
   { slugs, timeoutMs, onEnded }: WaitedFor,
@@ -44,7 +44,7 @@ export async function waitForWorkers(
   const { promise, resolve, reject } = Promise.withResolvers<WaitEnd>();
 
   const look = async (): Promise<void> => {
-    // Asked before: what an owner wrote before it went is seen.
+    // The lock before the state: this sees everything that an owner wrote before it ended.
     const isOwned = (await owner.holder()) !== null;
     const state = await store.read();
     if (over.signal.aborted) return;
@@ -57,7 +57,7 @@ export async function waitForWorkers(
       onEnded(record);
     }
     if (workers.every(({ status }) => isTerminal(status))) {
-      // The owner may still have another attempt in mind; if not, it goes.
+      // A living owner may still start another attempt; if not, it ends.
       const isFinal = slugs !== null || !isOwned || workers.every(({ status }) => status === "completed");
       if (isFinal) resolve("ended");
     } else if (!isOwned) resolve("unowned");

@@ -9,14 +9,14 @@ export interface Verdict {
   readonly reason: Reason | null;
 }
 
-/** For how long a proof is waited for. */
+/** The signals that end the wait for a proof. */
 export interface Patience {
   /** Aborted with a `Halt`. */
   readonly halt: AbortSignal;
   readonly stopNow: AbortSignal;
 }
 
-/** What code found, where no agent ever was, outweighs what the sandbox says. */
+/** Corrects a verdict by a proof: checks that ran where no agent ever ran outweigh the sandbox's own report. */
 export async function withProof(
   deps: SwarmDeps,
   worker: Worker,
@@ -32,7 +32,7 @@ export async function withProof(
     proof = await deps.prove(worker, result, ending.signal);
   } catch (error) {
     if (!ending.signal.aborted || deps.signal.aborted) throw error;
-    // Whoever goes on hears the same last word, and proves it then.
+    // After a resume, the owner receives the same final message and proves the result then.
     const message = "it was stopped while its result was proved";
     return { status: "stopped", reason: { code: "INTERRUPTED", message } };
   }
@@ -44,7 +44,7 @@ export async function withProof(
   return { status: "failed", reason: { code: "PROOF_FAILED", message: why ?? "a check fails" } };
 }
 
-/** Aborted when a proof is waited for no longer: as long after a halt as an agent would be, or at once. */
+/** A signal for the end of the wait for a proof: after the grace time of a halt, or at once on `stopNow`. */
 function endOfWaiting(
   { signal, timing }: SwarmDeps,
   halt: AbortSignal,

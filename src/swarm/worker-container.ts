@@ -4,7 +4,7 @@ import type { WorkerDoor } from "./doors.ts";
 export interface WorkerContainer {
   /** `aimi-<project>-<swarm>-<slug>`, with `-a<n>` from the second attempt on. */
   readonly name: string;
-  /** The same for every attempt of the worker: the agent's conversations live there. */
+  /** The home volume, shared by all attempts of the worker: it has the agent's conversations. */
   readonly homeVolume: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly image: string;
@@ -13,15 +13,15 @@ export interface WorkerContainer {
   readonly limits: ContainerLimits;
   readonly tmpBytes: number;
   readonly swarmId: string;
-  /** Our key for the worker. */
+  /** The worker's slug. */
   readonly worker: string;
   readonly attempt: number;
   readonly branch: string;
 }
 
 /**
- * The container of a worker: the supervisor is root in it with three capabilities and keeps the journal in a volume of its
- * own; everything else runs as the agent's user with none.
+ * The container of a worker. Its supervisor runs as root with three capabilities and keeps the journal in a volume of its own;
+ * all other programs run as the agent's user with none.
  */
 export function workerContainer(worker: WorkerContainer): ContainerSpec {
   const { name, homeVolume, labels, image, runtime, door, limits, tmpBytes } = worker;

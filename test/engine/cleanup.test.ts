@@ -47,7 +47,7 @@ describe("what a killed owner left", () => {
     // As orphans of an archived swarm they hold the only copy of work all the same.
     await swarmIn(place, "state", "init", "--force");
     expect((await swarmIn(place, "cleanup")).stdout).toContain(
-      `kept volume ${nameOf("slow")} (slow): its journal here ends before its last word`,
+      `kept volume ${nameOf("slow")} (slow): its journal here ends before its final message`,
     );
     await swarmIn(place, "cleanup", "--discard");
     expect(await leftOnEngine(place)).toEqual([]);

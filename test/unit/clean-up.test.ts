@@ -85,7 +85,7 @@ describe("swarm cleanup", () => {
 
   test.for([
     ["no journal", null, true, /no journal/],
-    ["a journal without its last word", journal({ isWhole: false }), true, /last word/],
+    ["a journal without its last word", journal({ isWhole: false }), true, /final message/],
     ["another end than the record's", journal({ completion: "failed" }), true, /does not say/],
     ["a commit that no ref has", journal(), false, /cccccccccc is not in this repository/],
   ] as const)(
