@@ -81,7 +81,7 @@ export async function mergeSwarm(
   };
 }
 
-/** Holds a result that deletes or skips tests: a person has to decide whether that is intended. */
+/** The reason to hold a result that deletes or skips tests, since only a person can say whether that is intended; else null. */
 async function holdOf(
   { work, signal }: MergeSwarmDeps,
   { worker, base, commit }: Pick<Result, "worker" | "base" | "commit">,

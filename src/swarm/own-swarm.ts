@@ -207,7 +207,7 @@ async function skipBlocked(
   }
 }
 
-/** Whether a worker has not started. One that was stopped in this run stays stopped until a resume. */
+/** Whether a worker has not started. One that was stopped in this run stays stopped until a resume or retry. */
 function isIdle(state: SwarmState, name: string, { begun }: Owning): boolean {
   const status = recordIn(state, name)?.status;
   return status === "pending" || (status === "stopped" && !begun.has(name));
