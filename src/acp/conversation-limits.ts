@@ -1,13 +1,13 @@
 export interface ConversationLimits {
-  /** Without a word for so long, an adapter that is not paused counts as stalled. */
+  /** Silence after which an adapter that is not paused counts as stalled. */
   readonly silenceMs: number;
-  /** So long an agent may have said nothing and done next to nothing, by its adapter's heartbeats, before it counts as stalled. */
+  /** Idle time of the agent, as the adapter's heartbeats report it, after which the worker counts as stalled. */
   readonly idleMs: number;
-  /** So long a container that is said to run may be out of reach, or its adapter silent. */
+  /** Silence, or time without a connection, after which the worker of a running container counts as lost. */
   readonly lostMs: number;
-  /** How often a paused container is looked at. */
+  /** Interval at which the host polls a paused container. */
   readonly pausedMs: number;
-  /** How long an adapter may take to end once its last word is acknowledged. */
+  /** Time in which an adapter must close the connection after the host acknowledged its last message. */
   readonly farewellMs: number;
 }
 

@@ -20,25 +20,25 @@ export interface ConversationDeps extends VolumeDeps {
 }
 
 export interface ConversationSubject {
-  /** The container's whole id, as the envelope of the request tells it. */
+  /** The container's full id, as in the envelope of the request. */
   readonly containerId: string;
-  /** Opened for this attempt, and used by nobody else; whoever opened it closes it. */
+  /** The host journal of this attempt, for this conversation alone. The caller opens and closes it. */
   readonly journal: HostJournal;
-  /** The whole task-request, as a line. It is sent as it is whenever an adapter waits for one. */
+  /** The whole task-request as a line. The host sends it unchanged whenever the adapter waits for a request. */
   readonly request: Uint8Array;
-  /** Asked for at each connection; null for none. */
+  /** The agent's credentials, requested at each connection; null for none. */
   readonly credentials: () => Readonly<Record<string, string>> | null;
   readonly limits?: Partial<ConversationLimits>;
 }
 
 type Item = Received | Exclude<ConversationEvent, { kind: "message" | "ignored" }>;
 
-/** Bytes of messages that may wait here for whoever takes the events. */
+/** Maximum bytes of messages that wait for the reader of `events`. */
 const mostWaiting = 1024 * 1024;
 
 /**
- * Talks with the adapter in a container for as long as there is something to talk about: every message is checked, is on the disk
- * before it is told or acknowledged, and is told once, whatever happens to connections.
+ * Holds the conversation with the adapter in a container until it ends. Checks every message, and writes it to disk before it
+ * acknowledges the message or yields it. Yields each message once, however often the connection breaks.
  */
 export function holdConversation(
   deps: ConversationDeps,
@@ -115,7 +115,7 @@ export function holdConversation(
     },
   };
 
-  /** On the disk first, then acknowledged; the last word at once, for the adapter waits for that to end. */
+  /** Writes to disk first, then acknowledges; the last message at once, because the adapter exits only after its acknowledgement. */
   async function keep(items: readonly Item[]): Promise<void> {
     const messages = items.flatMap((item) =>
       item.kind === "message" && isJournalled(item.message) ? [item.message] : [],
@@ -132,7 +132,7 @@ export function holdConversation(
   }
 }
 
-/** What has no content here takes room all the same. */
+/** Items without a message count too, so that a flood of them also fills the inbox. */
 function weightOf(group: readonly Received[]): number {
   return group.reduce((sum, received) => sum + (received.kind === "message" ? received.bytes : 64), 0);
 }

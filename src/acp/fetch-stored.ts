@@ -12,21 +12,21 @@ export interface FetchDeps {
   readonly timing: Pick<Timing, "wait">;
 }
 
-/** An engine that is busy calls a container running that it has no programs in any more, for a while. */
+/** A busy engine reports a container as running for a while after its last process has ended, so retry. */
 const mostTries = 6;
 const againMs = 100;
 
 export interface StoredFile {
   readonly containerId: string;
-  /** Below `/aimi/out`. */
+  /** A path directly below `/aimi/out`. */
   readonly path: string;
-  /** More than this is OUTPUT_TOO_LONG. */
+  /** Limit of the size; a longer file throws OUTPUT_TOO_LONG. */
   readonly mostBytes: number;
 }
 
 /**
- * The bytes of a file that an adapter stored for the host. They are what somebody in the container wrote: their checksum
- * is to be compared, and what they hold checked.
+ * The bytes of a file that an adapter stored for the host. Any program in the container may have written them: the caller
+ * must compare their checksum and check their content.
  */
 export async function* fetchStored(
   deps: FetchDeps,
@@ -54,7 +54,7 @@ export async function* fetchStored(
       signal.throwIfAborted();
       return;
     } catch (error) {
-      // It ended between the look and the reading, or in its midst; now it can be read the other way, from where this came to.
+      // The container ended before or during the read. The next try reads its archive and skips the bytes given so far.
       const isCutOff = isError(error, "CONTAINER_NOT_RUNNING") || isError(error, "EXEC_FAILED");
       if (!isCutOff || tries === mostTries) throw error;
       await deps.timing.wait(tries * againMs, signal);
@@ -70,14 +70,14 @@ async function openStored(
   const { containerId: id, path } = file;
   const facts = await containers.look(id, { withDisk: false }, signal);
   if (!facts) throw new SwarmError("CONTAINER_GONE", { id });
-  // Of a running container the archive tells lies on some runtimes: what is newer than its start is not in it.
+  // On some runtimes the archive of a running container is wrong: it lacks everything newer than the container's start.
   if (facts.state === "running") return fromRunning(containers, file, signal);
   if (facts.state === "exited" || facts.state === "dead")
     return fromEnded(containers.copyOut(id, path, signal), readArchive, file);
   throw new SwarmError("CONTAINER_NOT_RUNNING", { id, state: facts.state });
 }
 
-/** An engine that cannot start a program writes its own words where the program's would be; these few bytes are not the file's. */
+/** An engine that cannot start a program writes its error to the program's stdout, so hold back that much until the exit code is known. */
 const longestComplaint = 4_096;
 
 async function* fromRunning(
@@ -114,7 +114,7 @@ async function* fromEnded(
   readArchive: ReadArchive,
   { path, mostBytes }: StoredFile,
 ): AsyncGenerator<Uint8Array> {
-  // What is too large is told by whoever counts, in the same words as elsewhere.
+  // `fetchStored` enforces `mostBytes` with OUTPUT_TOO_LONG, so this limit is larger.
   const limits = { entries: 1, bytes: Math.max(mostBytes * 2, 1024 ** 3), nameBytes: 200 };
   for await (const entry of readArchive(archive, limits)) {
     if (entry.kind !== "file") break;

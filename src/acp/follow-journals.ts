@@ -10,24 +10,24 @@ import { cleanMessage } from "../domain/clean-message.ts";
 import { folderBell, type GrowingLines, growingLines } from "../wire/growing-lines.ts";
 import type { FindProblem } from "./receive-messages.ts";
 
-/** Written by us, a message may take a little more room than the protocol gives it. */
+/** The host serializes a message anew, so its line may be a little longer than the protocol allows. */
 const longestLine = 2 * longestToHost;
 const lookEveryMs = 1_000;
 
 export interface FollowedJournals {
-  /** The journals of one worker. */
+  /** Folder with the journals of one worker. */
   readonly folder: string;
-  /** Null for all attempts. */
+  /** Number of the attempt; null for all attempts. */
   readonly attempt: number | null;
-  /** Asked before each look: whether that is the last one. */
+  /** Whether the worker has ended, so that the next read is the last one. */
   readonly isOver: () => Promise<boolean>;
-  /** Calls back when that may have changed, until the signal is aborted. */
+  /** Calls back when `isOver` may have changed, until the signal is aborted. */
   readonly watch: (onChange: () => void, signal: AbortSignal) => void;
 }
 
 /**
- * What the host's journals of a worker say, an attempt after the other, and what their owner writes on into them until it is
- * over. What has not the form of a message is left out: this only shows, and judges nobody.
+ * Yields the messages in the host's journals of a worker, attempt by attempt, and then those that the owner appends, until the
+ * worker has ended. Skips lines that are not valid messages: this is for display, and checks no protocol.
  */
 export async function* followJournals(
   { folder, attempt, isOver, watch }: FollowedJournals,
@@ -61,11 +61,11 @@ interface Followed {
   lastSeq: number;
 }
 
-/** A file that was put back is read anew, and what was told is not told again. */
+/** Yields new messages. A restored file is read from its start, and `lastSeq` keeps its messages from being yielded twice. */
 async function* newsOf(journal: Followed, findProblem: FindProblem): AsyncGenerator<JournalledMessage> {
   for await (const value of journal.lines.news()) {
     if (findProblem(value) !== null) continue;
-    // The schema was asked just now.
+    // `findProblem` has just checked it against the schema.
     const message = cleanMessage(value as AdapterMessage);
     if (!isJournalled(message) || message.seq <= journal.lastSeq) continue;
     journal.lastSeq = message.seq;
@@ -73,7 +73,7 @@ async function* newsOf(journal: Followed, findProblem: FindProblem): AsyncGenera
   }
 }
 
-/** The attempts that have a journal, the oldest first. */
+/** Numbers of the attempts that have a journal, the oldest first. */
 async function attemptsIn(folder: string): Promise<number[]> {
   const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT" || error.code === "ENOTDIR") return [];

@@ -14,17 +14,20 @@ import type { Timing } from "./timing.ts";
 export interface GatewayLineDeps {
   readonly containers: Pick<Containers, "exec">;
   readonly timing: Timing;
-  /** The first thing that is wrong with a line; null when it has the form of a message. */
+  /** The first problem of a line; null when it is a valid message. */
   readonly findProblem: (value: unknown) => string | null;
-  /** The host's copy of the journal. */
+  /** File of the host's copy of the gateway's journal. */
   readonly journalFile: string;
 }
 
-/** The gateway's first line has every worker that it ever let in. */
+/** The gateway's hello lists every worker that it ever admitted, so its line may be long. */
 const limits = { longestLine: 1 << 20, deepest: 8 };
 const diagnosticCharacters = 2_000;
 
-/** Stays joined to the gateway in a container: what it says is told once, and what it is to know is handed over each time anew. */
+/**
+ * Stays connected to the gateway in a container. The listener gets each journal entry once; the gateway gets the whole admission
+ * again at every connection.
+ */
 export function holdGateway(
   deps: GatewayLineDeps,
   container: string,
@@ -36,7 +39,7 @@ export function holdGateway(
   let execution: Execution | null = null;
   let journal: DurableLines | null = null;
   let waiting: Waiting[] = [];
-  // Of this connection: what was handed over, and how much of that was answered.
+  // Counts of the present connection: admissions sent, and admissions that the gateway answered.
   let sent = 0;
   let answered = 0;
   let hasGreeted = false;
@@ -56,7 +59,7 @@ export function holdGateway(
     },
   };
 
-  /** The gateway answers every admission with how far its journal has come. */
+  /** Resolves once the gateway has answered the admission with its journal position and the host has read up to there. */
   function synchronized(within: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       if (until.aborted) return reject(until.reason);
@@ -71,13 +74,13 @@ export function holdGateway(
     });
   }
 
-  /** Whoever waits is answered by this or by what is handed over later. */
+  /** Sends the present admission. The answer to it, or to a later one, resolves every waiter that has no turn yet. */
   async function send(): Promise<void> {
     if (execution === null) return;
     sent += 1;
     for (const waiter of waiting) if (waiter.turn === 0) waiter.turn = sent;
     const line = `${JSON.stringify({ type: "admission", payload: listener.admission() })}\n`;
-    // One that breaks is made again, and hears it then.
+    // After a failed write the connection is opened again, and the new one gets the admission.
     await execution.write(Buffer.from(line)).catch(() => {});
   }
 
@@ -96,7 +99,7 @@ export function holdGateway(
         why = error.message;
       }
       if (until.aborted) return;
-      // One that was there and is gone is made again at once; one that does not come is not asked for all the time.
+      // A connection that was established and broke restarts the backoff.
       if (hasGreeted) failures = 0;
       listener.onLost(cleanText(why, 500));
       await deps.timing.wait(backoffMs(failures + 1, deps.timing.random()), until).catch(() => {});
@@ -119,7 +122,7 @@ export function holdGateway(
           const message = line.value as GatewayMessage;
           if (message.type === "hello" && !hasGreeted) {
             hasGreeted = true;
-            if (!(await isSameJournal(message.lastSeq))) return "its journal is another one";
+            if (!(await isSameJournal(message.lastSeq))) return "its journal was replaced";
             listener.onHello(message);
             execution = joined;
             await send();
@@ -135,7 +138,7 @@ export function holdGateway(
     return cleanLines(diagnostics.finish().text).trim() || "the connection ended";
   }
 
-  /** One that is shorter than what was told here is not the one that was told: its volume was lost. */
+  /** A journal shorter than the host's copy is a new one: the gateway's volume was lost. The host then drops its copy. */
   async function isSameJournal(lastSeq: number): Promise<boolean> {
     if (journal === null || journal.count <= lastSeq) return true;
     await journal[Symbol.asyncDispose]();
@@ -169,9 +172,9 @@ export function holdGateway(
 }
 
 interface Waiting {
-  /** Which of the things that were handed over it waits for; 0 before that. */
+  /** Number of the admission whose answer it waits for; 0 before that admission is sent. */
   turn: number;
-  /** How far the journal must be told; null until the gateway has said how far it has come. */
+  /** Journal entry up to which the host must have read; null until the gateway has answered. */
   target: number | null;
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;

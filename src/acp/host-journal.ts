@@ -7,16 +7,16 @@ import type { ContainerStatus, Reason, StoryStatus } from "../domain/generated/s
 import type { JournalSummary } from "../ports/journal.ts";
 import { readLines } from "../wire/read-lines.ts";
 
-/** Written by us, a message may take a little more room than the protocol gives it. */
+/** The host serializes a message anew, so its line may be a little longer than the protocol allows. */
 export const longestLine: number = 2 * longestToHost;
 
-/** What the host's own journals of a worker say: the newest attempt, and where it stood. Null when there is none. */
+/** Summary of the newest attempt in the host's journals of a worker; null when there is no journal. */
 export async function readHostJournal(folder: string): Promise<JournalSummary | null> {
   const [attempt] = await attemptsIn(folder);
   return attempt === undefined ? null : readAttemptJournal(folder, attempt);
 }
 
-/** What the host's own journal of one attempt says; null when there is none. */
+/** Summary of the host's journal of one attempt; null when there is no journal. */
 export async function readAttemptJournal(folder: string, attempt: number): Promise<JournalSummary | null> {
   const file = join(folder, `journal-${attempt}.ndjson`);
   if (!(await stat(file).catch(() => null))?.isFile()) return null;
@@ -29,7 +29,7 @@ export async function readAttemptJournal(folder: string, attempt: number): Promi
   return summary;
 }
 
-/** The attempts that have a journal, the newest first. */
+/** Numbers of the attempts that have a journal, the newest first. */
 export async function attemptsIn(folder: string): Promise<number[]> {
   return (await readdir(folder).catch(() => []))
     .flatMap((name) => /^journal-(\d+)\.ndjson$/.exec(name)?.[1] ?? [])
@@ -38,7 +38,7 @@ export async function attemptsIn(folder: string): Promise<number[]> {
     .sort((a, b) => b - a);
 }
 
-/** What comes from a sandbox is a claim: only what has the right form counts. */
+/** Messages from a sandbox are untrusted claims: only fields of the right form count. */
 function withMessage(summary: JournalSummary, message: unknown): JournalSummary {
   const { type, seq, payload } = fieldsOf(message);
   if (typeof seq !== "number" || !Number.isSafeInteger(seq) || seq <= summary.lastSeq) return summary;

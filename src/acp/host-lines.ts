@@ -1,7 +1,7 @@
 import { longestToAdapter } from "../domain/acp-messages.ts";
 import type { Ack, Cancel, Credentials, Resumed } from "../domain/generated/acp.ts";
 
-/** What the host says beside its request, without the envelope. */
+/** The type and payload of a message of the host other than its request; `hostLine` adds the envelope. */
 export type HostWords<Message = Ack | Cancel | Credentials | Resumed> = Message extends { payload: unknown }
   ? Pick<Message, "type" & keyof Message> & { readonly payload: Message["payload"] }
   : never;
@@ -11,7 +11,7 @@ export interface Addressed {
   readonly containerId: string;
 }
 
-/** A message to an adapter as a line. */
+/** A message to an adapter as one line, with its envelope. */
 export function hostLine({ swarmId, containerId }: Addressed, date: Date, words: HostWords): Uint8Array {
   const { type, payload } = words;
   return asLine(
@@ -19,12 +19,12 @@ export function hostLine({ swarmId, containerId }: Addressed, date: Date, words:
   );
 }
 
-/** Bytes of a message that somebody else made, as one line that is not too long. */
+/** A serialized message as one line with its line break; throws when it has more lines or is too long. */
 export function asLine(bytes: Uint8Array): Uint8Array {
   const end = bytes.indexOf(0x0a);
   if (end >= 0 && end < bytes.length - 1) throw new Error("A message to an adapter has more than one line");
   const line = end >= 0 ? bytes : Buffer.concat([bytes, Buffer.from("\n")]);
   if (line.length > longestToAdapter)
-    throw new Error(`A message to an adapter has ${line.length} bytes; ${longestToAdapter} are the most`);
+    throw new Error(`A message to an adapter has ${line.length} bytes; the limit is ${longestToAdapter}`);
   return line;
 }

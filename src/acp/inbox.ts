@@ -1,4 +1,4 @@
-/** What one side puts in faster than the other takes out, up to a limit; then the first one waits. */
+/** A bounded queue with back-pressure: `put` waits while it is full. */
 export class Inbox<Item> {
   readonly #limit: number;
   #items: Item[] = [];
@@ -10,12 +10,12 @@ export class Inbox<Item> {
     this.#limit = limit;
   }
 
-  /** Whether somebody who puts must wait. */
+  /** Whether `put` waits. */
   get isFull(): boolean {
     return this.#weight >= this.#limit;
   }
 
-  /** Takes them at once, and resolves when there is room for more. */
+  /** Adds the items at once, and resolves when the queue is no longer full. */
   async put(items: readonly Item[], weight: number, signal: AbortSignal): Promise<void> {
     this.#items.push(...items);
     this.#weight += weight;
@@ -23,19 +23,19 @@ export class Inbox<Item> {
     while (this.isFull) await orAborted(this.#changed.promise, signal);
   }
 
-  /** For the few words that nobody may wait with. */
+  /** Adds an item without weight and without waiting, for the few items whose producer must not block. */
   post(item: Item): void {
     this.#items.push(item);
     this.#tell();
   }
 
-  /** Whoever takes is told of this instead, after what is here. */
+  /** Makes `take` throw this error once the queue is empty. */
   fail(error: unknown): void {
     this.#failure ??= { error };
     this.#tell();
   }
 
-  /** All that is here, at least one. */
+  /** Waits for at least one item and removes all items. */
   async take(signal: AbortSignal): Promise<readonly Item[]> {
     for (;;) {
       signal.throwIfAborted();
@@ -57,7 +57,7 @@ export class Inbox<Item> {
   }
 }
 
-/** The promise, or the end of waiting for it. */
+/** The result of the promise; rejects with the signal's reason when the signal comes first. */
 export async function orAborted<Result>(promise: Promise<Result>, signal: AbortSignal): Promise<Result> {
   signal.throwIfAborted();
   const { promise: aborted, reject } = Promise.withResolvers<never>();

@@ -20,18 +20,18 @@ export interface AttachDeps extends VolumeDeps {
   readonly limits: ConversationLimits;
   readonly outbox: Outbox;
   readonly line: LineWatch;
-  /** Takes what was received, and resolves when more may come. */
+  /** Passes received messages on, and resolves when more may follow. */
   readonly deliver: (received: readonly Received[]) => Promise<void>;
-  /** Resolves when the last word is on the disk and acknowledged. */
+  /** Resolves when the last message is on disk and acknowledged. */
   readonly settled: Promise<void>;
-  /** Gives the way to break the present connection off. */
+  /** Receives the function that breaks the present connection off. */
   readonly onConnect: (breakOff: () => void) => void;
 }
 
 export interface AttachSubject {
   readonly containerId: string;
   readonly known: KnownConversation;
-  /** The last message that is on the disk. */
+  /** Sequence number of the last message on disk. */
   readonly durableSeq: () => number;
 }
 
@@ -39,12 +39,12 @@ type Parting =
   | { readonly kind: "over"; readonly end: ConversationEnd }
   | { readonly kind: "broken"; readonly why: string };
 
-/** Why a connection is broken off that nobody else ended. */
+/** The reason with which the host itself breaks a connection off. */
 class BrokenOff extends Error {}
 
 /**
- * Stays joined to an adapter until it has said its last word, its container has ended, or nothing can be done any more. A
- * lost connection is not a lost worker: it is joined again for as long as its container runs.
+ * Stays connected to an adapter until it has sent its last message, its container has ended, or the worker counts as lost. A lost
+ * connection is not a lost worker: the host reconnects with backoff while the container runs and `lostMs` has not passed.
  */
 export async function keepAttached(
   deps: AttachDeps,
@@ -77,12 +77,12 @@ export async function keepAttached(
     let isJoined = false;
     let why = "the connection ended";
     let diagnostics = (): string => "";
-    deps.onConnect(() => broken.abort(new BrokenOff("nothing was heard on it")));
+    deps.onConnect(() => broken.abort(new BrokenOff("it sent nothing")));
     try {
       await using channel = await openChannel(deps, { containerId, from: durableSeq(), known }, parted);
       diagnostics = channel.diagnostics;
       for await (const group of channel.received) {
-        // After the last word only the end of the stream is awaited: breaking it off could lose the acknowledgement.
+        // After the last message, wait only for the end of the stream: breaking it off could lose the acknowledgement.
         if (end) continue;
         for (const received of group) {
           if (received.kind === "violation") end = violated(received.reason);
@@ -108,7 +108,7 @@ export async function keepAttached(
           if (!isJoined && (await channel.isUnstarted())) return { kind: "broken", why: "it does not run" };
           break;
         }
-        // It goes on with what it was asked before, or waits: its end is not to be awaited.
+        // The adapter continues with its earlier request, or waits for one, so it will not close the connection.
         if (end.kind === "error" && isAnswer(end.message)) break;
         await deps.settled;
         void timing
@@ -119,7 +119,7 @@ export async function keepAttached(
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof SwarmError || error instanceof BrokenOff)) throw error;
-      why = isJoined && error instanceof BrokenOff ? "it answers, and says no more" : error.message;
+      why = isJoined && error instanceof BrokenOff ? "it accepts connections, but sends nothing" : error.message;
     } finally {
       farewell.abort();
       outbox.left();
@@ -128,7 +128,7 @@ export async function keepAttached(
     return { kind: "broken", why: cleanText(diagnostics() || why) };
   }
 
-  /** What the end of a connection means, by the container; null for another try. Waits while it is paused. */
+  /** Decides by the container's state how the conversation ended; null to connect again. Waits while the container is paused. */
   async function judgeContainer(why: string): Promise<ConversationEnd | null> {
     let facts = await look();
     while (facts !== "unknown" && facts?.state === "paused") {
@@ -142,10 +142,10 @@ export async function keepAttached(
       if (facts.state === "removing") return { kind: "gone" };
       if (facts.state === "exited" || facts.state === "dead") return await lastWords(facts);
     }
-    // By our clock: one that greets again and again is as lost as one that does not greet.
+    // A hello does not count as a sign of life: an adapter that sends nothing but hellos is lost, too.
     const silentMs = line.silentMs();
     if (silentMs < limits.lostMs) return null;
-    const message = cleanText(`The adapter was not heard for ${Math.round(silentMs / 1000)} s: ${why}`);
+    const message = cleanText(`The adapter sent nothing for ${Math.round(silentMs / 1000)} s: ${why}`);
     return { kind: "lost", reason: { code: "ACP_CONNECTION_LOST", message } };
   }
 
@@ -183,12 +183,15 @@ export async function keepAttached(
   }
 }
 
-/** Whether it refuses our own request, which only we are told. Nothing more is to be had then: what runs is not ours. */
+/**
+ * Whether the adapter refuses the host's request. Such an error has no sequence number and is in no journal. It ends the
+ * conversation: the task that runs there is not this one.
+ */
 function isAnswer(message: AdapterMessage): message is ErrorMessage {
   return message.type === "error" && message.seq === undefined;
 }
 
-/** What came before a violation or an answer still counts; what came after the last word never does. */
+/** The messages before a violation, before a refusal of the request, or up to the last message; the rest does not count. */
 function upToEnd(group: readonly Received[]): readonly Received[] {
   const kept: Received[] = [];
   for (const received of group) {
@@ -204,7 +207,7 @@ function endOf({ end }: KnownConversation): ConversationEnd | null {
   return end.type === "completion" ? { kind: "completion", message: end } : { kind: "error", message: end };
 }
 
-/** How a container ends that ended like this. */
+/** Exit code of a container whose adapter ended like this. */
 function exitOf(end: ConversationEnd | null): number | null {
   if (end?.kind === "error") return 2;
   if (end?.kind !== "completion") return null;

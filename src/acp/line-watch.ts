@@ -2,17 +2,17 @@ import { showDuration } from "../domain/duration.ts";
 import type { LineStatus } from "../ports/conversations.ts";
 import type { Timing } from "./timing.ts";
 
-/** Knows when an adapter was last heard, and says how the line is whenever that changes. */
+/** Tracks when an adapter last sent a message, and reports the status of the connection whenever it changes. */
 export interface LineWatch {
-  /** The adapter said something of its own accord, and maybe how long its agent has been idle. */
+  /** The adapter sent a message other than a hello; a heartbeat also says how long the agent has been idle. */
   heard(idleMs: number | null): void;
-  /** It answered a new connection, which one that is stuck may do as well. */
+  /** The adapter sent its hello on a new connection, which a stuck adapter may do as well. */
   joined(): void;
   lost(why: string): void;
   paused(): void;
-  /** So long it has said nothing of its own accord, without a reason for that. */
+  /** Time since its last message other than a hello; time while it was paused, or while the host was busy, does not count. */
   silentMs(): number;
-  /** Looks until the signal ends it; rejects never. */
+  /** Checks for silence until the signal is aborted; never rejects. */
   watch(signal: AbortSignal): Promise<void>;
 }
 
@@ -20,12 +20,12 @@ export interface LineWatchDeps {
   readonly timing: Timing;
   readonly silenceMs: number;
   readonly idleMs: number;
-  /** Whether silence has its good reason. */
+  /** Whether the container is paused, which explains the silence. */
   readonly isPaused: (signal: AbortSignal) => Promise<boolean>;
-  /** Whether what was said waits because nobody here takes it. */
+  /** Whether the host's inbox is full, so that messages wait unread. */
   readonly isBusy: () => boolean;
   readonly tell: (status: LineStatus, why: string) => void;
-  /** A connection may be dead without anybody having noticed: it is worth a new one. */
+  /** Called at a silence: the connection may be dead without an error, so the host opens a new one. */
   readonly onSilence: () => void;
 }
 
@@ -39,7 +39,7 @@ export function watchLine({
   onSilence,
 }: LineWatchDeps): LineWatch {
   let heardAt = timing.now();
-  /** Since then it is given time to be heard. */
+  /** Start of the present period of silence. */
   let since = heardAt;
   let status: LineStatus | null = null;
   let hasFallenSilent = false;
@@ -63,9 +63,9 @@ export function watchLine({
   return {
     heard(idleMs) {
       hear();
-      // Only heartbeats know: other messages may be the supervisor's own.
+      // Only a heartbeat carries the idle time: other messages may be the supervisor's own.
       if (idleMs !== null) isIdle = idleMs > longestIdleMs;
-      sayHeard("it is heard");
+      sayHeard("it sends messages");
     },
 
     joined() {
@@ -96,7 +96,7 @@ export function watchLine({
         else {
           since = timing.now();
           hasFallenSilent = true;
-          say("stalled", `nothing was heard for ${Math.round(silenceMs / 1000)} s`);
+          say("stalled", `it sent nothing for ${Math.round(silenceMs / 1000)} s`);
           onSilence();
         }
       }

@@ -4,15 +4,15 @@ import { type KnownConversation, onNewConnection } from "../domain/message-order
 import type { Containers, Execution } from "../ports/containers.ts";
 import { type FindProblem, type Received, receiveMessages } from "./receive-messages.ts";
 
-/** One connection to an adapter. It may break at any time, and the adapter goes on without it. */
+/** One connection to an adapter. It may break at any time; the adapter keeps running without it. */
 export interface Channel extends AsyncDisposable {
-  /** What it says beyond what was known, in groups as it comes. Who reads slowly makes it write slowly. Read once. */
+  /** New messages, grouped as they arrive. Iterate once. A slow reader causes back-pressure on the adapter. */
   readonly received: AsyncIterable<readonly Received[]>;
-  /** Resolves when the engine has taken the line; that the adapter has it, only its answer tells. */
+  /** Resolves when the engine has accepted the line; only an answer proves that the adapter received it. */
   send(line: Uint8Array): Promise<void>;
-  /** Whether there was nothing to join: then what was received was the engine's complaint. To be asked after a first bad line. */
+  /** Whether `attach` never started, so that the received text is the engine's error. Call it after a first invalid line. */
   isUnstarted(): Promise<boolean>;
-  /** The beginning and the end of what it wrote for people who look for a fault, fit to be shown. */
+  /** Beginning and end of its stderr, cleaned for display. */
   diagnostics(): string;
 }
 
@@ -23,7 +23,7 @@ export interface ChannelDeps {
 
 const diagnosticCharacters = 4_000;
 
-/** Joins the adapter in a container: first all that it wrote down after `from`, then what it says from now on. */
+/** Connects to the adapter in a container: replays its journal after `from`, then streams its new messages. */
 export async function openChannel(
   { containers, findProblem }: ChannelDeps,
   {
@@ -43,8 +43,8 @@ export async function openChannel(
     received: receiveMessages(protocolOf(execution, diagnostics), onNewConnection(known), findProblem),
     send: (line) => execution.write(line),
     async isUnstarted() {
-      // The engine writes its own words to the program's output when it cannot start it, and ends it with one of these; if the
-      // container has ended by then, nobody can say with what.
+      // An engine that cannot start the program writes its error to the program's stdout and reports 126 or 127. If the
+      // container has ended by then, the exit code is lost.
       const exit = await execution.exit();
       return exit.kind === "lost" || exit.code === 126 || exit.code === 127;
     },

@@ -5,22 +5,22 @@ import { inJournal, type KnownConversation } from "../domain/message-order.ts";
 import { type DurableLines, openDurableLines } from "../wire/durable-lines.ts";
 import { type FindProblem, receiveMessages } from "./receive-messages.ts";
 
-/** The host's own copy of what an adapter said in one attempt, as its one owner has it. Others read along in the file. */
+/** The host's copy of an adapter's messages in one attempt. Only the owner writes it; other processes may read the file meanwhile. */
 export interface HostJournal extends AsyncDisposable {
-  /** The last message that is on the disk; 0 for none. */
+  /** Sequence number of the last message on disk; 0 for none. */
   readonly lastSeq: number;
-  /** Where the conversation stood when the journal was opened. */
+  /** State of the conversation when the journal was opened. */
   readonly known: KnownConversation;
-  /** Resolves once all of them are on the disk. They follow what was appended before, without a gap. */
+  /** Resolves once all messages are on disk. Their sequence numbers must continue the journal without a gap. */
   append(messages: readonly JournalledMessage[]): Promise<void>;
 }
 
-/** Cleaned messages are written, and one may take a little more room written by us than it took on the wire. */
+/** The host writes cleaned messages, serialized anew, so a line may be a little longer than the protocol allows. */
 const longestLine = 2 * longestToHost;
 
 /**
- * Opens or makes `journal-<attempt>.ndjson` to go on in it. A torn last line is cut; a file that is damaged otherwise is
- * left as it is, and FILE_FAILED.
+ * Opens or creates `journal-<attempt>.ndjson` to append to it. Cuts a torn last line. Leaves a file with any other damage as it
+ * is and throws FILE_FAILED.
  */
 export async function openHostJournal(
   file: string,
@@ -39,7 +39,7 @@ export async function openHostJournal(
     known,
     async append(messages) {
       for (const [index, { seq }] of messages.entries())
-        if (seq !== next + index) throw new Error(`The journal is to go on with ${next + index}, not ${seq}`);
+        if (seq !== next + index) throw new Error(`The journal must continue with ${next + index}, not ${seq}`);
       next += messages.length;
       await lines
         .add(...messages.map((message) => JSON.stringify(message)))
@@ -49,7 +49,7 @@ export async function openHostJournal(
   };
 }
 
-/** The same rules as for messages that arrive, so that what is known is the same as before. */
+/** Applies the rules for received messages, so that the state of the conversation is the same as before. */
 async function replay(
   file: string,
   lines: DurableLines,

@@ -5,14 +5,14 @@ import { orAborted } from "./inbox.ts";
 import type { Channel } from "./open-channel.ts";
 import type { Timing } from "./timing.ts";
 
-/** What the host has to say: now if somebody is there to hear it, else when one is. */
+/** Sends the host's messages over the present connection, or over the next one if there is none. */
 export interface Outbox {
-  /** A connection said its first word: what it must hear is said. */
+  /** Sends what is due on a new connection, after the adapter's hello on it. */
   joined(channel: Channel, hello: Hello): void;
   left(): void;
-  /** All up to here is on the disk. It is told soon, and not for each message. */
+  /** Notes that all messages up to `seq` are on disk. Acknowledges them soon, in batches. */
   durable(seq: number): void;
-  /** Tells it at once, and resolves when that was written, or nobody took it for a while. */
+  /** Acknowledges at once, and resolves when the engine has accepted the line, or after a timeout. */
   acknowledge(): Promise<void>;
   cancel(words: Cancel["payload"]): Promise<void>;
   resumed(pausedMs: number): Promise<void>;
@@ -27,7 +27,7 @@ const ackEvery = 100;
 const ackWithinMs = 50;
 const lastAckWithinMs = 2_000;
 
-/** `durableSeq` is what was on the disk before. A request that is too long is refused here, before anybody waits for it. */
+/** `durableSeq` is the last message already on disk. Throws at once if the request is too long. */
 export function openOutbox(
   timing: Timing,
   { request, credentials, ...address }: OutboxSubject,
@@ -46,7 +46,7 @@ export function openOutbox(
   const send = (line: Uint8Array): Promise<void> => {
     const target = channel;
     if (!target) return Promise.resolve();
-    // A connection that breaks is seen where it is read, and what must be heard is said to the next one.
+    // Ignore a failed write: the reader notices the broken connection, and `joined` sends what is due on the next one.
     turn = turn.then(() => (target === channel ? target.send(line).catch(forgiveFailure) : undefined));
     return turn;
   };
@@ -66,7 +66,7 @@ export function openOutbox(
       const env = credentials();
       if (env && hello.payload.phase !== "finished")
         void say({ type: "credentials", payload: { env: { ...env } } });
-      // What is to be stopped is not begun.
+      // Do not start a task that is to be stopped.
       if (cancelled) void say({ type: "cancel", payload: cancelled });
       else if (hello.payload.phase === "waiting") void send(requestLine);
       if (pausedMs > 0) void say({ type: "resumed", payload: { pausedMs } });

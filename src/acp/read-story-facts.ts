@@ -17,12 +17,12 @@ const journalled: ReadonlySet<unknown> = new Set([
   "error",
 ] satisfies JournalledMessage["type"][]);
 
-/** What all of the host's journals of a worker say of its stories; nothing where there is none. They may be written to meanwhile. */
+/** Facts about the stories from all host journals of a worker; empty without a journal. The owner may append meanwhile. */
 export async function readStoryFacts(folder: string, findProblem: FindProblem): Promise<WorkerFacts> {
   const facts = new FactsOfWorker();
   for (const attempt of (await attemptsIn(folder)).reverse()) {
     const file = join(folder, `journal-${attempt}.ndjson`);
-    // Reading a pipe that lies in the file's place would wait for ever.
+    // Reading a FIFO at this path would block for ever.
     if (!(await stat(file).catch(() => null))?.isFile()) continue;
     facts.begin(attempt);
     let lastSeq = 0;
@@ -35,7 +35,7 @@ export async function readStoryFacts(folder: string, findProblem: FindProblem): 
   return facts.facts();
 }
 
-/** What comes from a sandbox is a claim: only what has the right form counts. */
+/** Messages from a sandbox are untrusted claims: only valid ones count. */
 function isJournalled(value: unknown, findProblem: FindProblem): value is JournalledMessage {
   if (typeof value !== "object" || value === null || !("type" in value) || !("seq" in value)) return false;
   return journalled.has(value.type) && findProblem(value) === null;

@@ -2,7 +2,7 @@ import { inJournal, type KnownConversation } from "../domain/message-order.ts";
 import type { Containers } from "../ports/containers.ts";
 import { type FindProblem, type Received, receiveMessages } from "./receive-messages.ts";
 
-/** A file or folder of an archive that somebody else checked. */
+/** A file or folder of an archive; the archive reader has checked its path and size. */
 export interface ReadEntry {
   readonly path: string;
   readonly kind: "file" | "folder";
@@ -10,7 +10,7 @@ export interface ReadEntry {
   readonly content: AsyncIterable<Uint8Array>;
 }
 
-/** Reads a tar stream with suspicion; ARCHIVE_REFUSED for what is no plain archive of at most so many files and bytes. */
+/** Reads an untrusted tar stream; throws ARCHIVE_REFUSED unless it is a plain archive within the limits. */
 export type ReadArchive = (
   archive: AsyncIterable<Uint8Array>,
   limits: { readonly entries: number; readonly bytes: number; readonly nameBytes: number },
@@ -24,10 +24,10 @@ export interface VolumeDeps {
 
 const journalPath = "/aimi/journal.ndjson";
 
-/** Six hours of the longest lines at the highest pace would not be as much. */
+/** More than six hours of the longest lines at the highest rate. */
 const mostBytes = 8 * 1024 ** 3;
 
-/** What the adapter's own journal in a container that has ended says beyond what is known. A torn last line is left out. */
+/** New messages in the adapter's own journal, copied from a container that has ended. Skips a torn last line. */
 export async function* readVolumeJournal(
   { containers, readArchive, findProblem }: VolumeDeps,
   { containerId, known }: { readonly containerId: string; readonly known: KnownConversation },

@@ -5,16 +5,16 @@ import type { AcpMessage } from "../domain/generated/acp.ts";
 import { judgeMessage, judgeUnknown, type KnownConversation, type Verdict } from "../domain/message-order.ts";
 import { readMessages, type WireLimits } from "../wire/read-messages.ts";
 
-/** The first way in which a value does not fit the form of a message; null when it fits. */
+/** Finds the first violation of the message schema in a value; null for a valid message. */
 export type FindProblem = (value: unknown) => string | null;
 
-/** What one line turned out to be. After a violation nothing more is read. */
+/** One received line, classified. A violation ends the stream. */
 export type Received =
   | {
       readonly kind: "message";
-      /** Fit to be shown. */
+      /** The message, cleaned for display. */
       readonly message: AdapterMessage;
-      /** What is known with it. */
+      /** State of the conversation after it. */
       readonly known: KnownConversation;
       readonly bytes: number;
     }
@@ -24,8 +24,8 @@ export type Received =
 const wireLimits: WireLimits = { longestLine: longestToHost, deepest: deepestToHost };
 
 /**
- * What a stream of lines from an adapter says beyond what is known, in groups as it comes: each line is bounded, of known
- * form, in its place and cleaned before anybody sees it.
+ * Reads an adapter's stream of lines, grouped as they arrive. Checks each line's length, schema and order, and cleans its texts,
+ * before the caller gets the message.
  */
 export async function* receiveMessages(
   source: AsyncIterable<Uint8Array>,
@@ -61,7 +61,7 @@ function receive(
     return withoutMessage(judgeUnknown(known, value as Record<string, unknown>));
   const problem = findProblem(value);
   if (problem !== null) return { kind: "violation", reason: cleanText(problem) };
-  // The schema was asked just now. Cleaned before it is judged, for what is known keeps a part of it.
+  // `findProblem` has just checked it. Clean it before `judgeMessage`, which keeps a part of it in the state.
   const message = cleanMessage(value as AcpMessage);
   const verdict = judgeMessage(known, message);
   if (verdict.kind !== "new") return withoutMessage(verdict);

@@ -5,15 +5,15 @@ import type { WorkerPlaces } from "../ports/worker-places.ts";
 
 export interface RequestFiles
   extends Pick<WorkerPlaces, "findRequest" | "keepRequest" | "findTakenUp" | "keepTakenUp"> {
-  /** The settings that the swarm was begun with. */
+  /** Reads the settings with which the swarm was started. */
   findSettings(): Promise<RecordedSettings | null>;
   keepSettings(settings: RecordedSettings): Promise<void>;
-  /** How its workers know the gateway. */
+  /** Reads the note on the swarm's gateway: its secret, its transport and its runtime. */
   findGateway<Note extends object>(): Promise<Note | null>;
   keepGateway(note: object): Promise<void>;
 }
 
-/** The requests of one swarm's workers as they were first sent, in the git folder of the worktree: nothing that cleans it reaches there. */
+/** Keeps the requests of one swarm's workers, as first sent, in the worktree's git folder, which `git clean` does not reach. */
 export function requestFiles(gitFolder: string, swarmId: string): RequestFiles {
   const folder = join(gitFolder, "aimi", "requests", swarmId);
   const fileOf = (slug: string, attempt: number): string => join(folder, `${slug}-${attempt}.json`);
@@ -40,7 +40,7 @@ async function find<Content>(file: string): Promise<Content | null> {
   return text === null ? null : JSON.parse(text);
 }
 
-/** Whole or not at all. */
+/** Replaces the file atomically and durably. */
 async function keep(file: string, content: object): Promise<void> {
   await mkdir(dirname(file), { recursive: true });
   const draft = `${file}.draft`;

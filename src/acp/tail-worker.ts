@@ -3,13 +3,13 @@ import { SwarmError } from "../domain/errors.ts";
 import type { Containers } from "../ports/containers.ts";
 import { LineCutter } from "../wire/line-cutter.ts";
 
-/** Longer than anything that an adapter tells people. */
+/** Longer than any line that an adapter prints. */
 const longestLine = 64 * 1024;
 const adapterProgram = "/opt/aimi/adapter";
 
 /**
- * What the adapter in a running container tells people: its newest lines, and then what comes, until the container ends or
- * nobody reads any more. The adapter is told when nobody does, and the work in there does not depend on it.
+ * Yields the newest lines of the log of the adapter in a running container, and then its new lines, until the container ends or
+ * the caller stops reading. Closing the input then ends `tail` in the container; the task does not depend on it.
  */
 export async function* tailWorker(
   containers: Pick<Containers, "exec">,
@@ -19,7 +19,7 @@ export async function* tailWorker(
   const command = [adapterProgram, "tail", "--last", String(last), "--follow"];
   await using execution = await containers.exec(
     containerId,
-    // With an input, for its end is what ends the program; nothing is written.
+    // With an input that gets no data: closing it ends the program.
     { command, user: "0:0", workdir: "/", input: true },
     signal,
   );
@@ -32,7 +32,7 @@ export async function* tailWorker(
         if (line) yield cleanText(Buffer.from(line).toString(), longestLine);
   }
   const exit = await execution.exit();
-  // That the container ended is the ordinary end.
+  // A lost exit is the normal end: the container ended.
   if (exit.kind === "exited" && exit.code !== 0)
     throw new SwarmError("EXEC_FAILED", {
       command: command.join(" "),

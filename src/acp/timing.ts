@@ -1,16 +1,16 @@
-/** Time and chance, given by the caller so that a test can have its own. */
+/** Clock and randomness, passed in so that a test can replace them. */
 export interface Timing {
-  /** Milliseconds that never go back. */
+  /** Monotonic time in milliseconds. */
   now(): number;
-  /** What a clock on the wall shows. */
+  /** Wall-clock time. */
   date(): Date;
-  /** From 0 to 1. */
+  /** Random number from 0 to 1. */
   random(): number;
-  /** Rejects with the signal's reason. */
+  /** Resolves after the time; rejects with the signal's reason when the signal is aborted. */
   wait(ms: number, signal: AbortSignal): Promise<void>;
 }
 
-/** This machine's. */
+/** Clock and randomness of this machine. */
 export const realTiming: Timing = {
   now: () => performance.now(),
   date: () => new Date(),

@@ -17,11 +17,11 @@ export interface WorkerPlacesDeps extends VolumeDeps {
   readonly containers: Pick<Containers, "exec" | "look" | "copyOut" | "copyIn">;
   readonly timing: Timing;
   readonly swarmId: string;
-  /** Of this swarm, below `.aimi/swarms`. */
+  /** Folder of this swarm below `.aimi/swarms`. */
   readonly folder: string;
-  /** Where nothing that cleans the worktree reaches. */
+  /** Git folder of the worktree, which `git clean` does not reach. */
   readonly gitFolder: string;
-  /** A tar stream with one file that only root may read. */
+  /** Packs a file as a tar stream whose one entry only root may read. */
   readonly packFile: (path: string, from: string) => AsyncIterable<Uint8Array>;
 }
 
@@ -57,7 +57,7 @@ export function workerPlaces(deps: WorkerPlacesDeps): WorkerPlaces {
     async *told({ slug, attempt }) {
       const file = journalFile(slug, attempt);
       if (!(await stat(file).catch(() => null))) return;
-      // Only the owner writes there, and only what was checked before.
+      // Only the owner writes this file, and only messages that it has checked.
       for await (const message of readLines(createReadStream(file), { longestLine: 2 * longestToHost }))
         yield message as JournalledMessage;
     },

@@ -644,7 +644,7 @@ describe("silence", () => {
         reason: {
           code: "ACP_CONNECTION_LOST",
           message: expect.stringMatching(
-            /^The adapter was not heard for 3\d\d s: it answers, and says no more$/,
+            /^The adapter sent nothing for 3\d\d s: it accepts connections, but sends nothing$/,
           ),
         },
       },
