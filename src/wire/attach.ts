@@ -7,10 +7,13 @@ export interface AttachStreams {
   readonly complain: (line: string) => void;
 }
 
-/** Who attaches to a container that was just started is often a little early, and another attempt from outside takes longer. */
+/** In a container that has just started the socket often does not listen yet. Retrying here is cheaper than a new exec by the host. */
 const [patienceMs, askEveryMs] = [2_000, 20];
 
-/** Joins the streams to the program that listens there, from the message behind `from` on. It goes on whatever happens here. */
+/**
+ * Connects the streams to the program that listens on the socket, starting with the message after `from`. That program keeps
+ * running when this connection ends. Resolves with an exit code.
+ */
 export async function attach(
   socketFile: string,
   from: number,
@@ -20,7 +23,7 @@ export async function attach(
   try {
     socket = await connected(socketFile);
   } catch (error) {
-    complain(`there is nobody to attach to: ${(error as Error).message}`);
+    complain(`no program listens here: ${(error as Error).message}`);
     return 3;
   }
   return new Promise((resolve) => {
@@ -29,7 +32,7 @@ export async function attach(
       resolve(code);
     };
     socket.once("error", (error) => {
-      complain(`the line broke: ${error.message}`);
+      complain(`the connection broke: ${error.message}`);
       end(3);
     });
     socket.once("close", () => end(0));
@@ -42,7 +45,7 @@ export async function attach(
   });
 }
 
-/** A line to whoever listens there, or will in a moment. */
+/** A connection to the socket; retries while no program listens on it yet. */
 async function connected(socketFile: string): Promise<Socket> {
   const startedAt = performance.now();
   for (;;) {

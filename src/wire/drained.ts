@@ -1,6 +1,6 @@
 import type { Writable } from "node:stream";
 
-/** Resolves when a stream takes more, nobody is there any more to take it, or the signal comes. */
+/** Resolves when the stream accepts more, is closed, or the signal is aborted. */
 export function drained(stream: Writable, signal: AbortSignal): Promise<void> {
   if (signal.aborted || stream.destroyed) return Promise.resolve();
   return new Promise((resolve) => {

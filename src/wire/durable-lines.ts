@@ -1,31 +1,31 @@
 import { type FileHandle, open } from "node:fs/promises";
 import { dirname } from "node:path";
 
-/** A file of lines. A line is on the disk before anybody is told that it is there. */
+/** An append-only file of lines. A line is on disk before `add` resolves and before a reader learns of it. */
 export interface DurableLines extends AsyncDisposable {
-  /** Lines that are on the disk. */
+  /** Number of lines on disk. */
   readonly count: number;
-  /** Their bytes. */
+  /** Bytes of these lines. */
   readonly size: number;
-  /** Resolves once these lines are on the disk. What is added meanwhile goes there together. */
+  /** Resolves once these lines are on disk. Lines added during a write form the next batch. */
   add(...lines: readonly string[]): Promise<void>;
   /** Resolves when there are more lines than `count`. */
   grown(count: number, signal: AbortSignal): Promise<void>;
 }
 
-/** Lines that go to the disk together, and are waited for together. */
+/** Lines that one write and one flush bring to disk. */
 interface Batch extends PromiseWithResolvers<void> {
   text: string;
   lines: number;
 }
 
 const lineBreak = 0x0a;
-/** A batch of this length takes no more lines. */
+/** A batch of at least this length accepts no more lines. */
 const fullBatch = 1 << 20;
 
 /**
- * Opens or makes the file. A last line without its end was never confirmed to anybody, and is cut off. `makeRoom` is asked
- * once when the disk is full.
+ * Opens or creates the file. Cuts a torn last line, which was never confirmed. Calls `makeRoom` once, the first time that a write
+ * fails because the disk is full.
  */
 export async function openDurableLines(
   file: string,
@@ -44,7 +44,7 @@ export async function openDurableLines(
       try {
         await writeDurably(Buffer.from(batch.text));
       } catch (error) {
-        // What follows would leave a gap: nothing is written any more.
+        // A later batch would leave a gap, so nothing more is written.
         broken = error;
         for (const { reject } of [batch, ...waiting]) reject(error);
         waiting = [];
@@ -126,7 +126,7 @@ async function openOrMake(file: string): Promise<FileHandle> {
   return handle;
 }
 
-/** Counts the whole lines and leaves nothing behind the last of them. */
+/** Counts the whole lines and truncates the file after the last one. */
 async function cutTornLine(handle: FileHandle): Promise<{ count: number; size: number }> {
   const chunk = Buffer.alloc(1 << 18);
   let count = 0;

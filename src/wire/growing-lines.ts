@@ -1,20 +1,20 @@
 import { type FSWatcher, watch } from "node:fs";
 import { openIfFile } from "./open-if-file.ts";
 
-/** The lines of a file that somebody else writes on, as JSON values. */
+/** The lines of a file that another process appends to, as JSON values. */
 export interface GrowingLines {
   /**
-   * Those that were not read yet, up to the end of the last whole one. What has no line break yet is being written, or will
-   * never be; a line that is no JSON, or longer than `longestLine`, is left out.
+   * Yields the whole lines that are new since the last call. A last line without its line break waits for a later call. Skips a
+   * line that is not JSON or is longer than `longestLine`.
    */
   news(): AsyncGenerator<unknown>;
 }
 
 const lineBreak = 0x0a;
 
-/** Reads from the beginning; the file need not be there yet. One that was emptied or replaced is read anew. */
+/** Reads from the beginning; the file need not exist yet. A file that was emptied or replaced is read from its beginning again. */
 export function growingLines(file: string, { longestLine }: { readonly longestLine: number }): GrowingLines {
-  // With room for the longest line behind whatever comes before it.
+  // The next read starts after the last whole line, so one line of the longest kind always fits.
   const chunk = Buffer.allocUnsafeSlow(longestLine);
   let identity = "";
   let position = 0;
@@ -56,14 +56,14 @@ function* valuesOf(lines: readonly string[]): Generator<unknown> {
   }
 }
 
-/** Tells that something in a folder may have changed. */
+/** A wake signal for changes in a folder. */
 export interface FolderBell extends Disposable {
   ring(): void;
-  /** Resolves when it rang since the last time, or with the signal. */
+  /** Resolves when `ring` was called since the last wait, or when the signal is aborted. */
   rung(): Promise<void>;
 }
 
-/** Rings at changes, and every `everyMs`, since watches are only hints; the folder need not be there yet. */
+/** Signals at changes, and every `everyMs`, because file watches may miss changes. The folder need not exist yet. */
 export function folderBell(
   folder: string,
   { everyMs }: { readonly everyMs: number },
@@ -81,7 +81,7 @@ export function folderBell(
         watcher = null;
       });
     } catch {
-      // It is not there yet, or its filesystem knows no watches.
+      // The folder does not exist yet, or its filesystem has no watches.
     }
   };
   tryWatch();

@@ -2,9 +2,8 @@ const lineBreak = 0x0a;
 const firstBytes = 4096;
 
 /**
- * Cuts a stream of bytes into lines and never holds more than one line of the longest that is accepted. What waits for
- * its end is copied: a view of one byte would keep the whole piece alive that it came in, and with it the memory of a
- * stream that is sent byte by byte.
+ * Cuts a stream of bytes into lines and never holds more than one line of the longest accepted length. It copies the start of an
+ * unfinished line: a view of one byte would keep the whole chunk alive, and a stream sent byte by byte would fill the memory.
  */
 export class LineCutter {
   readonly #longest: number;
@@ -12,14 +11,14 @@ export class LineCutter {
   #length = 0;
   #isTooLong = false;
 
-  /** The longest line that is accepted, in bytes with its line break. */
+  /** `longest` is the longest accepted line in bytes, with its line break. */
   constructor(longest: number) {
     this.#longest = longest;
   }
 
   /**
-   * The lines that end in this piece, without their line breaks; null for one that is too long, as soon as it is. Each
-   * is valid until the next is asked for.
+   * Yields the lines that end in this piece, without their line breaks, and null as soon as a line is too long. A line is valid
+   * until the next one is requested.
    */
   *cut(piece: Uint8Array): Generator<Uint8Array | null> {
     let start = 0;
@@ -43,7 +42,7 @@ export class LineCutter {
     } else this.#keep(rest);
   }
 
-  /** What follows the last line break; null when that is nothing, or too long. */
+  /** The bytes after the last line break; null when there are none or too many. */
   rest(): Uint8Array | null {
     return this.#length === 0 ? null : this.#kept.subarray(0, this.#length);
   }

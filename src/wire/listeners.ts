@@ -5,29 +5,29 @@ import { drained } from "./drained.ts";
 import type { NumberedLines } from "./numbered-lines.ts";
 import { jsonLines } from "./text-lines.ts";
 
-/** A message from the host is a task file and little more. */
+/** The largest message from the host is a task file with its envelope. */
 const longestRequest = 8 << 20;
 
 export interface Listener {
-  /** Sends a line that is in no journal; one that nobody takes off the line is dropped. */
+  /** Sends a line that is in no journal; drops it while the connection is blocked by back-pressure. */
   send(line: string): void;
-  /** Sends a line that must arrive: as many as there are wait for whoever takes them. */
+  /** Sends a line that must arrive; such lines queue without a limit until the client reads them. */
   tell(line: string): void;
 }
 
 export interface ListenersDeps {
   readonly journal: NumberedLines;
-  /** The first line for who attaches, or several. */
+  /** The first line, or lines, for a client that attaches. */
   readonly hello: () => string;
   readonly hear: (message: unknown, listener: Listener) => void;
 }
 
-/** Everybody who is attached: they get all that is in the journal behind the message that they have, and what comes. */
+/** The attached clients. Each gets all journal lines after the last one that it has, and then the new lines. */
 export interface Listeners extends AsyncDisposable {
   readonly count: number;
-  /** A line that may be dropped. */
+  /** Sends all clients a line that may be dropped. */
   broadcast(line: string): void;
-  /** A line that must arrive. */
+  /** Sends all clients a line that must arrive. */
   tell(line: string): void;
 }
 
@@ -74,7 +74,7 @@ export async function openListeners(path: string, deps: ListenersDeps): Promise<
       if (from === null) return;
       isGreeted = true;
       socket.write(`${deps.hello()}\n`);
-      // The hello says how far the journal reaches; who wants more has another journal in mind.
+      // The hello says how far the journal reaches. A client that has more lines has another journal, so hang up.
       if (from > deps.journal.lastSeq) {
         socket.end();
         return;
@@ -108,7 +108,7 @@ export async function openListeners(path: string, deps: ListenersDeps): Promise<
     async [Symbol.asyncDispose]() {
       closing.abort();
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      // What was written is still on its way; who does not take it is left behind.
+      // Flush the written lines, and disconnect a client that does not read them within a second.
       for (const socket of sockets) socket.destroySoon();
       const patience = setTimeout(() => {
         for (const socket of sockets) socket.destroy();

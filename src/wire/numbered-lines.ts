@@ -1,18 +1,20 @@
 import { open } from "node:fs/promises";
 import type { DurableLines } from "./durable-lines.ts";
 
-/** A journal whose lines carry their own numbers: 1, 2, 3 … without gaps. */
+/** A journal whose lines are numbered 1, 2, 3 … without gaps. */
 export interface NumberedLines {
-  /** Lines that are on the disk; the number of the last one. */
+  /** Number of the last line on disk. */
   readonly lastSeq: number;
-  /** Whole lines behind the line `seq`, and on as they come; ends with the signal. */
+  /** Yields the whole lines after the line `seq`, and then new ones, until the signal is aborted. */
   read(seq: number, signal: AbortSignal): AsyncGenerator<Buffer>;
 }
 
 const chunkBytes = 256 << 10;
 const lineBreak = 0x0a;
 
-/** Line number and sequence number are the same, so that nothing needs to be parsed. From the file: a slow reader costs no memory. */
+/**
+ * Line number and sequence number are equal, so no line needs parsing. Reads from the file, so that a slow reader costs no memory.
+ */
 export async function* readNumbered(
   file: string,
   lines: DurableLines,

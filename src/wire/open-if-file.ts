@@ -3,7 +3,7 @@ import { type FileHandle, open } from "node:fs/promises";
 
 const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
 
-/** Opens a file to read it. Null for what is not there, is a link or is no file. */
+/** Opens a regular file for reading; null for a missing path, a link or anything else. */
 export async function openIfFile(file: string): Promise<FileHandle | null> {
   const handle = await open(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK).catch(
     (error: NodeJS.ErrnoException) => {

@@ -4,9 +4,8 @@ import ndjson from "ndjson";
 import { LineCutter } from "./line-cutter.ts";
 
 /**
- * The JSON objects of a stream, one for each line, in order. A line longer than `longestLine` is dropped without being
- * kept in memory; a line that is not JSON is dropped as well, for a torn last line is the ordinary trace of a kill.
- * Whoever must know of them reads with `readMessages`.
+ * The JSON values of a stream, one per line, in order. Drops a line longer than `longestLine` without buffering it. Also drops a
+ * line that is not JSON: a killed writer leaves a torn last line. A caller that must notice such lines uses `readMessages`.
  */
 export async function* readLines(
   source: Readable,
@@ -20,7 +19,7 @@ export async function* readLines(
   await done;
 }
 
-/** Passes lines through and leaves out those that are too long. The packages of this trade keep a line however long it gets. */
+/** Passes lines through and drops those that are too long. `ndjson` would buffer a line of any length. */
 function boundLines(longest: number): Transform {
   const cutter = new LineCutter(longest);
   const lineBreak = Buffer.from("\n");

@@ -1,26 +1,26 @@
 import { isUtf8 } from "node:buffer";
 import { LineCutter } from "./line-cutter.ts";
 
-/** A line of a stream that nobody trusts: its JSON value, or why it has none. `bytes` counts its line break. */
+/** A line of an untrusted stream: its JSON value, or why it has none. `bytes` includes the line break. */
 export type WireLine =
   | { readonly kind: "value"; readonly value: unknown; readonly bytes: number }
   | { readonly kind: "violation"; readonly reason: string };
 
 export interface WireLimits {
-  /** In bytes, with the line break. */
+  /** Longest accepted line in bytes, with its line break. */
   readonly longestLine: number;
-  /** Objects and lists inside each other. */
+  /** Deepest accepted nesting of objects and lists. */
   readonly deepest: number;
 }
 
-/** So many lines are given at a time at most, however small they are. */
+/** Maximum lines of a group, however short they are. */
 const mostLines = 256;
 
 /**
- * The JSON values of a stream, in order and in groups as they came, and the first line that is not one: too long, not
- * UTF-8, empty, nested too deep or no JSON. Nothing is read after it, and nothing of it is kept. A stream that ends within
- * a line was cut off, which is no one's fault; that line is left out.
- * (`ndjson` tells neither of bytes that are no text nor of depth, and turns its stream into an error at a bad line.)
+ * Yields the JSON values of a stream, in order and grouped as they arrive, up to the first violation: a line that is too long, not
+ * UTF-8, empty, nested too deep or not JSON. It reads nothing after a violation. A stream that ends within a line was cut off,
+ * which is no violation; that line is dropped.
+ * (`ndjson` checks neither UTF-8 nor depth, and its stream fails at an invalid line.)
  */
 export async function* readMessages(
   source: AsyncIterable<Uint8Array>,
@@ -49,7 +49,7 @@ export async function* readMessages(
 
 function readLine(bytes: Uint8Array, deepest: number): WireLine {
   if (!isUtf8(bytes)) return { kind: "violation", reason: "a line is not UTF-8" };
-  // The parser is recursive and would be asked to make every level first.
+  // The parser is recursive and would build every level before a check of the value could run.
   if (isDeeperThan(bytes, deepest))
     return { kind: "violation", reason: `a line is nested deeper than ${deepest}` };
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8");
@@ -62,7 +62,7 @@ function readLine(bytes: Uint8Array, deepest: number): WireLine {
   }
 }
 
-/** Whether brackets outside of strings are opened deeper than that, by looking at bytes only. */
+/** Whether brackets outside of strings nest deeper than `deepest`, found by a scan of the bytes. */
 function isDeeperThan(bytes: Uint8Array, deepest: number): boolean {
   let depth = 0;
   let isString = false;

@@ -1,6 +1,6 @@
 import { LineCutter } from "./line-cutter.ts";
 
-/** Lines of a stream as text, without their breaks. A line longer than `longest` is left out without being kept. */
+/** Lines of a stream as text, without their line breaks. Drops a line longer than `longest` without buffering it. */
 export async function* textLines(
   source: AsyncIterable<Uint8Array>,
   { longest }: { readonly longest: number },
@@ -18,7 +18,7 @@ function textOf(line: Uint8Array): string {
   return Buffer.from(line.buffer, line.byteOffset, line.length).toString("utf8").replace(/\r$/, "");
 }
 
-/** The same as JSON; a line that is none is left out, for a torn one is the ordinary trace of a kill. */
+/** Lines of a stream as JSON values. Drops a line that is not JSON: a killed writer leaves a torn line. */
 export async function* jsonLines(
   source: AsyncIterable<Uint8Array>,
   options: { readonly longest: number },
