@@ -1,12 +1,12 @@
 import { refusal } from "./refusal.ts";
 
-/** The bytes of an archive, pulled as they are needed and never kept. `entry` is what a refusal names. */
+/** The bytes of an archive, pulled on demand and never buffered as a whole. `entry` is the name that a refusal shows. */
 export interface ArchiveBytes {
-  /** The next piece, of at most this many bytes; nothing at the end of the archive. */
+  /** The next piece, of at most `most` bytes; undefined at the end of the archive. */
   next(most: number): Promise<Uint8Array | undefined>;
-  /** The same, where an end would be too early. */
+  /** The next piece, of at most `most` bytes; refuses the archive if it ends here. */
   take(most: number, entry: string): Promise<Uint8Array>;
-  /** Exactly this many, in one piece. */
+  /** Exactly `length` bytes, in one piece. */
   read(length: number, entry: string): Promise<Uint8Array>;
   skip(length: number, entry: string): Promise<void>;
   close(): Promise<void>;

@@ -2,21 +2,21 @@ import type { ArchiveBytes } from "./archive-bytes.ts";
 import { refusal } from "./refusal.ts";
 import { blockBytes, isZero, parseHeader, parsePax, showName, type TarHeader } from "./tar-header.ts";
 
-/** What all headers of one entry say together. */
+/** The combined facts of all headers of one entry. */
 export interface EntryHeader extends TarHeader {
   readonly isSparse: boolean;
 }
 
-/** More than any name or any set of attributes needs. */
+/** More than any honest name or set of attributes needs. */
 const longestPreludeBytes = 64 * 1024;
 
-/** Nested folders make names of any length. What such a name has beyond the limit above is read and thrown away. */
+/** Nested folders make names of any length. The bytes of such a name beyond `longestPreludeBytes` are skipped. */
 const longestNameBytes = 1024 * 1024;
 
-/** More than `tar` fills its last record up with at any usual blocking factor. */
+/** More than the padding of `tar`'s last record at any usual blocking factor. */
 const longestTailBytes = 1024 * 1024;
 
-/** Headers that come before an entry's own: GNU's long name and long target of a link, pax for one and for all. */
+/** Headers before an entry's own header: GNU's long name and long link target, and pax headers for one entry and for all. */
 const preludes: ReadonlyMap<string, string> = new Map([
   ["L", "long name"],
   ["K", "long link name"],
@@ -24,7 +24,7 @@ const preludes: ReadonlyMap<string, string> = new Map([
   ["g", "global pax header"],
 ]);
 
-/** Reads up to the content of the next entry; gives nothing at the archive's proper end. */
+/** Reads up to the content of the next entry; undefined at the archive's proper end. */
 export async function readEntryHeader(
   bytes: ArchiveBytes,
   previous: string,
@@ -41,7 +41,7 @@ export async function readEntryHeader(
 
     const what = preludes.get(header.type);
     if (!what) return joinHeaders(header, contentByPrelude);
-    // Without this an archive of headers alone would never come to an end.
+    // Without this check an archive of headers alone could go on for ever.
     if (contentByPrelude.has(header.type)) throw refusal(showName(header.name), `it has a second ${what}`);
     const longest = "LK".includes(header.type) ? longestNameBytes : longestPreludeBytes;
     if (header.size > longest)
@@ -52,12 +52,12 @@ export async function readEntryHeader(
   }
 }
 
-/** A contiguous file, type 7, is a file like any other. Old programs tell a folder by its name alone. */
+/** A contiguous file, type 7, counts as a plain file. Old programs mark a folder only by the slash at the end of its name. */
 export function isPlainFile({ type, name }: TarHeader): boolean {
   return (type === "0" || type === "7") && name.at(-1) !== 0x2f;
 }
 
-/** What follows content up to the next block. */
+/** Bytes of padding between content and the next block. */
 export function paddingOf(size: number): number {
   return (blockBytes - (size % blockBytes)) % blockBytes;
 }
@@ -67,7 +67,7 @@ function joinHeaders(header: TarHeader, contentByPrelude: ReadonlyMap<string, Ui
   const none = new Uint8Array();
   const pax = parsePax(contentByPrelude.get("x") ?? none, shown);
   const paxOfAll = parsePax(contentByPrelude.get("g") ?? none, shown);
-  // Nobody has a use for one name or one size for everything that follows, except to confuse.
+  // One name or one size for all following entries has no honest use.
   if (paxOfAll.path || paxOfAll.size !== undefined || paxOfAll.isSparse)
     throw refusal(shown, "a global pax header names a path or a size");
 
@@ -84,7 +84,7 @@ function withoutEnd(longName: Uint8Array): Uint8Array {
   return longName.subarray(0, longName.findLastIndex((byte) => byte !== 0) + 1);
 }
 
-/** An archive ends with two blocks of zeros, and any more of them up to the end of a record. */
+/** An archive ends with two blocks of zeros, and more of them as padding up to the end of a record. */
 async function readEnd(bytes: ArchiveBytes, previous: string): Promise<void> {
   if (!isZero(await bytes.read(blockBytes, previous)))
     throw refusal(previous, "a block of zeros stands alone behind it");

@@ -6,7 +6,7 @@ const longestComponentBytes = 255;
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** The path of an entry below the folder that it is for, of any length; empty for that folder itself. */
+/** The path of an entry, relative to the archive's folder and of any length; empty for that folder itself. */
 export function parseEntryPath(name: Uint8Array): string {
   const refuse = (reason: string): Error => refusal(showName(name), reason);
   if (name.length === 0) throw refuse("the name is empty");
@@ -26,7 +26,7 @@ export function parseEntryPath(name: Uint8Array): string {
   return path;
 }
 
-/** What makes a path too long to be made here; undefined for an ordinary one. */
+/** Why a path is too long for this machine; undefined for an ordinary one. */
 export function findExcess(path: string, { nameBytes }: { readonly nameBytes: number }): string | undefined {
   if (Buffer.byteLength(path) > nameBytes) return `the name is longer than ${nameBytes} bytes`;
   if (path.split("/").some((component) => Buffer.byteLength(component) > longestComponentBytes))
@@ -34,7 +34,7 @@ export function findExcess(path: string, { nameBytes }: { readonly nameBytes: nu
   return undefined;
 }
 
-/** What makes a name one that nobody can show or type; undefined for an ordinary one. */
+/** Why a name cannot be shown or typed; undefined for an ordinary one. */
 export function findOddity(name: Uint8Array): string | undefined {
   const written = decode(name);
   if (written === undefined) return "the name is not UTF-8";
@@ -43,24 +43,24 @@ export function findOddity(name: Uint8Array): string | undefined {
   return undefined;
 }
 
-/** A path that is taken: a folder with what is in it, or anything else. */
+/** A claimed path: a folder with its claimed children, or anything else. */
 type Claim = FolderClaim | "leaf";
 
 interface FolderClaim {
-  /** Whether an entry named it, and not only the names of others. */
+  /** Whether the folder has an entry of its own, rather than only being part of other entries' paths. */
   isTold: boolean;
   below?: Map<string, Claim>;
 }
 
-/** What must be made for a path first, outermost first; or why there is no room for it. */
+/** The folders to create before a path, outermost first; or the limit that the path exceeds. */
 export type Claimed = { readonly newFolders: readonly string[] } | { readonly excess: string };
 
-/** All names of an archive that are remembered, each part of a path once. */
+/** Maximum characters of all remembered names of an archive, each part of a path counted once. */
 const mostNameCharacters = 32 * 1024 * 1024;
 
 /**
- * Remembers the paths of an archive. To claim one is refused if it was claimed before or lies below something that is no
- * folder; folders that only the names of others imply count as well, for they are made all the same.
+ * Remembers the paths of an archive. Refuses a path that was claimed before or lies below an entry that is not a folder. Folders
+ * that other paths only imply count as well, because the unpacker creates them, too.
  */
 export function pathClaims({
   entries,
@@ -71,7 +71,7 @@ export function pathClaims({
   let charactersLeft = mostNameCharacters;
   const root: FolderClaim = { isTold: false };
 
-  // A tree and not a set of paths: what a deep path costs is then no more than its length.
+  // A tree, not a set of paths, so that a deep path costs no more than its length.
   return (path, kind) => {
     const newFolders: string[] = [];
     let here = root;
@@ -97,7 +97,7 @@ export function pathClaims({
         return { excess: `the names are longer than ${mostNameCharacters} characters together` };
       here.below ??= new Map();
       const claim: Claim = isLeaf ? "leaf" : { isTold: false };
-      // A copy, for a slice would keep the whole path alive.
+      // Copy the name: a slice would keep the whole path in memory.
       here.below.set(Buffer.from(name).toString(), claim);
       if (claim === "leaf") return { newFolders };
       newFolders.push(path.slice(0, end));
@@ -115,7 +115,7 @@ function decode(name: Uint8Array): string | undefined {
   try {
     return utf8.decode(name);
   } catch {
-    // With `fatal` this is how a decoder says that it is not UTF-8.
+    // With `fatal` the decoder throws when the name is not UTF-8.
     return undefined;
   }
 }

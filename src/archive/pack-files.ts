@@ -3,7 +3,7 @@ import { type FileHandle, open } from "node:fs/promises";
 import { type Pack, pack } from "tar-stream";
 import { refusal } from "./refusal.ts";
 
-/** A folder, a file whose content is at hand, or a file that is read from this machine. */
+/** A folder, a file with its content in memory, or a file to read from this machine's disk. */
 export type PackedFile = {
   readonly path: string;
   readonly mode: number;
@@ -21,12 +21,12 @@ const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
 
 const pieceBytes = 64 * 1024;
 
-/** A tar archive of these files, made as it is read; equal files give equal bytes. */
+/** A tar archive of these files, produced as the caller reads it; equal files give equal bytes. */
 export async function* packFiles(
   files: Iterable<PackedFile> | AsyncIterable<PackedFile>,
 ): AsyncGenerator<Uint8Array> {
   const packing = pack();
-  // What fails in there ends the stream, and comes out where the stream is read.
+  // A failure destroys the stream, so the loop below throws it.
   const fed = feed(packing, files).catch((error: Error) => void packing.destroy(error));
   try {
     for await (const piece of packing) yield piece as Uint8Array;
@@ -52,7 +52,7 @@ async function addFromDisk(packing: Pack, file: PackedFile & { readonly from: st
 }
 
 async function openRegular(file: string): Promise<FileHandle> {
-  // A FIFO would otherwise keep us waiting until somebody writes to it.
+  // Without O_NONBLOCK, opening a FIFO would block until a process opens it for writing.
   const handle = await open(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK).catch(
     (error: NodeJS.ErrnoException) => {
       throw error.code === "ELOOP" ? refusal(file, "it is a link", error) : error;
@@ -63,7 +63,7 @@ async function openRegular(file: string): Promise<FileHandle> {
   throw refusal(file, "it is not a regular file");
 }
 
-/** The content of a file that is announced with this size and must not have another. */
+/** The content of a file, exactly as long as the header announces; refuses a file whose size changes meanwhile. */
 async function* exactly(handle: FileHandle, size: number, file: string): AsyncGenerator<Uint8Array> {
   for (let left = size; left > 0; ) {
     const { buffer, bytesRead } = await handle.read(Buffer.allocUnsafe(Math.min(left, pieceBytes)));
@@ -83,14 +83,14 @@ function headerOf({ path, mode, uid, gid, kind }: PackedFile, size: number): Ent
     uid,
     gid,
     size,
-    // The time of packing would make equal files differ.
+    // A real time would make archives of equal files differ.
     mtime: new Date(0),
-    // tar-stream has six digits for each and writes 777777 in place of a larger one.
+    // tar-stream has six octal digits for each, and would write a larger number as 777777.
     ...(Math.max(uid, gid) > 0o777777 && { pax: { uid: String(uid), gid: String(gid) } }),
   };
 }
 
-/** Adds one entry, as fast as the archive is read. */
+/** Adds one entry, with back-pressure from the reader of the archive. */
 async function addEntry(
   packing: Pack,
   header: EntryHeader,
@@ -99,7 +99,7 @@ async function addEntry(
   const { promise: done, resolve, reject } = Promise.withResolvers<void>();
   const sink = packing.entry(header, (error) => (error ? reject(error) : resolve()));
   sink.on("error", reject);
-  // The first to fail is the one that is told; the other then fails because of it.
+  // If `content` fails first, its error is thrown, and `done` then rejects only as a consequence.
   done.catch(() => undefined);
   if (header.type === "file") {
     for await (const piece of content) {

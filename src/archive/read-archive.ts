@@ -4,32 +4,32 @@ import { findExcess, findOddity, parseEntryPath, pathClaims } from "./entry-path
 import { refusal } from "./refusal.ts";
 import { blockBytes, showName } from "./tar-header.ts";
 
-/** How much one archive may hold. */
+/** Limits of one archive. */
 export interface ArchiveLimits {
-  /** Files and folders, those included that the names of others imply. */
+  /** Maximum files and folders, including folders that other paths imply. */
   readonly entries: number;
-  /** The content of all files together. */
+  /** Maximum bytes of the content of all files together. */
   readonly bytes: number;
-  /** One name, with its folders. */
+  /** Maximum bytes of one path. */
   readonly nameBytes: number;
 }
 
 export interface ArchiveEntry {
-  /** Below the folder that the archive is of, without `./` before it or `/` behind it. */
+  /** Path relative to the archive's folder, without `./` before it or `/` after it. */
   readonly path: string;
   readonly kind: "file" | "folder";
   readonly mode: number;
   readonly size: number;
-  /** Folders that must be made before it, outermost first: those that no entry before has told or implied. */
+  /** Folders to create before it, outermost first: those that no earlier entry named or implied. */
   readonly newFolders: readonly string[];
-  /** To be read before the next entry is asked for; what was not read by then is skipped. */
+  /** Content, to be read before the caller requests the next entry; unread bytes are skipped. */
   readonly content: AsyncIterable<Uint8Array>;
 }
 
-/** `barred` never leaves a container; `missed` would have been taken, had there been room for it. */
+/** An entry that was left out. `barred`: it may never leave a container. `missed`: it exceeds a limit. */
 export interface LeftOut {
   readonly kind: "barred" | "missed";
-  /** Cut where it is long. */
+  /** Path, cut if it is long. */
   readonly path: string;
   readonly reason: string;
 }
@@ -47,14 +47,14 @@ const linksAndDevices: ReadonlyMap<string, string> = new Map([
   ["6", "a FIFO"],
 ]);
 
-/** Content that is read and thrown away, for each byte that may be taken. */
+/** Maximum bytes of skipped content for each byte of `limits.bytes`. */
 const passedOverShare = 2;
 
 /**
- * The files and folders of a tar archive that may have been made to do harm, in order, each checked before it is given.
- * With `onLeftOut`, links, devices, FIFOs, sparse files, names that nobody can show and what there is no room for are
- * left out and told; without, they refuse the archive.
- * Everything else that is no plain file or folder with a plain name below the archive's own folder always refuses it.
+ * Yields the files and folders of an untrusted tar archive in order, each after its check.
+ * With `onLeftOut`, leaves out and reports links, devices, FIFOs, sparse files, names that cannot be shown, and entries that exceed
+ * a limit. Without it, throws ARCHIVE_REFUSED at such an entry. Always throws at any other entry that is not a plain file or folder
+ * with a plain name below the archive's folder.
  */
 export async function* readArchive(
   archive: AsyncIterable<Uint8Array>,
@@ -102,7 +102,7 @@ export async function* readArchive(
     await bytes.close();
   }
 
-  /** Null is the archive's own folder. `last` is an entry that there is no room behind, either. */
+  /** Null for the archive's own folder. `last` for an entry at which reading ends, because no later one can fit either. */
   function judge(
     header: EntryHeader,
   ):
@@ -137,7 +137,7 @@ export async function* readArchive(
 
   async function skipSparseMap(): Promise<void> {
     for (let isContinued = true; isContinued; ) {
-      // It has no size of its own, so it counts as content, or it could go on for ever.
+      // The map announces no size, so count it as content; otherwise it could go on for ever.
       if (blockBytes > bytesLeft) throw refusal(path, tooMuch(limits));
       bytesLeft -= blockBytes;
       isContinued = (await bytes.read(blockBytes, path))[504] !== 0;
@@ -145,7 +145,7 @@ export async function* readArchive(
   }
 }
 
-/** A name that is not looked at any further: nobody can show it, or it is longer than any that is taken. */
+/** Why a name is not parsed at all: it cannot be shown, or it exceeds the limit of names; undefined for others. */
 function findUnnamed(
   name: Uint8Array,
   { nameBytes }: ArchiveLimits,
@@ -169,13 +169,13 @@ function judgeKind(header: EntryHeader, path: string): "file" | "folder" | { oth
   const isFile = isPlainFile(header);
   if (!isFile && !other && type !== "5" && type !== "0")
     throw refusal(path, `it is of the unknown type ${JSON.stringify(type)}`);
-  // Programs disagree on whether such content is there at all; then nobody knows where the next header is.
+  // Programs disagree on whether such content exists, and so on where the next header starts.
   if (!isFile && size > 0) throw refusal(path, `it is ${other ?? "a folder"}, but has content`);
   if (other) return { other };
   return isFile ? "file" : "folder";
 }
 
-/** Of all rights only the owner's to execute a file is taken over. */
+/** Keeps only the owner's right to execute a file; all other rights are fixed. */
 function maskMode(kind: "file" | "folder", mode: number): number {
   return kind === "folder" || (mode & 0o100) !== 0 ? 0o755 : 0o644;
 }

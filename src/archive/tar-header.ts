@@ -1,20 +1,20 @@
 import { refusal } from "./refusal.ts";
 
-/** Everything in a tar archive begins on a multiple of this. */
+/** Bytes of a tar block: headers and content begin on a multiple of it. */
 export const blockBytes = 512;
 
-/** One header block, as it stands there. */
+/** The fields of one header block. */
 export interface TarHeader {
   readonly name: Uint8Array;
-  /** The one character that says what it is. */
+  /** Type of the entry, one character. */
   readonly type: string;
   readonly mode: number;
   readonly size: number;
-  /** Whether GNU's map of a sparse file goes on in further blocks. */
+  /** Whether GNU's map of a sparse file continues in further blocks. */
   readonly isContinued: boolean;
 }
 
-/** What is used of a pax header. */
+/** The records of a pax header that this reader uses. */
 export interface PaxRecords {
   readonly path?: Uint8Array;
   readonly size?: number;
@@ -26,12 +26,12 @@ const dialects: ReadonlyMap<string, "ustar" | "gnu"> = new Map([
   ["ustar  \u0000", "gnu"],
 ]);
 
-/** The `path` of a sparse file is an invented one. */
+/** Key of a sparse file's real name; its `path` is a made-up one. */
 const sparseName = "GNU.sparse.name";
 
 const checksumField = { from: 148, to: 156 };
 
-/** Reads a header block; a block of zeros, which ends an archive, gives nothing. */
+/** Parses a header block; undefined for a block of zeros, which ends an archive. */
 export function parseHeader(block: Uint8Array): TarHeader | undefined {
   if (isZero(block)) return undefined;
 
@@ -45,7 +45,7 @@ export function parseHeader(block: Uint8Array): TarHeader | undefined {
 
   return {
     name: nameOf(block, dialect, shown),
-    // Before POSIX a file had no type.
+    // Formats before POSIX mark a file with NUL instead of `0`.
     type: latin1(block.subarray(156, 157)).replace("\u0000", "0"),
     mode: numberAt("mode", 100, 108),
     size: numberAt("size", 124, 136),
@@ -53,7 +53,7 @@ export function parseHeader(block: Uint8Array): TarHeader | undefined {
   };
 }
 
-/** Reads the records of a pax header, each `<length> <key>=<value>\n`. */
+/** Parses the records of a pax header, each `<length> <key>=<value>\n`. */
 export function parsePax(content: Uint8Array, entry: string): PaxRecords {
   const honoured = new Map<string, Uint8Array>();
   let isSparse = false;
@@ -77,28 +77,28 @@ export function parsePax(content: Uint8Array, entry: string): PaxRecords {
   };
 }
 
-/** More than is shown of any name. */
+/** More bytes than any message shows of a name. */
 const longestShownBytes = 800;
 
-/** A name as it is told: it may be no UTF-8, and it may be of any length, so that it is cut before it becomes a text. */
+/** A name for messages. It may be invalid UTF-8 and of any length, so cut it before decoding. */
 export function showName(name: Uint8Array): string {
   return Buffer.from(name.subarray(0, longestShownBytes)).toString("utf8");
 }
 
-/** Whether all of it is zeros. */
+/** Whether all bytes are zero. */
 export function isZero(bytes: Uint8Array): boolean {
   return bytes.every((byte) => byte === 0);
 }
 
 function checksumOf(block: Uint8Array): number {
-  // The field itself counts as spaces.
+  // The checksum field itself counts as spaces.
   return block.reduce(
     (sum, byte, at) => sum + (at >= checksumField.from && at < checksumField.to ? 0x20 : byte),
     0,
   );
 }
 
-/** GNU uses the place of the prefix for other things. */
+/** Joins prefix and name; in GNU's format the prefix field has another use. */
 function nameOf(block: Uint8Array, dialect: "ustar" | "gnu", shown: string): Uint8Array {
   const name = upToNul(block.subarray(0, 100));
   const prefix = upToNul(dialect === "ustar" ? block.subarray(345, 500) : new Uint8Array());
@@ -122,7 +122,7 @@ function octal(text: string): bigint | undefined {
   return digits === undefined ? undefined : BigInt(`0o${digits}`);
 }
 
-/** GNU's way to write large numbers: a mark in the first bit, and two's complement in all others. */
+/** GNU's encoding of large numbers: the first bit is a mark, the others are two's complement. */
 function base256(field: Uint8Array): bigint {
   const bits = 8 * field.length - 1;
   return BigInt.asIntN(bits, BigInt(`0x${Buffer.from(field).toString("hex")}`));
@@ -135,7 +135,7 @@ function decimal(text: string): bigint | undefined {
 function checkedNumber(number: bigint | undefined, what: string, entry: string): number {
   if (number === undefined) throw refusal(entry, `its ${what} is not a number`);
   if (number < 0n) throw refusal(entry, `its ${what} is negative`);
-  if (number > Number.MAX_SAFE_INTEGER) throw refusal(entry, `its ${what} is beyond all measure`);
+  if (number > Number.MAX_SAFE_INTEGER) throw refusal(entry, `its ${what} is out of range`);
   return Number(number);
 }
 

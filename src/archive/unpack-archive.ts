@@ -7,7 +7,7 @@ import { refusal } from "./refusal.ts";
 import { untilAborted } from "./until-aborted.ts";
 
 export interface UnpackOptions {
-  /** The folder that is made; there must be nothing of this name yet. */
+  /** Folder to create; the path must not exist yet. */
   readonly into: string;
   readonly limits: ArchiveLimits;
   /** Whether links, devices, FIFOs and sparse files are left out; otherwise they refuse the archive. */
@@ -15,16 +15,16 @@ export interface UnpackOptions {
 }
 
 export interface Unpacked {
-  /** The first ones in the order of the archive, without the folders. */
+  /** Paths of the first files, in the order of the archive. */
   readonly files: readonly string[];
   readonly bytes: number;
-  /** The first of what was left out. */
+  /** The first entries that were left out. */
   readonly leftOut: readonly LeftOut[];
-  /** How many there are of each kind that are not listed. */
+  /** Number of unlisted entries of each kind. */
   readonly more: { readonly files: number; readonly barred: number; readonly missed: number };
 }
 
-/** What is listed of it; an archive can hold names without end. */
+/** Limits of the lists: an archive may hold any number of names. */
 const listedFiles = { items: 100_000, characters: 8 * 1024 * 1024 };
 const listedLeftOut = { items: 100, characters: 100_000 };
 
@@ -32,10 +32,10 @@ const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
 
 const folderMode = 0o755;
 
-/** What a path may have on this machine; a name is refused or left out before it is tried. */
+/** Linux's limit of a path. A longer one is refused or left out before the filesystem sees it. */
 const longestPathBytes = 4095;
 
-/** Unpacks an archive that may have been made to do harm: all of it, or nothing. */
+/** Unpacks an untrusted archive atomically: `into` appears with its whole content, or not at all. */
 export async function unpackArchive(
   archive: AsyncIterable<Uint8Array>,
   { into, limits, leaveOut }: UnpackOptions,
@@ -44,7 +44,7 @@ export async function unpackArchive(
   signal?.throwIfAborted();
   if (await lstat(into).catch(forgiveMissing)) throw new Error(`${into} exists already`);
 
-  // Beside its place, so that a rename puts it there whole; until then nobody else may look into it.
+  // On the same filesystem as `into`, so that a rename publishes it whole. Until then other users have no access to it.
   const fresh = await mkdtemp(join(dirname(into), ".unpacking-"));
   await using undo = new AsyncDisposableStack();
   undo.defer(() => rm(fresh, { recursive: true, force: true }));
@@ -85,7 +85,7 @@ export async function unpackArchive(
 
 async function makeFolder(folder: string): Promise<void> {
   await mkdir(folder);
-  // Apart from `mkdir`, so that the umask has no part in it.
+  // Not as the mode of `mkdir`, to which the umask would apply.
   await chmod(folder, folderMode);
 }
 
@@ -97,7 +97,7 @@ async function writeFile(file: string, { path, mode, content }: ArchiveEntry): P
   await handle.chmod(mode);
 }
 
-/** Where a file system knows fewer names than we do, such as one that ignores case, that is the archive's fault and not ours. */
+/** Refuses the archive if this filesystem cannot hold one of its names, for example because it ignores case. */
 async function translated<Result>(path: string, make: () => Promise<Result>): Promise<Result> {
   try {
     return await make();

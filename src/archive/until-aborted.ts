@@ -1,4 +1,4 @@
-/** The pieces of a source, until a signal ends the wait for the next one with its reason. */
+/** Yields the pieces of a source; throws the signal's reason as soon as it is aborted, even while waiting for a piece. */
 export async function* untilAborted<Piece>(
   source: AsyncIterable<Piece>,
   signal: AbortSignal,
@@ -12,13 +12,13 @@ export async function* untilAborted<Piece>(
     }
   } finally {
     const farewell = Promise.resolve(pieces.return?.());
-    // A source that is stuck takes leave only after its next piece, which may never come; what it still says is of no interest.
+    // A stuck source answers `return` only after its next piece, which may never come. So do not wait, and ignore its error.
     if (signal.aborted) farewell.catch(() => undefined);
     else await farewell;
   }
 }
 
-/** Not `Promise.race` with one promise for the signal: that promise would keep every piece alive until the end. */
+/** Not `Promise.race` with one promise for the signal: that promise would keep every piece in memory until the end. */
 function orAborted<Result>(wait: () => Promise<Result>, signal: AbortSignal): Promise<Result> {
   return new Promise((resolve, reject) => {
     signal.throwIfAborted();
