@@ -3,28 +3,28 @@ import { fstatSync, readdirSync, statSync } from "node:fs";
 import { type FileHandle, link, mkdir, open, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 
-/** One process's turn at what a lock guards. */
+/** One process's hold on a lock. */
 export interface Claim {
-  /** Stays open: what is done through it reaches this claim only, whatever has its name by then. */
+  /** Open handle of the claim file. A change through it reaches only this claim, even if another file has its name by then. */
   readonly handle: FileHandle;
-  /** Whether no newer one was made, nor this one removed. */
+  /** Whether no newer claim exists and this one was not removed. */
   isNewest(): boolean;
 }
 
 export interface NewestClaim {
   readonly number: number;
   readonly path: string;
-  /** When its holder renewed it last. */
+  /** Time of its holder's last renewal. */
   readonly renewedMs: number;
 }
 
 /**
- * The claims on a lock: files of its name with a number behind (`state.lock.17`). Each number is made once, by `link()`, which
- * no filesystem grants to two. Only the newest counts, and only a newer one removes it.
+ * The claims on a lock: files named after it with a number (`state.lock.17`). Each number is created once, by `link()`, which
+ * succeeds for one process only on every filesystem. Only the newest claim counts, and only the maker of a newer one removes it.
  */
 export interface Claims {
   newest(): NewestClaim | null;
-  /** Makes the one that follows what was looked at, with this text in it; undefined if another process was quicker. */
+  /** Creates the claim after `looked`, with this text; undefined if another process was faster. */
   makeAfter(looked: NewestClaim | null, text: string): Promise<Claim | undefined>;
 }
 
@@ -33,7 +33,7 @@ export function claimsAt(file: string): Claims {
   const [folder, prefix] = [dirname(file), `${basename(file)}.`];
   const pathOf = (number: number): string => join(folder, `${prefix}${number}`);
 
-  /** Ascending; a name that is no number counts as a temporary file. */
+  /** The claims' numbers, ascending, and the endings of temporary files. */
   const list = (): { readonly numbers: number[]; readonly temporary: string[] } => {
     const endings = namesIn(folder).flatMap((name) =>
       name.startsWith(prefix) ? [name.slice(prefix.length)] : [],
@@ -48,7 +48,10 @@ export function claimsAt(file: string): Claims {
   };
   const newestNumber = (): number => list().numbers.at(-1) ?? 0;
 
-  /** The oldest first, and none of them without those before it: a process that sees its own claim last, and still there, has missed no newer one. */
+  /**
+   * Removes older claims, the oldest first, and stops at the first failure. So a process whose own claim still exists and is the
+   * highest has missed no newer one.
+   */
   const removeOlder = async (number: number): Promise<void> => {
     const { numbers, temporary } = list();
     const older = numbers.filter((other) => other < number).map(String);
@@ -61,7 +64,7 @@ export function claimsAt(file: string): Claims {
       const number = newestNumber();
       if (number === 0) return null;
       const path = pathOf(number);
-      // One that a newer claim removes meanwhile has not been renewed, and to follow it will not succeed.
+      // A newer claim may have removed this one meanwhile. It then counts as stale, and a claim after it will fail.
       const renewedMs = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
       return { number, path, renewedMs };
     },
@@ -74,13 +77,13 @@ export function claimsAt(file: string): Claims {
       const handle = undo.use(await open(temporary, "wx", 0o644));
       try {
         await handle.writeFile(text);
-        // It is whole before it gets its name.
+        // The file is complete before it gets its name.
         if (!(await isLinked(temporary, pathOf(number)))) return undefined;
       } finally {
         await unlink(temporary).catch(() => undefined);
       }
       const isNewest = (): boolean => newestNumber() === number && isNamed(handle);
-      // A process that was stopped on its way here may have made a number that was removed long ago.
+      // A process that was suspended before `link` may have created a number again that was removed long ago.
       if (!isNewest()) return undefined;
       await removeOlder(number);
       undo.move();
@@ -114,7 +117,7 @@ function isNamed({ fd }: FileHandle): boolean {
   try {
     return fstatSync(fd).nlink > 0;
   } catch {
-    // A network filesystem says so of a file that is gone.
+    // A network filesystem fails like this for a removed file.
     return false;
   }
 }

@@ -9,17 +9,17 @@ export type WriteFiles = Pick<typeof fs, "open" | "rename" | "unlink" | "readdir
 
 export interface DurableWriteOptions {
   readonly files?: WriteFiles;
-  /** Whether to wait until the disk has it. */
+  /** Whether to flush the file and its folder to disk. */
   readonly sync?: boolean;
-  /** The last chance to give up: what it throws leaves the old content. */
+  /** Called right before the rename; if it throws, the old content stays. */
   readonly beforeRename?: () => Promise<void>;
 }
 
 /**
- * Replaces a file so that, whatever dies and whenever, it holds either all of the old content or all of the new. Says what the
- * new file is, asked before it got its name: what is there a moment later may be another writer's.
- * On a full disk write-file-atomic reports success over a truncated file, and its temporary name can be guessed and
- * planted as a link (docs/decisions/0004-own-durable-writer.md); hence these lines.
+ * Replaces a file so that it holds either all of the old content or all of the new, even after a crash at any point. Returns the
+ * stats of the new file, read before the rename: a moment later the path may hold another writer's file.
+ * Replaces write-file-atomic, which reports success over a truncated file on a full disk, and whose temporary name can be guessed
+ * and planted as a link (docs/decisions/0004-own-durable-writer.md).
  */
 export async function writeDurably(
   file: string,
@@ -44,16 +44,16 @@ export async function writeDurably(
   } catch (error) {
     await files.unlink(temporary).catch(() => undefined);
     if (error instanceof SwarmError) throw error;
-    // The next holder of the lock removes what was not renamed yet; the last look then says so.
+    // If the temporary file is missing, the next holder of the lock removed it; `beforeRename` then throws LOCK_LOST.
     if (holds === "old" && isMissing(error)) await beforeRename();
     throw new SwarmError("STATE_WRITE_FAILED", { file, reason: reasonOf(error), holds }, error);
   }
 }
 
 /**
- * Removes what other writers began and did not rename. Those that were killed left it behind, and one that was stopped cannot
- * rename it when it goes on; so it fails if it cannot remove all. Call it only with the lock, and with its last look: what was
- * there before that look is not the next holder's.
+ * Removes temporary files that other writers did not rename: a killed writer leaves its file behind, and a suspended writer must not
+ * rename its file later. Therefore throws if it cannot remove all of them. The caller must hold the lock; `confirm` checks
+ * that after the listing, so the listed files cannot belong to the next holder.
  */
 export async function removeLeftovers(
   file: string,
@@ -86,7 +86,7 @@ async function writeNew(
   files: WriteFiles,
   sync: boolean,
 ): Promise<BigIntStats> {
-  // "wx" is O_CREAT | O_EXCL: a file or link that somebody planted under this name is never written through.
+  // "wx" is O_CREAT | O_EXCL: never writes through a file or link that another user planted under this name.
   const handle = await files.open(file, "wx", 0o644);
   try {
     for (let written = 0; written < bytes.length; ) {

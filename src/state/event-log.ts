@@ -7,14 +7,14 @@ import type { EventLog, EventToKeep } from "../ports/event-log.ts";
 import { eventReader, keptFiles } from "./read-events.ts";
 
 export interface EventLogOptions {
-  /** `.aimi`. Whoever gives it has looked where it leads. */
+  /** The `.aimi` folder. The caller has checked that no link there leads out of the repository. */
   readonly folder: string;
-  /** Of the events that are added; without it, an event says its own. */
+  /** Swarm of the added events; without it, an event carries its own. */
   readonly swarmId?: string;
   readonly clock: () => Date;
-  /** Told when events cannot be written, once until they can be again. What was added is kept meanwhile, as far as there is room. */
+  /** Called once when writing starts to fail. The log keeps added events in memory meanwhile, up to a limit. */
   readonly onFailure?: (error: unknown) => void;
-  /** How large a file may become before the next one is begun. */
+  /** Size at which the log rotates its files. */
   readonly fileBytes?: number;
 }
 
@@ -22,7 +22,7 @@ interface Opened {
   readonly handle: FileHandle;
   readonly identity: string;
   size: number;
-  /** A writer was killed in the middle of its last line. */
+  /** Whether a killed writer left a torn last line. */
   isTorn: boolean;
 }
 
@@ -32,7 +32,7 @@ const batchLines = 100;
 const lineBreak = 0x0a;
 const { O_RDWR, O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK } = constants;
 
-/** The log of a worktree's events, for the one process that adds to it. Nothing is opened before the first event. */
+/** The event log of a worktree, for its only writer. Opens no file before the first event. */
 export function eventLog({
   folder,
   swarmId,
@@ -53,7 +53,7 @@ export function eventLog({
     eventLine(event, { at: clock().toISOString(), swarmId: swarmId ?? null });
 
   const write = async (): Promise<void> => {
-    // In a later turn: what is told together is written together.
+    // In a later turn of the event loop, so that events added together form one batch.
     await setImmediate();
     try {
       while (waiting.length > 0) await writeBatch();
@@ -82,7 +82,7 @@ export function eventLog({
       target.isTorn = false;
       while (done < bytes.length) done += await append(target, bytes.subarray(done));
     } finally {
-      // Only what is whole is there; a line that was begun is ended as a torn one, and comes again.
+      // Queue the lines again that are not whole in the file. A partly written line remains there as a torn one.
       waiting.unshift(...batch.slice(countLines(bytes.subarray(0, done))));
     }
   }
@@ -93,7 +93,7 @@ export function eventLog({
     return bytesWritten;
   }
 
-  /** The file of the path, whatever became of it: somebody may have cleaned the folder. */
+  /** The open log file with room for these bytes. Opens it again if another program replaced or removed it, and rotates a full one. */
   async function openFor(bytes: number): Promise<Opened> {
     if (opened && (await identityAt(file)) !== opened.identity) await close();
     opened ??= await openFile(folder, file);
@@ -123,7 +123,7 @@ export function eventLog({
     add(event) {
       if (isClosed) return;
       waiting.push(lineOf(event));
-      // While nothing can be written, the newest tell more than the oldest.
+      // When the queue is full, drop the oldest events: the newest say more.
       if (waiting.length > mostWaiting) lost += waiting.splice(0, batchLines).length;
       start();
     },
@@ -138,7 +138,7 @@ export function eventLog({
   };
 }
 
-/** Neither a link that leads elsewhere is followed, nor a pipe waited for. */
+/** Opens the log file; follows no link, and does not block on a FIFO. */
 async function openFile(folder: string, file: string): Promise<Opened> {
   await mkdir(folder).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== "EEXIST") throw error;

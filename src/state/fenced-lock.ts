@@ -2,8 +2,8 @@ import type { Lock } from "../ports/lock.ts";
 import type { StateFile } from "./state-file.ts";
 
 /**
- * A lock for one file. A process that gets it first removes whatever earlier holders have written and not renamed yet: the
- * killed ones left it behind, and one that was stopped after its last look at the lock would rename it when it goes on.
+ * A lock for one file. A new holder first removes the temporary files of earlier holders: a killed holder left its file behind,
+ * and a holder that was suspended after its last `confirm` would rename its file when it continues.
  */
 export function fencedLock(lock: Lock, file: Pick<StateFile, "removeUnfinished">): Lock {
   return {

@@ -6,9 +6,9 @@ import { waitToHold } from "./kernel-lock.ts";
 const defaultWaitMs = 20_000;
 
 /**
- * A gate of two files that the kernel keeps locks on, so that each lock ends with its holder. The room is shared by
- * beginnings; a pause has it alone. The door is passed by both, and a pause keeps it shut while it waits for the room: else
- * there could always be one more beginning.
+ * A gate of two kernel locks, each of which ends with its holder. Starting programs share the lock `room`; a pause holds it
+ * exclusively. Both take the lock `door` first, and a pause keeps it while it waits for `room`. Otherwise a steady stream of
+ * starting programs would starve the pause.
  */
 export function kernelGate(
   folder: string,
@@ -36,13 +36,13 @@ export function kernelGate(
       const { door, room } = filesFor(containerId);
       await using undo = new AsyncDisposableStack();
       undo.use(await hold({ name: door, shared: false }, "another pause of this container", signal));
-      undo.use(await hold({ name: room, shared: false }, "a program that begins in this container", signal));
+      undo.use(await hold({ name: room, shared: false }, "a program that starts in this container", signal));
       return undo.move();
     },
   };
 }
 
-/** Ids are random: 256 gates are enough that two containers seldom share one, and few enough to be left lying. */
+/** Container ids are random, so two containers seldom share one of 256 gates; 256 files are few enough to keep for ever. */
 export function gateNameOf(containerId: string): string {
   return containerId.slice(0, 2);
 }

@@ -9,8 +9,8 @@ import { parseHolder, thisHolder, unknownHolder } from "./lock-holder.ts";
 import { waitFor } from "./wait-for.ts";
 
 /**
- * A lock that the kernel keeps on an open file: it ends with its holder, however that dies, is never stale and is never
- * stolen. The file itself stays; its content says who held it last.
+ * A lock that the kernel keeps on an open file. It ends with its holder, however that dies, so it is never stale and never
+ * stolen. The file itself stays; its content names the last holder.
  */
 export function kernelLock(file: string, command: string): Lock {
   return {
@@ -34,7 +34,7 @@ export function kernelLock(file: string, command: string): Lock {
       const handle = await openIfThere(file);
       if (!handle) return null;
       try {
-        // A shared lock keeps nobody else who only asks from asking.
+        // A shared lock does not disturb other processes that only ask for the holder.
         return tryLock(handle.fd, { shared: true })
           ? null
           : (parseHolder(await handle.readFile("utf8")) ?? unknownHolder);
@@ -45,7 +45,7 @@ export function kernelLock(file: string, command: string): Lock {
   };
 }
 
-/** Asks with one open file: whoever opened it for each question would take the time that the holder needs. */
+/** Keeps one handle open across the tries: opening the file for each try would cost time that the holder needs. */
 export async function waitToHold(
   file: string,
   { waitMs, shared }: { readonly waitMs: number; readonly shared: boolean },
@@ -57,7 +57,7 @@ export async function waitToHold(
     await waitFor(
       async () => {
         if (!tryLock(handle.fd, { shared })) return undefined;
-        // Without the second look, a lock file that was deleted and made anew would give two holders.
+        // Without this check, a lock file that was deleted and created again would have two holders.
         isHeld = isSameFile(handle, file);
         if (isHeld) return true;
         await handle.close();
@@ -96,7 +96,7 @@ function heldLock(handle: FileHandle, file: string): HeldLock {
   };
 }
 
-/** At once, as all here that no disk is waited for: a thread's answer takes ten times the processor time. */
+/** Synchronous, as are all calls here that do not wait for the disk: the thread pool takes ten times the CPU time. */
 function isSameFile(handle: FileHandle, file: string): boolean {
   const ours = fstatSync(handle.fd, { bigint: true });
   try {
@@ -124,7 +124,7 @@ async function readHolder(file: string): Promise<LockHolder | null> {
 
 async function openIfThere(file: string): Promise<FileHandle | null> {
   try {
-    // What lies there may be a pipe, which would be waited for.
+    // O_NONBLOCK, because opening a FIFO at this path would block.
     const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);
     if ((await handle.stat()).isFile()) return handle;
     await handle.close();

@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import { parseLedgerLine } from "../domain/ledger.ts";
 import type { LedgerFile } from "../ports/project-files.ts";
 
-/** The ledger as one JSON object per line. */
+/** The ledger: a file with one JSON object per line. */
 export function ledgerFile(file: string): LedgerFile {
   return {
     async read() {
@@ -18,7 +18,7 @@ export function ledgerFile(file: string): LedgerFile {
       if (lines.length === 0) return;
       await mkdir(dirname(file), { recursive: true });
       await using handle = await open(file, "a");
-      // A line break in front ends a line that a killed writer left torn.
+      // The leading line break ends a torn line that a killed writer left behind.
       await handle.write(`\n${lines.map((line) => JSON.stringify(line)).join("\n")}\n`);
       await handle.datasync();
     },

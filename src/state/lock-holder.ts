@@ -1,12 +1,12 @@
 import { hostname } from "node:os";
 import type { LockHolder } from "../domain/lock-holder.ts";
 
-/** This process, as it tells others when it holds a lock. */
+/** This process as the holder of a lock. */
 export function thisHolder(command: string, now: Date): LockHolder {
   return { pid: process.pid, host: hostname(), since: now.toISOString(), command };
 }
 
-/** What a lock file says of its holder; it may be torn, since it is information only. */
+/** The holder that a lock file names; null for torn text, which is harmless because this is for display only. */
 export function parseHolder(text: string): LockHolder | null {
   try {
     const { pid, host, since, command } = JSON.parse(text);
@@ -16,5 +16,5 @@ export function parseHolder(text: string): LockHolder | null {
   }
 }
 
-/** A lock that is held by somebody whose words cannot be read. */
+/** The holder of a held lock whose file is unreadable. */
 export const unknownHolder: LockHolder = { pid: 0, host: "unknown", since: "unknown", command: "unknown" };

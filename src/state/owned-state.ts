@@ -9,22 +9,22 @@ import { nextRevision } from "./state-store.ts";
 
 export interface OwnedStateDeps {
   readonly file: StateFile;
-  /** One that can be stolen must be a fenced one. */
+  /** Lock of the state; a lock that can be stolen must be fenced. */
   readonly lock: Lock;
   readonly clock: () => Date;
-  /** Told when the lock cannot be had for a while; the changes stay in the queue. */
+  /** Called when waiting for the lock times out; the changes stay in the queue. */
   readonly onDelay?: (error: SwarmError) => void;
   readonly waitMs?: number;
-  /** How long a change may wait that is not needed at once. */
+  /** Maximum time that a change of `updateSoon` waits for others. */
   readonly soonMs?: number;
   readonly passes?: PassPoint;
 }
 
-/** The owner's way to the state: changes that come while one write is under way go into the next one together. */
+/** The owner's access to the state. Changes that arrive during a write form the next batch. */
 export interface OwnedState extends AsyncDisposable {
-  /** Resolves with the state when the change is on the disk. */
+  /** Resolves with the state once the change is on disk. */
   update(change: StateChange): Promise<SwarmState>;
-  /** The same in a moment, together with whatever else is asked for until then. */
+  /** The same after at most `soonMs`, in one batch with all changes until then. */
   updateSoon(change: StateChange): Promise<SwarmState>;
 }
 
@@ -36,7 +36,7 @@ interface Waiting {
 
 const defaultSoonMs = 1_000;
 
-/** Writes under the state lock all the same: other commands add wishes and new records, and those are kept. */
+/** Writes under the state lock, too, because other processes add commands and new records, which must not be lost. */
 export function ownedState({
   file,
   lock,
@@ -48,7 +48,7 @@ export function ownedState({
 }: OwnedStateDeps): OwnedState {
   let closed = false;
   const queue: Waiting[] = [];
-  /** Whether somebody in the queue cannot wait. */
+  /** Whether the queue holds a change that must be written now. */
   let isDue = false;
   let soon: NodeJS.Timeout | undefined;
   let writing: Promise<void> | undefined;
@@ -58,7 +58,7 @@ export function ownedState({
       try {
         await writeBatch();
       } catch (error) {
-        // Nothing was written, and the changes that wait are made upon what others wrote meanwhile.
+        // Nothing was written; apply the queued changes to the state that the next holder wrote.
         if (isError(error, "LOCK_LOST")) continue;
         if (!isError(error, "LOCK_TIMEOUT") || closed) {
           rejectAll(error);
@@ -74,7 +74,7 @@ export function ownedState({
     const before = await file.find();
     if (!before) throw new SwarmError("STATE_MISSING", { file: file.places.stateFile });
 
-    // Taken only now, so that everything asked for while the lock was waited for is in it.
+    // Take the queue only now, so that the batch includes changes that arrived while waiting for the lock.
     const batch = takeQueue();
     const applied: Waiting[] = [];
     let after = before;
@@ -106,7 +106,7 @@ export function ownedState({
     }
   };
 
-  // Begun in a later turn, so that changes made together are written together.
+  // Starts in a later turn of the event loop, so that changes made together form one batch.
   const start = (): void => {
     isDue = true;
     writing ??= setImmediate()

@@ -8,11 +8,11 @@ export interface Ownership extends AsyncDisposable {
   readonly lost: AbortSignal;
 }
 
-// Long enough for others who only ask who the owner is, and hold a shared lock while they do.
+// Long enough to outlast processes that only ask for the owner, and hold a shared lock meanwhile.
 const waitMs = 300;
 const lookEveryMs = 5_000;
 
-/** Becomes the owner, or says at once who is (OWNED_BY_ANOTHER). */
+/** Becomes the owner, or throws OWNED_BY_ANOTHER with the present owner. */
 export async function holdOwnership(
   lock: Lock,
   { everyMs = lookEveryMs }: { everyMs?: number } = {},

@@ -12,9 +12,9 @@ const mostBytes = 64 * 1024;
 const longAgo = new Date(0);
 
 /**
- * The second choice, for network filesystems and platforms without kernel locks (`SWARM_LOCK=portable`). A holder renews
- * its claim; a process that does not for longer than `staleMs` loses the lock to the next claim, and is refused from then on. What a
- * process does between its last `confirm` and the next claim, `fencedLock` guards
+ * The second choice, for network filesystems and platforms without kernel locks (`SWARM_LOCK=portable`). A holder renews its
+ * claim like a lease. A holder that does not renew it for `staleMs` loses the lock to the next claim, and every later `confirm`
+ * throws. `fencedLock` covers writes between the last `confirm` and the next claim
  * (docs/decisions/0039-a-version-is-claimed-before-it-is-written.md).
  */
 export function portableLock(
@@ -23,7 +23,7 @@ export function portableLock(
   { staleMs = defaultStaleMs }: { staleMs?: number } = {},
 ): Lock {
   const claims = claimsAt(file);
-  /** A claim from the future is no better than an old one: the clock has jumped, or is another machine's. */
+  /** A claim from the future counts as stale, too: the clock has jumped, or it is another machine's. */
   const isHeld = (newest: NewestClaim): boolean => Math.abs(Date.now() - newest.renewedMs) < staleMs;
 
   const holder = (): LockHolder | null => {
@@ -56,7 +56,7 @@ export function portableLock(
 
 function heldClaim({ handle, isNewest }: Claim, file: string, renewEveryMs: number): HeldLock {
   let renewing: Promise<void> | undefined;
-  // One that cannot be renewed grows stale, which the next look at it tells.
+  // A claim that cannot be renewed becomes stale; `confirm` throws once another process has claimed the lock.
   const renew = (): Promise<void> => handle.utimes(new Date(), new Date()).catch(() => undefined);
   const timer = setInterval(() => {
     renewing = renew();
@@ -65,7 +65,7 @@ function heldClaim({ handle, isNewest }: Claim, file: string, renewEveryMs: numb
   const release = async (): Promise<void> => {
     clearInterval(timer);
     await renewing;
-    // It stays, so that its number is not made again. If this fails, it grows stale by itself.
+    // Keep the claim file, so that its number is not used again. If `utimes` fails, the claim becomes stale by itself.
     await handle.utimes(longAgo, longAgo).catch(() => undefined);
     await handle.close();
   };

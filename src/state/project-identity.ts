@@ -3,7 +3,7 @@ import { link, mkdir, readFile, realpath, rename, rm, stat, writeFile } from "no
 import { dirname, join } from "node:path";
 import { isError, SwarmError } from "../domain/errors.ts";
 
-/** The name of a project that survives renames of branches and remotes, and is told apart from its copies. */
+/** The identity of a project: it survives renames of branches and remotes, and a copy of the project needs another one. */
 export interface ProjectIdentity {
   /** 32 hexadecimal digits. */
   readonly id: string;
@@ -19,11 +19,11 @@ interface IdFile {
 export interface IdentityDeps {
   /** The git folder that all worktrees share. */
   readonly commonFolder: string;
-  /** Something that tells this machine from others. */
+  /** Id of this machine. */
   readonly machine: string;
 }
 
-/** Reads the project's id, or makes it at first use. Throws PROJECT_MOVED when the id belongs to another place. */
+/** Reads the project's id, or creates it at first use. Throws PROJECT_MOVED when the id belongs to another folder or machine. */
 export async function projectIdentity(deps: IdentityDeps): Promise<ProjectIdentity> {
   const file = idFileIn(deps.commonFolder);
   const here = await placeOf(deps);
@@ -34,14 +34,14 @@ export async function projectIdentity(deps: IdentityDeps): Promise<ProjectIdenti
   return { id: found.id };
 }
 
-/** Whether the project was ever given an id. */
+/** Whether the project has an id. */
 export async function hasIdentity(commonFolder: string): Promise<boolean> {
   return (await readId(idFileIn(commonFolder))) !== null;
 }
 
 /**
- * Binds the id to the place where it is now: the same one after a move, a new one for a copy. Where it is bound to this
- * place already there is nothing to do. A move leaves nothing behind; what looks like one and is a copy is refused.
+ * Binds the project to its present folder and machine: with the same id after a move, with a new id for a copy. Does nothing if it
+ * is bound to them already. Refuses a claimed move while the original folder still holds the id: then it is a copy.
  */
 export async function rebindIdentity(
   deps: IdentityDeps,
@@ -71,7 +71,7 @@ async function placeOf({ commonFolder, machine }: IdentityDeps): Promise<Omit<Id
   return { commonFolder: await realpath(commonFolder), machine };
 }
 
-/** Null where there is none; a damaged one is not the same as none. */
+/** The id file; null when it is missing. Throws FILE_FAILED for a damaged one, which does not count as missing. */
 async function readId(file: string): Promise<IdFile | null> {
   let found: unknown;
   try {
@@ -99,7 +99,7 @@ async function readId(file: string): Promise<IdFile | null> {
   });
 }
 
-/** Two first uses at once: the file is complete before it gets its name, and only one can give it. */
+/** Safe in a race of two first uses: the file is complete before it gets its name, and only one `link` succeeds. */
 async function makeId(file: string, place: Omit<IdFile, "version" | "id">): Promise<IdFile> {
   const made: IdFile = { version: 1, id: newId(), ...place };
   const temporary = await writeId(file, made);

@@ -5,7 +5,7 @@ import { LineCutter } from "../wire/line-cutter.ts";
 import { openIfFile } from "../wire/open-if-file.ts";
 import { watchState } from "./watch-state.ts";
 
-/** The files of the log, the newest first. A full one takes the name of the next, and the last one goes. */
+/** The log files, the newest first. A rotation renames each file to the next name and removes the last one. */
 export const keptFiles: readonly string[] = [
   "events.ndjson",
   "events.1.ndjson",
@@ -15,7 +15,7 @@ export const keptFiles: readonly string[] = [
 
 const longestLine = 64 * 1024;
 
-/** The events in a folder, read beside whoever writes them. A line that is torn, or is no event, is passed over. */
+/** Reads the events in a folder, also while the owner writes them. Skips a torn line and a line that is not an event. */
 export function eventReader(folder: string): EventReader {
   return {
     async *read() {
@@ -51,8 +51,8 @@ interface OpenFile {
 }
 
 /**
- * The files that there are, and how far each was read. They are told apart by what they are and not by their names, which
- * wander; each is held open, so that no other can become what it was.
+ * The log files, and how far each was read. Identified by device and inode, because a rotation renames them. Each stays open, so
+ * that its inode number is not used again.
  */
 class OpenFiles implements AsyncDisposable {
   readonly #folder: string;
@@ -63,7 +63,7 @@ class OpenFiles implements AsyncDisposable {
     this.#folder = folder;
   }
 
-  /** What came since the last look, the oldest first. */
+  /** Yields the events since the last call, the oldest first. */
   async *news(): AsyncGenerator<KeptEvent> {
     const there = await this.#look();
     const gone = [...this.#known].filter(([identity]) => !there.has(identity));
@@ -79,7 +79,7 @@ class OpenFiles implements AsyncDisposable {
     for (const { handle } of this.#known.values()) await handle.close();
   }
 
-  /** Opened from the newest on: one that moves on meanwhile is met again, and none is missed. */
+  /** Opens from the newest to the oldest: a rotation meanwhile can make it meet a file twice, but never miss one. */
   async #look(): Promise<Map<string, OpenFile>> {
     const found: [string, OpenFile][] = [];
     for (const name of keptFiles) {
@@ -91,7 +91,7 @@ class OpenFiles implements AsyncDisposable {
       const isMet = found.some(([other]) => other === identity);
       if (known || isMet) await handle.close();
       if (isMet) continue;
-      // Emptied by somebody, it begins anew.
+      // Another program truncated the file: read it from its start.
       if (known && size < known.position)
         Object.assign(known, { position: 0, cutter: new LineCutter(longestLine) });
       found.push([identity, known ?? { handle, position: 0, cutter: new LineCutter(longestLine) }]);

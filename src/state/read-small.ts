@@ -3,15 +3,15 @@ import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 const { O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
 
 /**
- * A plain file that is no longer than that; null for anything else. What lies in a repository may be a link to something without an end, or
- * a pipe that nobody writes: neither is followed or waited for.
+ * The text of a regular file of at most `mostBytes`; null for anything else. A repository may hold a link to an endless device, or a
+ * FIFO without a writer: follows no link, and does not block on a FIFO.
  */
 export function readSmall(file: string, mostBytes: number): string | null {
   let handle: number;
   try {
     handle = openSync(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   } catch {
-    // Not there, a link, or not ours to read.
+    // Missing, a link, or not readable for this user.
     return null;
   }
   try {
@@ -23,7 +23,7 @@ export function readSmall(file: string, mostBytes: number): string | null {
       const count = readSync(handle, bytes, length, bytes.length - length, null);
       if (count === 0) return bytes.toString("utf8", 0, length);
       length += count;
-      // It has grown, or never told how long it is.
+      // The file has grown, or its size was not its true length, as in `/proc`.
       if (length === bytes.length) return null;
     }
   } finally {

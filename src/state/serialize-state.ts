@@ -1,8 +1,8 @@
 import type { ContainerRecord, SwarmState } from "../domain/swarm-state.ts";
 
 /**
- * The text of a state file, a line for each container. Records never change in place, so the text of each is made once: with a thousand workers a
- * change of one costs about what it costs with sixteen.
+ * Serializes a state, one line per container. Records are immutable, so it caches the text of each: with a thousand workers,
+ * changing one costs about as much as with sixteen.
  */
 export function stateSerializer(): (state: SwarmState) => string {
   const textByRecord = new WeakMap<ContainerRecord, string>();

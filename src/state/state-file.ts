@@ -18,48 +18,48 @@ import { stateSerializer } from "./serialize-state.ts";
 
 const headBytes = 256;
 
-/** Where the state of a worktree lives. */
+/** Paths of a worktree's state. */
 export interface StatePlaces {
-  /** `.aimi/swarm-state.json`. */
+  /** The state file, `.aimi/swarm-state.json`. */
   readonly stateFile: string;
   /** A copy in the git folder, which `git clean -fdx` does not reach. */
   readonly copyFile: string;
-  /** Where states go that are replaced: `.aimi/swarms`. */
+  /** Folder for replaced states, `.aimi/swarms`. */
   readonly archiveFolder: string;
 }
 
-/** Reads a state from the bytes of a file, or throws STATE_INVALID. */
+/** Parses and validates the bytes of a state file, or throws STATE_INVALID. */
 export type ParseState = (bytes: Uint8Array, file: string) => Promise<SwarmState>;
 
-/** The state file without any lock; whoever writes must hold one. */
+/** The state file without a lock; the caller must hold the state lock to write. */
 export interface StateFile {
-  /** The state, from the copy if the file itself is gone. */
+  /** Reads the state, from the copy if the file itself is missing. */
   find(): Promise<SwarmState | null>;
-  /** The same, and from which of the two. */
+  /** The same, and whether it came from the copy. */
   findWithOrigin(): Promise<{ readonly state: SwarmState; readonly isCopy: boolean } | null>;
-  /** The copy, if it is there and valid. */
+  /** Reads the copy; null if it is missing or invalid. */
   findCopy(): Promise<SwarmState | null>;
-  /** Writes the state and its copy; `beforeRename` is the last chance to give up. */
+  /** Writes the state and its copy. `beforeRename` runs right before each rename and can still cancel it by throwing. */
   write(state: SwarmState, options?: { beforeRename?: () => Promise<void> }): Promise<void>;
-  /** Removes what earlier holders of the lock have written and not renamed: they cannot any more. `confirm` is the lock's. */
+  /** Removes the temporary files of earlier holders of the lock, so that they cannot rename them any more. `confirm` is the lock's. */
   removeUnfinished(confirm: () => Promise<void>): Promise<void>;
-  /** Copies whatever is there, valid or not, into the archive; with a broken file also what its copy still has. */
+  /** Copies the state file into the archive, valid or not; also the copy if the file is invalid or missing. */
   archive(): Promise<void>;
   readonly places: StatePlaces;
 }
 
-/** The state file of one worktree. It remembers what it wrote, and reads again only what somebody else changed. */
+/** The state file of one worktree. It caches what it wrote, and reads the file again only after another process changed it. */
 export function stateFile(places: StatePlaces, parse: ParseState): StateFile {
   const { stateFile: file, copyFile } = places;
   const serialize = stateSerializer();
   let seen: { state: SwarmState; identity: string } | undefined;
-  /** A write of ours that is under way; it ends here without a failure. */
+  /** This process's present write; resolves at its end, also after a failure. */
   let writing: Promise<unknown> | undefined;
 
   const findWithOrigin: StateFile["findWithOrigin"] = async () => {
     let identity = identityAt(file);
     if (writing && seen?.identity !== identity) {
-      // Whoever watches the file hears of our write before it has ended, and would read what we know.
+      // A file watch fires before our own write has ended. Wait for its end instead of reading what `write` is about to cache.
       await writing;
       identity = identityAt(file);
     }
@@ -68,7 +68,7 @@ export function stateFile(places: StatePlaces, parse: ParseState): StateFile {
     const bytes = (await readIfThere(file)) ?? (await readIfThere(copyFile));
     if (bytes === null) return null;
     const state = await parse(bytes, isCopy ? copyFile : file);
-    // Kept only if the file did not change while it was read.
+    // Cache it only if the file did not change during the read.
     seen = identity !== null && identityAt(file) === identity ? { state, identity } : undefined;
     return { state, isCopy };
   };
@@ -94,11 +94,12 @@ export function stateFile(places: StatePlaces, parse: ParseState): StateFile {
       };
       for (const path of [file, copyFile]) mkdirSync(dirname(path), { recursive: true });
       const bytes = Buffer.from(serialize(state));
-      // The copy first: if either fails, the state file is as it was. It is for `git clean`, not for power failures, so
-      // it does without the wait for the disk.
+      // The copy first: if either write fails, the state file is unchanged. The copy protects against `git clean`, not against
+      // power failures, so it is not flushed.
       await writeDurably(copyFile, bytes, { sync: false, beforeRename });
       const written = await writeDurably(file, bytes, { beforeRename }).catch(async (error: unknown) => {
-        // What was refused must not come back after `git clean`. A writer that has lost its lock leaves the copy to the next.
+        // Restore the copy: a state that was not written must not return after `git clean`. A writer that has lost its lock leaves
+        // the copy to the next holder.
         const old = await readIfThere(file).catch(() => null);
         if (old) await writeDurably(copyFile, old, { sync: false, beforeRename }).catch(() => undefined);
         throw error;
@@ -116,14 +117,14 @@ export function stateFile(places: StatePlaces, parse: ParseState): StateFile {
         const bytes = await readIfThere(source);
         if (bytes === null) continue;
         const state = await parse(bytes, source).catch(nullIfInvalid);
-        // Never over an earlier one: what is archived may be all that is left of something.
+        // Never overwrite an earlier archive: it may be the only remains of a state.
         const name = state
           ? join(state.swarmId, `swarm-state-${state.revision}-${now}.json`)
           : `unreadable-${now}.json`;
         const target = join(places.archiveFolder, name);
         await mkdir(dirname(target), { recursive: true });
         await writeFile(target, bytes);
-        // A copy beside a good file says the same; beside a broken one it is the good one.
+        // Beside a valid file the copy is the same; beside an invalid one it is worth archiving.
         if (state) return;
       }
     },
@@ -131,8 +132,8 @@ export function stateFile(places: StatePlaces, parse: ParseState): StateFile {
 }
 
 /**
- * A locked write replaces the file, so another writer shows as another inode or time. Inodes are used again, and times of some
- * filesystems are of whole seconds; so the beginning of the text, where the revision is, counts too.
+ * Identifies a version of the file. Every write replaces the file, so another version has another inode or time. But inode numbers
+ * are used again, and some filesystems store whole seconds; so the start of the text, with the revision, counts too.
  */
 function identityOf({ dev, ino, size, mtimeNs }: BigIntStats, head: Buffer): string {
   return [dev, ino, size, mtimeNs, head.toString("latin1")].join(" ");
@@ -140,7 +141,7 @@ function identityOf({ dev, ino, size, mtimeNs }: BigIntStats, head: Buffer): str
 
 function identityAt(file: string): string | null {
   try {
-    // What lies there may be a pipe, which would be waited for.
+    // O_NONBLOCK, because opening a FIFO at this path would block.
     const handle = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
     try {
       const stats = fstatSync(handle, { bigint: true });
@@ -156,7 +157,7 @@ function identityAt(file: string): string | null {
   }
 }
 
-/** At once: a thread's answer to so short a question takes ten times the processor time, and it is asked often. */
+/** Synchronous, because it is called often and the thread pool takes ten times the CPU time for so short a call. */
 function statIfThere(file: string): BigIntStats | null {
   try {
     return statSync(file, { bigint: true, throwIfNoEntry: false }) ?? null;
@@ -167,7 +168,7 @@ function statIfThere(file: string): BigIntStats | null {
 
 async function readIfThere(file: string): Promise<Uint8Array | null> {
   const stats = statIfThere(file);
-  // Reading a pipe that lies in the file's place would wait for ever.
+  // Reading a FIFO at this path would block for ever.
   if (stats && !stats.isFile())
     throw new SwarmError("FILE_FAILED", { file, reason: "it is not a regular file" });
   return stats && ifThere(readFile(file), file);

@@ -6,17 +6,17 @@ import type { StateFile } from "./state-file.ts";
 
 export interface StateStoreDeps {
   readonly file: StateFile;
-  /** A fenced one: what others left behind is removed by commands, and not by each write of the owner. */
+  /** Fenced lock: commands remove the temporary files of earlier holders, so that not every write of the owner has to. */
   readonly lock: Lock;
   readonly clock: () => Date;
   readonly waitMs?: number;
 }
 
-/** The state of one worktree, for commands that change it once. The owner writes through `ownedState`. */
+/** The state of one worktree, for commands that change it once. The owner writes it through `ownedState`. */
 export function stateStore({ file, lock, clock, waitMs = turnMs }: StateStoreDeps): StateStore {
   const stateFile = file.places.stateFile;
 
-  /** After `git clean -fdx` the file is put back, for others who look at it. */
+  /** Restores the file from its copy after `git clean -fdx`, for other programs that read it. */
   const find = async (): Promise<SwarmState | null> => {
     const found = await file.findWithOrigin();
     if (found?.isCopy) await restore();
@@ -69,7 +69,7 @@ export function stateStore({ file, lock, clock, waitMs = turnMs }: StateStoreDep
   };
 }
 
-/** What a changed state is written as. */
+/** The changed state with the next revision and the present time. */
 export function nextRevision(state: SwarmState, revision: number, now: Date): SwarmState {
   return { ...state, revision: revision + 1, updatedAt: now.toISOString() };
 }

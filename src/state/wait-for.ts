@@ -2,13 +2,13 @@ import { setTimeout as delay } from "node:timers/promises";
 
 const shortestMs = 1;
 const longestMs = 25;
-/** After this share of its time one asks more often again: else there could always be somebody quicker. */
+/** After this share of the time it polls more often again: otherwise newer waiters, which poll fast, could starve this one. */
 const patientShare = 0.25;
 const patientMs = 4;
 
 /**
- * Asks again and again, first soon and then less often, until there is an answer or the time is over (undefined).
- * The pauses are random, so that many who wait do not all ask at once.
+ * Polls with backoff until there is an answer or the time is over (undefined). The pauses have jitter, so that many waiters do not
+ * poll at the same moment.
  */
 export async function waitFor<Answer>(
   ask: () => Promise<Answer | undefined>,

@@ -5,8 +5,8 @@ import { basename, dirname } from "node:path";
 const lookEveryMs = 1_000;
 
 /**
- * Calls back at once and whenever the state file, or another, may have changed, until the signal is aborted. The folder is watched, since
- * each write replaces the state file; and it is looked at each second, since watches are only hints.
+ * Calls back when the file exists and at each change of it, until the signal is aborted. Watches the folder, because each
+ * write replaces the file. Also polls every second, because file watches may miss changes.
  */
 export function watchState(file: string, onChange: () => void, signal: AbortSignal): void {
   if (signal.aborted) return;
@@ -25,10 +25,10 @@ export function watchState(file: string, onChange: () => void, signal: AbortSign
     const watcher = watch(dirname(file), { signal }, (_event, name) => {
       if (name === basename(file)) void look();
     });
-    // A folder that disappears ends the watch; the timer goes on looking.
+    // A removed folder ends the watch; the timer keeps polling.
     watcher.on("error", () => watcher.close());
   } catch {
-    // Some filesystems know no watches; the timer does without.
+    // Some filesystems have no watches; the timer does not need them.
   }
   signal.addEventListener("abort", () => clearInterval(timer), { once: true });
 }
