@@ -119,7 +119,8 @@ export async function keepAttached(
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof SwarmError || error instanceof BrokenOff)) throw error;
-      why = isJoined && error instanceof BrokenOff ? "it accepts connections, but sends nothing" : error.message;
+      why =
+        isJoined && error instanceof BrokenOff ? "it accepts connections, but sends nothing" : error.message;
     } finally {
       farewell.abort();
       outbox.left();

@@ -39,7 +39,8 @@ export async function openHostJournal(
     known,
     async append(messages) {
       for (const [index, { seq }] of messages.entries())
-        if (seq !== next + index) throw new Error(`The journal must continue with ${next + index}, not ${seq}`);
+        if (seq !== next + index)
+          throw new Error(`The journal must continue with ${next + index}, not ${seq}`);
       next += messages.length;
       await lines
         .add(...messages.map((message) => JSON.stringify(message)))

@@ -5,8 +5,8 @@ import type { Refs } from "./move-ref.ts";
 const heads = "refs/heads/";
 
 /**
- * The branches that must not be moved under somebody's feet, and where they are in use: checked out in any worktree, a
- * branch without a commit yet among them, or about to be set by a rebase or a bisection that is under way.
+ * The branches in use, which swarm must not move, and the folder that uses each: checked out in a worktree, even without a commit
+ * yet, or the target of a rebase or bisection in progress.
  */
 export async function branchesInUse(
   refs: Pick<Refs, "worktrees">,

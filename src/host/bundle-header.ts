@@ -1,20 +1,20 @@
 import { open } from "node:fs/promises";
 
 export interface BundleHeader {
-  /** Commits that whoever reads the bundle must have. */
+  /** Commits that the importing repository must have. */
   readonly prerequisites: readonly string[];
   readonly refs: readonly { readonly name: string; readonly id: string }[];
-  /** Where the pack begins. */
+  /** Offset of the pack in bytes. */
   readonly packAt: number;
 }
 
-/** What people have is far below: a line for each parent outside of the range, with the first line of its message. */
+/** Far more than an honest header: one line per parent outside of the range, with the first line of that commit's message. */
 const mostHeaderBytes = 256 * 1024;
 const signature = "# v2 git bundle\n";
 
 /**
- * The header of a bundle, or why it is none of ours. git's own reader believes more than this (capabilities, version 3,
- * any number of refs), and git before 2.46 checks nothing of what it then fetches.
+ * The header of a bundle, or why it is refused. git's own reader accepts more (capabilities, version 3, any number of refs), and
+ * git before 2.46 does not check the objects that it fetches from a bundle.
  */
 export async function readBundleHeader(file: string): Promise<BundleHeader | { readonly problem: string }> {
   await using handle = await open(file, "r");
@@ -41,7 +41,7 @@ function parseBundleHeader(bytes: Buffer): BundleHeader | { readonly problem: st
     if (line === "") return { prerequisites, refs, packAt: at };
     const [, prerequisite] = /^-([0-9a-f]{40})(?: .*)?$/s.exec(line) ?? [];
     const [, id, name] = /^([0-9a-f]{40}) ([\x21-\x7e\x80-\xff]+)$/.exec(line) ?? [];
-    // git writes what it needs first and what it has then.
+    // git writes all prerequisites before the first ref.
     if (prerequisite !== undefined && refs.length === 0) prerequisites.push(prerequisite);
     else if (id !== undefined && name !== undefined) refs.push({ id, name: fromBytes(name) });
     else return { problem: "a line of its header is neither a prerequisite nor a ref" };

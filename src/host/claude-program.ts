@@ -4,7 +4,7 @@ import type { ClaudeProgram } from "../ports/claude-code.ts";
 
 const limitMs = 120_000;
 
-/** The `claude` on the path, with argument arrays and nothing that asks. */
+/** Runs the `claude` on the path without a shell and without an input, so that it cannot prompt. */
 export const claudeProgram: ClaudeProgram = {
   async version() {
     const { stdout, exitCode } = await execa("claude", ["--version"], {

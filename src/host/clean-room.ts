@@ -6,15 +6,15 @@ import { type ObjectReader, objectReader } from "./object-reader.ts";
 import { type GitEnd, type GitRun, type GitStream, runGit, streamGit } from "./run-git.ts";
 import { seenNearby } from "./walk-back.ts";
 
-/** What git may take in memory at once: neither a delta that unfolds to gigabytes nor a claim of millions of objects gets it. */
+/** Limit of one allocation by git, against a delta that unpacks to gigabytes or a header that claims millions of objects. */
 const mostMemory = "1g";
 
-/** Nothing that git could start, nobody's settings, and what is said to be written is on the disk. */
+/** Arguments with which git starts no other program, ignores the user's attributes, and flushes every write to disk. */
 export const safeArguments: readonly string[] = [
   ...["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "protocol.allow=never"],
   ...["-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "core.fsync=all"],
   ...["-c", "core.attributesFile=/dev/null", "-c", "core.quotePath=false"],
-  // Whoever else moves a ref at this moment has it done in milliseconds.
+  // Another process holds the lock of a ref for milliseconds only, so wait for it.
   ...["-c", "core.filesRefLockTimeout=5000", "-c", "core.packedRefsTimeout=5000"],
 ];
 
@@ -25,22 +25,22 @@ export const safeEnvironment: Readonly<Record<string, string>> = {
 };
 
 export interface RoomRun extends Pick<GitRun, "input" | "env" | "mostBytes" | "limitMs"> {
-  /** Exit codes that are answers. Others are GIT_FAILED. */
+  /** Exit codes that are answers; any other throws GIT_FAILED. */
   readonly answers?: readonly number[];
 }
 
-/** A bare repository of ours over somebody's objects: it has no ref, no hook and no setting of theirs. */
+/** A bare repository that reads the user's objects, but has none of the user's refs, hooks and settings. */
 export interface CleanRoom {
   readonly folder: string;
-  /** Whatever the end is. */
+  /** Runs git and returns its end, also a failure. */
   run(args: readonly string[], run?: Omit<RoomRun, "answers">): Promise<GitEnd>;
-  /** Its output, and its exit code where that is the answer. */
+  /** Runs git and returns its output and exit code; throws GIT_FAILED unless the exit code is one of `answers`. */
   git(
     args: readonly string[],
     run?: RoomRun,
   ): Promise<{ readonly exitCode: number; readonly output: Buffer; readonly isCut: boolean }>;
   text(args: readonly string[], run?: Omit<RoomRun, "answers">): Promise<string>;
-  /** Its output as it comes, however much it is. */
+  /** Runs git and streams its output without a limit of its size. */
   stream(args: readonly string[], run?: Pick<GitStream, "limitMs" | "onLate">): AsyncIterable<Uint8Array>;
   readonly objects: ObjectReader;
 }
@@ -48,8 +48,8 @@ export interface CleanRoom {
 const usualLimitMs = 10 * 60_000;
 
 /**
- * Makes the room as files, at once since they are few and small: `git init` would read templates. `own`: new objects stay in here, and the repository's can be read;
- * `theirs`: they go to the repository.
+ * Writes the repository's files itself, because `git init` would read templates; synchronously, because they are few and small.
+ * New objects stay in here with `own`, and go to the user's repository with `theirs`.
  */
 export async function makeCleanRoom(
   folder: string,
@@ -66,7 +66,7 @@ export async function makeCleanRoom(
     "[core]\n\trepositoryFormatVersion = 0\n\tbare = true\n[pack]\n\tthreads = 2\n",
   );
   writeFileSync(join(folder, "objects", "info", "alternates"), `${quoted(objects)}\n`);
-  // Where a history ends before its beginning, git must know it.
+  // In a shallow clone git must know where the history is cut off.
   await copyFile(join(commonFolder, "shallow"), join(folder, "shallow")).catch(forgiveMissing);
 
   const base: Readonly<Record<string, string>> = {
@@ -78,7 +78,7 @@ export async function makeCleanRoom(
     runGit([...safeArguments, ...args], { folder, ...rest, limitMs, signal, env: { ...base, ...env } });
   const git: CleanRoom["git"] = async (args, { answers = [0], ...rest } = {}) => {
     const { exitCode, output, reason, isCut } = await run(args, rest);
-    // What is cut on purpose is an answer as well.
+    // The caller set a limit, so cut output is an answer, too.
     if (isCut && rest.mostBytes !== undefined) return { exitCode: 0, output, isCut };
     if (exitCode === undefined || !answers.includes(exitCode))
       throw new SwarmError("GIT_FAILED", { command: args[0] ?? "", reason });
@@ -92,19 +92,19 @@ export async function makeCleanRoom(
   };
 }
 
-/** Whether one commit is the other or among its ancestors. */
+/** Whether `ancestor` is `commit` itself or one of its ancestors. */
 export async function isAncestor(room: CleanRoom, ancestor: string, commit: string): Promise<boolean> {
   if (await seenNearby(room.objects, [ancestor], commit)) return true;
   const asked = await room.git(["merge-base", "--is-ancestor", ancestor, commit], { answers: [0, 1] });
   return asked.exitCode === 0;
 }
 
-/** Whether each of them is one of the commits that are here. */
+/** Whether the repository has all of these commits. */
 export async function areCommits(room: CleanRoom, ids: readonly string[]): Promise<boolean> {
   return (await room.objects.about(ids)).every((facts) => facts?.type === "commit");
 }
 
-/** As git reads it back in a list of alternates, whatever the path is made of. */
+/** A path as git parses it in a list of alternates, safe for any characters. */
 function quoted(path: string): string {
   return `"${path.replace(/[\\"]/g, "\\$&").replaceAll("\n", "\\n")}"`;
 }

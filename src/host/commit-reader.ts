@@ -6,14 +6,14 @@ import type { CommitReader, TrackedFile } from "../ports/commit-reader.ts";
 import { makeOwnFolder } from "./own-folder.ts";
 import { type GitRun, runGit } from "./run-git.ts";
 
-/** Nobody's settings, for the repository that is made in passing. */
+/** Makes git ignore the user's and the system's settings in the temporary repository. */
 const plain = { GIT_CONFIG_GLOBAL: "/dev/null", GIT_CONFIG_NOSYSTEM: "1" };
 
 interface GitOptions extends Pick<GitRun, "input" | "env" | "signal"> {
   readonly cwd?: string;
 }
 
-/** Reads commits of the repository around a folder, with argument arrays and nothing that asks. */
+/** Reads commits of the repository around a folder. Git runs without a shell and without prompts. */
 export function commitReader(folder: string): CommitReader {
   const run = (args: readonly string[], { cwd = folder, ...options }: GitOptions = {}) =>
     runGit(args, { folder: cwd, ...options });
@@ -28,7 +28,7 @@ export function commitReader(folder: string): CommitReader {
     async head() {
       const asked = await run(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]);
       if (asked.exitCode === 0) return asked.output.toString().trim();
-      // Quietly 1 where there is no commit; whatever else is wrong has other codes and words.
+      // With `--quiet` git exits with 1 if there is no commit yet, and with other codes for other failures.
       if (asked.exitCode === 1) return null;
       throw new SwarmError("GIT_FAILED", { command: "rev-parse", reason: asked.reason });
     },
@@ -51,7 +51,7 @@ export function commitReader(folder: string): CommitReader {
     async bundle(commit, branch, signal, without) {
       await using undo = new AsyncDisposableStack();
       const { folder: temporary } = undo.use(await makeOwnFolder(tmpdir(), "swarm-bundle-"));
-      // A repository of its own that borrows the objects: the user's one gets no ref, and its settings have no say.
+      // A temporary repository that borrows the objects: the user's repository gets no ref, and its settings do not apply.
       const borrowing = join(temporary, "borrowing.git");
       const objects = await line("rev-parse", "--path-format=absolute", "--git-path", "objects");
       const format = commit.length === 64 ? ["--object-format=sha256"] : [];
@@ -79,7 +79,7 @@ export function commitReader(folder: string): CommitReader {
   }
 }
 
-/** `100644 blob 1ab…<tab>path` */
+/** Parses `100644 blob 1ab…<tab>path`. */
 function trackedFile(row: string): TrackedFile {
   const [, mode = "", id = "", path = ""] = /^(\d+) \w+ ([0-9a-f]+)\t(.*)$/s.exec(row) ?? [];
   const kinds: Readonly<Record<string, TrackedFile["kind"]>> = {
@@ -90,7 +90,7 @@ function trackedFile(row: string): TrackedFile {
   return { path, id, kind: kinds[mode] ?? "file" };
 }
 
-/** `<id> blob <length>`, a line's end, the bytes, a line's end; and so on. */
+/** Parses a sequence of `<id> blob <length>`, line break, content, line break. */
 function splitBatch(bytes: Buffer, ids: readonly string[]): Uint8Array[] {
   let at = 0;
   return ids.map((id) => {

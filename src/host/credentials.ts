@@ -11,7 +11,7 @@ const variables = [
   "GEMINI_API_KEY",
 ];
 
-/** The names of credentials that are present. Never a value. */
+/** The names of the credentials that are present, never a value. */
 export async function presentCredentials(env: Environment, { home }: UserFolders): Promise<string[]> {
   const login = join(".claude", ".credentials.json");
   const hasLogin = await access(join(home, login)).then(

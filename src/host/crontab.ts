@@ -1,6 +1,6 @@
 import { SwarmError } from "../domain/errors.ts";
 
-/** The crontab of whoever runs this; each of its bytes is one character, whatever somebody wrote it in. */
+/** The current user's crontab, decoded as Latin-1, so that bytes of any encoding survive a change. */
 export interface Crontab {
   read(): Promise<string>;
   write(text: string): Promise<void>;
@@ -14,7 +14,7 @@ export function userCrontab(env: Readonly<Record<string, string | undefined>>): 
     input = "",
   ): Promise<{ readonly exitCode: number; readonly stdout: string; readonly stderr: string }> => {
     const { execa } = await import("execa");
-    // What it says where there is none is looked for in English.
+    // LC_ALL=C, because `read` looks for the English message "no crontab for".
     const bytes = Buffer.from(input, "latin1");
     const options = {
       env: { ...env, LC_ALL: "C" },

@@ -3,13 +3,13 @@ import { openQuarantine } from "./quarantine.ts";
 export interface WorkToDiff {
   readonly base: string;
   readonly tip: string;
-  /** Only which files, and how much of them. */
+  /** Whether to show only the changed files with counts of lines. */
   readonly stat: boolean;
 }
 
 /**
- * What changed between two commits of the repository with this common folder, as git says it by its own means: nobody's
- * settings, filters or attributes count, and no program is started.
+ * Streams git's diff between two commits of the repository with this common folder. No settings, filters or attributes of the
+ * user or the repository apply, and git starts no other program.
  */
 export async function* diffWork(
   commonFolder: string,
@@ -19,7 +19,7 @@ export async function* diffWork(
   await using quarantine = await openQuarantine(commonFolder, signal);
   const room = await quarantine.room("theirs");
   yield* room.stream([
-    // Comparing the lines of huge files takes minutes and tells nothing.
+    // Comparing the lines of huge files takes minutes and is of no use.
     ...["-c", "core.bigFileThreshold=8m", "diff-tree", "-r", "--no-ext-diff", "--no-textconv", "--no-color"],
     ...["--find-renames", "-l400", ...(stat ? ["--stat=100,70"] : ["--patch"])],
     ...["--end-of-options", base, tip],

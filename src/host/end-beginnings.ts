@@ -1,11 +1,11 @@
 import { findProcesses } from "./processes.ts";
 
-/** runc, crun, runsc, sysbox-runc. */
+/** Matches runc, crun, runsc and sysbox-runc. */
 const runtimes: RegExp = /run/;
 
 /**
- * Ends what an engine of this machine is just beginning in a container: the runtime that waits for the program, not the
- * container. How many; none where the engine is elsewhere or belongs to another user.
+ * Kills the runtime processes of this machine that are just starting a program in a container; the container itself keeps running.
+ * Returns their number; 0 if the engine is on another machine or belongs to another user.
  */
 export async function endBeginnings(containerId: string): Promise<number> {
   if (process.platform !== "linux") return 0;
@@ -13,7 +13,7 @@ export async function endBeginnings(containerId: string): Promise<number> {
   return pids.filter(end).length;
 }
 
-/** As containerd calls every runtime: `runc … exec --process <file> … <container>`. */
+/** Whether the arguments are those with which containerd calls every runtime: `runc … exec --process <file> … <container>`. */
 export function isBeginning(argv: readonly string[], containerId: string): boolean {
   const words = argv.filter((word) => word !== "");
   return words.at(-1) === containerId && words[words.indexOf("--process") - 1] === "exec";

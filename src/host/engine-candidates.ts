@@ -7,13 +7,13 @@ import type { Environment } from "./user-folders.ts";
 export interface CandidateDeps {
   readonly env: Environment;
   readonly home: string;
-  /** From `--engine` or the settings; it is then the only candidate. */
+  /** Endpoint from `--engine` or the settings; it is then the only candidate. */
   readonly chosen: string | null;
-  /** Our private engine's endpoint. */
+  /** Endpoint of swarm's private engine. */
   readonly privateEndpoint: string;
 }
 
-/** Where an engine might answer, in the order in which they are tried. What a person named explicitly is tried alone. */
+/** The endpoints at which an engine might answer, in the order of the tries. An endpoint that the user named is the only one. */
 export async function engineCandidates({
   env,
   home,
@@ -44,7 +44,7 @@ export async function engineCandidates({
   );
 }
 
-/** The Docker CLI's current context, from its files. */
+/** The Docker CLI's current context, read from its files. */
 async function currentContext(env: Environment, home: string): Promise<EngineCandidate | null> {
   const folder = env["DOCKER_CONFIG"] || join(home, ".docker");
   const config = await readJson(join(folder, "config.json"));
@@ -62,7 +62,7 @@ async function currentContext(env: Environment, home: string): Promise<EngineCan
   return { origin, endpoint: isCertified ? certified(endpoint, certificates) : endpoint };
 }
 
-/** As the Docker CLI does it: verification that was asked for is never left out in silence. */
+/** Adds the TLS certificates as the Docker CLI does, so that verification is never skipped silently if the user asked for it. */
 function withCertificates(host: string, env: Environment, home: string): string {
   if (!host.startsWith("tcp://") || !env["DOCKER_TLS_VERIFY"]) return host;
   return certified(host, env["DOCKER_CERT_PATH"] || join(home, ".docker"));
@@ -77,7 +77,7 @@ async function readJson(file: string): Promise<Record<string, unknown>> {
     const value: unknown = JSON.parse(await readFile(file, "utf8"));
     return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
   } catch {
-    // The Docker CLI's files are only a hint; a broken one gives none.
+    // The Docker CLI's files are only hints, so ignore a broken one.
     return {};
   }
 }

@@ -1,17 +1,17 @@
 import { SwarmError } from "../domain/errors.ts";
 
-/** The network of one private engine: a bridge, a range of addresses, and chains that nobody else writes to. */
+/** The network of one private engine: a bridge, a range of addresses, and iptables chains of its own. */
 export interface EngineNetwork {
   readonly bridge: string;
   readonly chain: string;
-  /** The second number of its 10.x.0.0/16. */
+  /** Second number of its range 10.x.0.0/16. */
   readonly octet: number;
 }
 
 export const firstOctet = 214;
 export const lastOctet = 239;
 
-/** A 10.x.0.0/16 that no route of this machine touches, however wide it is. */
+/** The second number of a range 10.x.0.0/16 that overlaps no route of this machine. */
 export async function chooseOctet(seed: string): Promise<number> {
   const { stdout, stderr, exitCode } = await run("ip", "-4", "-o", "route", "show", "table", "all");
   if (exitCode !== 0)
@@ -26,7 +26,7 @@ export async function chooseOctet(seed: string): Promise<number> {
       const shift = 16 - Math.min(16, Number(length));
       return ((10 << 8) | octet) >> shift === ((Number(first) << 8) | Number(second)) >> shift;
     });
-  // Begun somewhere else by each engine, so that two that start at once do not choose the same.
+  // Each engine starts its search at another number, so that two engines starting at once seldom choose the same.
   const count = lastOctet - firstOctet + 1;
   const start = Number.parseInt(seed, 16) % count;
   for (let tried = 0; tried < count; tried += 1) {
@@ -40,17 +40,18 @@ export async function chooseOctet(seed: string): Promise<number> {
 }
 
 /**
- * Makes the bridge and the chains. The daemon itself runs with --iptables=false: two daemons that both write the DOCKER
- * chains empty each other's.
+ * Creates the bridge and the chains. The daemon itself runs with --iptables=false, because two daemons that write the DOCKER
+ * chains flush each other's rules.
  */
 export async function openNetwork(network: EngineNetwork): Promise<void> {
   const { bridge, chain, octet } = network;
   await closeChains(network);
   await run("ip", "link", "add", "name", bridge, "type", "bridge");
-  // Without one of its own it takes the lowest of its containers', and with each that comes or goes the others lose it from sight.
+  // Without a MAC address of its own the bridge takes the lowest one of its containers, so it changes as containers come and go,
+  // and the others lose the bridge.
   const address = ["02", "42", "0a", octet.toString(16).padStart(2, "0"), "00", "01"].join(":");
   await must("ip", "link", "set", bridge, "address", address);
-  // A bridge that was left by somebody has his address, too, and the daemon would take the first of them.
+  // A bridge left over from an earlier engine may have another IP address, and the daemon would use the first one.
   await run("ip", "-4", "addr", "flush", "dev", bridge);
   await must("ip", "addr", "replace", `10.${octet}.0.1/24`, "dev", bridge);
   await must("ip", "link", "set", bridge, "up");
@@ -60,7 +61,8 @@ export async function openNetwork(network: EngineNetwork): Promise<void> {
   await must("iptables", "-w", "-t", "nat", "-A", chain, "-s", range, "!", "-d", range, "-j", "MASQUERADE");
   await must("iptables", "-w", "-t", "nat", "-I", "POSTROUTING", "-j", chain);
   await must("iptables", "-w", "-N", chain);
-  // Within one network containers reach each other (seen only where bridged frames pass here); across networks never.
+  // Containers of one network may reach each other (this rule matters only if bridged frames pass iptables); those of different
+  // networks may not.
   await run(
     "iptables",
     "-w",
@@ -95,7 +97,7 @@ export async function openNetwork(network: EngineNetwork): Promise<void> {
   await must("iptables", "-w", "-I", "FORWARD", "-j", chain);
 }
 
-/** Takes away everything that `openNetwork` made, and the bridges of networks that the engine made in its range. */
+/** Removes everything that `openNetwork` created, and the bridges of networks that the engine created in its range. */
 export async function closeNetwork(network: EngineNetwork): Promise<void> {
   await closeChains(network);
   const { stdout } = await run("ip", "-4", "-o", "addr", "show");
@@ -106,7 +108,7 @@ export async function closeNetwork(network: EngineNetwork): Promise<void> {
   for (const bridge of new Set([network.bridge, ...ours])) await run("ip", "link", "del", bridge);
 }
 
-/** The flags by which the daemon uses this network and no other. */
+/** The daemon's flags that make it use this network and no other. */
 export function daemonFlags({ bridge, octet }: EngineNetwork): string[] {
   return [
     "--bridge",
@@ -143,7 +145,7 @@ async function must(program: string, ...args: string[]): Promise<void> {
 }
 
 async function run(program: string, ...args: string[]) {
-  // Whoever only looks for an engine runs none.
+  // Loaded here, because a command that only looks for an engine runs no program.
   const { execa } = await import("execa");
   return execa(program, args, {
     reject: false,

@@ -4,16 +4,16 @@ import { delimiter, join } from "node:path";
 import { SwarmError } from "../domain/errors.ts";
 import type { Environment } from "./user-folders.ts";
 
-/** What a private engine needs, and the Debian package that brings it. */
+/** The programs that a private engine needs, with the Debian package of each. */
 const required: Readonly<Record<string, string>> = {
   dockerd: "docker.io",
   iptables: "iptables",
   ip: "iproute2",
 };
-/** What comes along when something is installed anyway: gVisor, and a base image where no registry answers. */
+/** Optional programs, installed along with required ones: gVisor, and debootstrap for a base image without a registry. */
 const welcome: Readonly<Record<string, string>> = { runsc: "runsc", debootstrap: "debootstrap" };
 
-/** Where a program is, or null. */
+/** Path of a program; null if it is not installed. */
 export async function findProgram(name: string, env: Environment): Promise<string | null> {
   const folders =
     `${env["PATH"] ?? ""}${delimiter}/usr/local/sbin${delimiter}/usr/sbin${delimiter}/sbin`.split(delimiter);
@@ -34,7 +34,7 @@ export async function missingPackages(env: Environment): Promise<string[]> {
   return needed.length === 0 ? [] : [...needed, ...(await packagesOf(welcome, env))];
 }
 
-/** Installs Debian packages as root. Optional ones that this release does not have are left out. */
+/** Installs Debian packages as root. Skips optional packages that this release does not have. */
 export async function installPackages(
   packages: readonly string[],
   onStep: (step: string) => void,
@@ -84,7 +84,7 @@ async function filterKnown(packages: readonly string[]): Promise<string[]> {
 
 async function apt(...args: string[]) {
   const { execa } = await import("execa");
-  // Another apt at work is waited for instead of failing at once.
+  // Wait for another running apt instead of failing at once.
   const options = ["-o", "DPkg::Lock::Timeout=120", "-qq"];
   return execa("apt-get", [...options, ...args], {
     reject: false,

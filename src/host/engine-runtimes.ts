@@ -6,7 +6,7 @@ interface DaemonRuntime {
   readonly runtimeArgs?: readonly string[];
 }
 
-/** The runtimes besides runc that this machine has, as `daemon.json` wants them. Whether they work is measured later. */
+/** The installed runtimes other than runc, in the format of `daemon.json`. A later probe measures whether they work. */
 export async function daemonRuntimes(env: Environment): Promise<Record<string, DaemonRuntime>> {
   const [gvisor, sysbox] = await Promise.all([findProgram("runsc", env), findProgram("sysbox-runc", env)]);
   return {
@@ -16,14 +16,14 @@ export async function daemonRuntimes(env: Environment): Promise<Record<string, D
 }
 
 /**
- * A gVisor that knows the systrap platform needs no help. Older ones (Debian 12's) want ptrace, and the network stack of
- * the container's own namespace, since theirs does not start on newer kernels.
+ * A gVisor with the systrap platform needs no arguments. Older versions (Debian 12's) need ptrace, and the network stack of the
+ * container's namespace, because their own does not start on newer kernels.
  */
 async function gvisorArgs(program: string): Promise<string[]> {
   const { execa } = await import("execa");
   const { stdout, stderr } = await execa(program, ["flags"], { reject: false });
   const flags = `${stdout}\n${stderr}`;
   const platform = flags.includes("systrap") ? [] : ["--platform=ptrace", "--network=host"];
-  // Its own overlay would lose the workspace at every stop.
+  // gVisor's own overlay would lose the workspace at every stop.
   return flags.includes("-overlay2") ? [...platform, "--overlay2=none"] : platform;
 }

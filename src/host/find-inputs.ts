@@ -8,7 +8,7 @@ import { liesInside } from "./inside.ts";
 const mostFiles = 10_000;
 const mostBytes = 1024 ** 3;
 
-/** The files that globs mean below a folder: plain files that really lie in it, whatever links lead to them. */
+/** The files below a folder that globs match. Each must be a regular file that lies in the folder after following all links. */
 export async function findInputs(folder: string, patterns: readonly string[]): Promise<InputFile[]> {
   const found = new Map<string, InputFile>();
   let bytes = 0;
@@ -19,9 +19,9 @@ export async function findInputs(folder: string, patterns: readonly string[]): P
     let matches = 0;
     for await (const match of glob(pattern, { cwd: folder, exclude: isOurs })) {
       const path = match.split(sep).join("/");
-      const stats = await stat(join(folder, match)).catch(() => refuse(`${path} is a link to nothing`));
+      const stats = await stat(join(folder, match)).catch(() => refuse(`${path} is a broken link`));
       if (stats.isDirectory()) continue;
-      if (!stats.isFile()) refuse(`${path} is no plain file`);
+      if (!stats.isFile()) refuse(`${path} is not a regular file`);
       if (!(await liesInside(folder, join(folder, match)))) refuse(`${path} leads out of the folder`);
       if (hasControlCharacters(path) || /[\r\n\t]/.test(path))
         refuse("a file's name holds control characters");
@@ -29,7 +29,7 @@ export async function findInputs(folder: string, patterns: readonly string[]): P
       if (found.has(path)) continue;
       bytes += stats.size;
       found.set(path, { path, from: await realpath(join(folder, match)) });
-      if (found.size > mostFiles) refuse(`it means more than ${mostFiles} files`);
+      if (found.size > mostFiles) refuse(`it matches more than ${mostFiles} files`);
       if (bytes > mostBytes) refuse("the inputs are larger than 1 GiB");
     }
     if (matches === 0) refuse("no file matches it");
@@ -37,7 +37,7 @@ export async function findInputs(folder: string, patterns: readonly string[]): P
   return [...found.values()].sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
-/** What we keep ourselves, and git's own folder, are no inputs, however wide a glob is. */
+/** Whether a path is swarm's own or git's, which are never inputs, however wide a glob is. */
 function isOurs(path: string): boolean {
   return path.split(sep).includes(".git") || `${path}${sep}`.startsWith(join(".aimi", "sandboxes", sep));
 }

@@ -1,20 +1,20 @@
 import { readFile, realpath, stat } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
 
-/** A worktree and the folders that git keeps for it. */
+/** A worktree and its git folders. */
 export interface Repository {
   readonly root: string;
-  /** One for each worktree. */
+  /** Git folder of this worktree alone. */
   readonly gitFolder: string;
-  /** Shared by all worktrees. */
+  /** Git folder that all worktrees share. */
   readonly commonFolder: string;
-  /** What tells this worktree from others of the project: `.`, or git's own name of a linked one. */
+  /** Name of this worktree within the project: `.`, or git's name of a linked worktree. */
   readonly worktree: string;
 }
 
 /**
- * The repository around a folder, found without starting git: `swarm status` is on a diet. A test compares it with git's
- * own answer for plain repositories, linked worktrees and submodules.
+ * The repository around a folder, found without starting git, because `swarm status` has a tight time budget. A test compares
+ * it with git's own answer for plain repositories, linked worktrees and submodules.
  */
 export async function findRepository(folder: string): Promise<Repository | null> {
   let root = await realpath(folder);

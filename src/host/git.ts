@@ -2,17 +2,17 @@ import type { Git } from "../ports/project-files.ts";
 import { runGit } from "./run-git.ts";
 import { gitFailure } from "./start-git.ts";
 
-/** What swarm writes, and the task files, which reach workers by another way. */
+/** Excludes swarm's own files from the changed files, and the task files, which reach workers outside of git. */
 const notOurs: readonly string[] = [
   ...["tasks", "swarms", "reports", "sandboxes", "swarm-state.json", "events.ndjson*"],
 ].map((name) => `:(top,exclude).aimi/${name}`);
 
-/** Looking at a repository must not run what its settings name. */
+/** Reading a repository must not run programs that its settings name. */
 const startNothing: readonly string[] = [
   ...["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.untrackedCache=false"],
 ];
 
-/** Git in one folder, with argument arrays and nothing that asks. */
+/** Git in one folder, without a shell and without prompts. */
 export function gitIn(folder: string): Git {
   const git = async (...args: string[]) => {
     const { output, ...end } = await runGit([...startNothing, ...args], { folder });
@@ -31,7 +31,7 @@ export function gitIn(folder: string): Git {
     },
 
     async user() {
-      // Asked one by one: `git var` refuses to answer where a part is missing.
+      // Read one by one, because `git var` fails if either is missing.
       const [name, email] = await Promise.all(
         ["user.name", "user.email"].map(async (key) => (await git("config", "--get", key)).stdout.trim()),
       );
@@ -62,7 +62,7 @@ export function gitIn(folder: string): Git {
     },
   };
 
-  /** Comparing a file with its commit would run them. */
+  /** Arguments that disable filters, which git would run to compare a file with its commit. */
   async function withoutFilters(): Promise<string[]> {
     const { stdout } = await git("config", "--name-only", "--get-regexp", "^filter\\..*\\.(clean|process)$");
     const names = new Set(stdout.split("\n").flatMap((key) => /^filter\.(.*)\.\w+$/s.exec(key)?.[1] ?? []));

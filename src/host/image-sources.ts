@@ -13,11 +13,11 @@ export interface ImageSourcesDeps {
   readonly env: Environment;
   readonly imagesFolder: string;
   readonly adapterFile: string;
-  /** Where downloads are kept. */
+  /** Folder that keeps downloads. */
   readonly cacheFolder: string;
 }
 
-/** What images are made of, from this machine: our files, npm's packages, Debian's packages. */
+/** The sources of images on this machine: swarm's files, npm packages and Debian packages. */
 export function imageSources({
   env,
   imagesFolder,
@@ -40,7 +40,7 @@ export function imageSources({
       const file = join(cacheFolder, `${name}-${version}.tgz`);
       if (await stat(file).catch(() => null)) return file;
       await mkdir(cacheFolder, { recursive: true });
-      // npm checks what it fetched against the registry's checksum; only a whole file gets its name.
+      // npm verifies the registry's checksum. The file gets its name only once it is complete.
       await using own = await makeOwnFolder(cacheFolder, "download-");
       const { folder } = own;
       const { execa } = await import("execa");
@@ -97,7 +97,7 @@ export function imageSources({
   };
 }
 
-/** What npm says first is what went wrong; traces, and where its log lies, follow. */
+/** The first lines of npm's output, which name the problem; stack traces and the path of the log follow them. */
 function firstWords(text: string): string {
   const lines = text
     .split("\n")

@@ -5,9 +5,9 @@ import { join } from "node:path";
 const ownMark = "taken in by aimi-swarm\n";
 
 /**
- * Moves a checked pack into a repository. A rename and not a fetch: nothing is read or judged a second time by something
- * that believes more, and git starts nothing. The index comes last, since by it git sees a pack.
- * Until the disposal nothing that tidies up may take the objects, which no ref has yet.
+ * Moves a checked pack into a repository. By rename instead of fetch: git does not parse the pack again with weaker checks, and
+ * starts no program. The index moves last, because it makes the pack visible to git.
+ * Until the disposal a `.keep` file protects the objects from garbage collection, because no ref has them yet.
  */
 export async function installPack(
   hash: string,
@@ -17,7 +17,7 @@ export async function installPack(
   const keep = join(to, name("keep"));
   await writeFile(keep, ownMark, { flag: "wx", mode: 0o444 }).catch(forgive("EEXIST"));
   for (const ending of ["pack", "rev", "idx"]) await moveIn(join(from, name(ending)), join(to, name(ending)));
-  // It may have been there for long, as somebody's garbage.
+  // The pack may have been there already, old and unreferenced: a fresh time protects it from pruning.
   const now = new Date();
   await utimes(join(to, name("pack")), now, now);
   await syncFolder(to);
@@ -29,7 +29,7 @@ export async function installPack(
   };
 }
 
-/** A pack is called by its content: what has the name already is the same, and is not touched. */
+/** A pack's name is the hash of its content, so a file with that name is the same one and stays. */
 async function moveIn(from: string, to: string): Promise<void> {
   if ((await exists(to)) || !(await exists(from))) return;
   try {
@@ -40,7 +40,7 @@ async function moveIn(from: string, to: string): Promise<void> {
   }
 }
 
-/** The objects lie on another disk. git itself removes such a file in time if we cannot. */
+/** Copies the file if the objects lie on another filesystem. After a crash git's own cleanup removes the `tmp_pack_` file. */
 async function copyIn(from: string, to: string): Promise<void> {
   const temporary = join(to, "..", `tmp_pack_${randomBytes(9).toString("hex")}`);
   await copyFile(from, temporary);

@@ -7,7 +7,7 @@ import type { ReplayedHook } from "../ports/claude-code.ts";
 const pluginName = "aimi@aimi";
 const limitMs = 20_000;
 
-/** The plugin as Claude Code has it, with what its hook says to two samples; null where it has none. */
+/** The plugin that is installed in Claude Code, with its hook's answers to two samples; null if it is not installed. */
 export async function replayInstalledHook(home: string, cwd: string): Promise<ReplayedHook | null> {
   const settings = join(home, ".claude");
   const { plugins } = await readJson(join(settings, "plugins", "installed_plugins.json"));
@@ -18,7 +18,7 @@ export async function replayInstalledHook(home: string, cwd: string): Promise<Re
   return replayHook(place, { cwd, isEnabled: enabledPlugins?.[pluginName] !== false });
 }
 
-/** Replays two calls through the hook of a plugin: one of ours, and one that only looks like it. */
+/** Sends a plugin's hook two sample calls: a real call of swarm, and a call that only looks like one. */
 export async function replayHook(
   place: string,
   { cwd, isEnabled }: { readonly cwd: string; readonly isEnabled: boolean },
@@ -52,7 +52,7 @@ async function readJson(file: string): Promise<any> {
   try {
     return JSON.parse(await readFile(file, "utf8")) ?? {};
   } catch {
-    // Without it, or with something else in it, nothing is installed.
+    // A missing or invalid file counts as nothing installed.
     return {};
   }
 }

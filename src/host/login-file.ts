@@ -4,15 +4,15 @@ import { basename, dirname, join } from "node:path";
 import { SwarmError } from "../domain/errors.ts";
 import { parseReference, pathBelow } from "../domain/secret-reference.ts";
 
-/** The login of a subscription, as Claude Code keeps it. */
+/** The login of a subscription in Claude Code's format. */
 export interface Login {
   readonly accessToken: string;
   readonly refreshToken: string;
-  /** Milliseconds since 1970. */
+  /** Expiry in milliseconds since 1970. */
   readonly expiresAt: number;
 }
 
-/** The login in a text like that of `~/.claude/.credentials.json`; null where there is none. */
+/** Parses the login in a text like `~/.claude/.credentials.json`; null if it holds none. */
 export function parseLogin(text: string): Login | null {
   const { accessToken, refreshToken, expiresAt } = loginIn(fieldsOf(text)) ?? {};
   if (!isToken(accessToken) || !isToken(refreshToken)) return null;
@@ -21,8 +21,8 @@ export function parseLogin(text: string): Login | null {
 }
 
 /**
- * Writes a renewed login back where it came from, or the user's own Claude Code would be logged out: the tokens of the old
- * one are worth nothing any more. False where there is nothing to write back to, or a newer login lies there by now.
+ * Writes a renewed login back to its file. Without this the user's own Claude Code would be logged out, because a renewal makes
+ * the old tokens invalid. False if the reference is no file, or the file holds no login or a newer one by now.
  */
 export async function writeLogin(
   reference: string,
@@ -32,7 +32,7 @@ export async function writeLogin(
   const parsed = parseReference(reference);
   if (parsed.kind !== "file") return false;
   try {
-    // Through a link, which stays one.
+    // Resolve a link first, so that it stays a link.
     const real = await realpath(pathBelow(home, parsed.path));
     const fields = fieldsOf(await readFile(real, "utf8"));
     const login = loginIn(fields);
@@ -71,14 +71,14 @@ function isFields(value: unknown): value is Fields {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** It becomes a header. */
+/** A token becomes a header, so it must be printable ASCII without spaces. */
 function isToken(value: unknown): value is string {
   return typeof value === "string" && /^[\x21-\x7e]{1,16000}$/.test(value);
 }
 
 /**
- * All of the old content or all of the new, with the file's owner and mode. write-file-atomic would do, but on a full disk it puts a
- * truncated file in the place of the good one, and this file cannot be made again.
+ * Replaces the file atomically, with its owner and mode. Not with write-file-atomic, which on a full disk puts a truncated file
+ * in its place: this file cannot be created again.
  */
 async function replace(file: string, content: string): Promise<void> {
   const { mode, uid, gid } = await stat(file);

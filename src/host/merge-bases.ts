@@ -3,12 +3,12 @@ import { SwarmError } from "../domain/errors.ts";
 import type { CommitsToMerge, MergedBase } from "../ports/work-repository.ts";
 import { type CleanRoom, isAncestor } from "./clean-room.ts";
 
-/** Merges are ours and nobody's work; by whom and when must not depend on who makes them again. */
+/** Author and committer of swarm's merges. They and the date are fixed, so that the same merge always has the same id. */
 const merger = { name: "swarm", email: "swarm@localhost" };
 
 /**
- * One commit that has all of them. Merged among objects: no working tree, no index, and no merge driver of anybody's, since
- * the content of files must not choose what runs.
+ * One commit that contains all of the commits. The merge uses no working tree, no index and no merge driver, because the content
+ * of files must not choose which program runs.
  */
 export async function mergeBases(room: CleanRoom, commits: readonly string[]): Promise<MergedBase> {
   let merged: string | null = null;
@@ -27,12 +27,12 @@ export async function mergeBases(room: CleanRoom, commits: readonly string[]): P
   return { kind: "commit", commit: merged };
 }
 
-/** The files in which two commits conflict, as git says it. */
+/** The files in which two commits conflict according to git. */
 export async function conflictsOf(room: CleanRoom, ours: string, theirs: string): Promise<readonly string[]> {
   return (await mergeTrees(room, ours, theirs)).conflicts;
 }
 
-/** A merge of two commits with a message; by whom and when is the same whenever it is made. */
+/** Merges two commits with a message; author and date are the same whenever it runs. */
 export async function mergeTwo(
   room: CleanRoom,
   { ours, theirs, message }: CommitsToMerge,
@@ -42,7 +42,7 @@ export async function mergeTwo(
   return { kind: "commit", commit: await commitMerge(room, { ours, theirs, message }, tree) };
 }
 
-/** The same, with git's markers in the files in which they conflict. */
+/** The same, but commits conflicting files with git's conflict markers. */
 export async function mergeWithMarkers(
   room: CleanRoom,
   commits: CommitsToMerge,
@@ -70,7 +70,7 @@ async function commitMerge(
   return commit.trim();
 }
 
-/** More files that conflict are looked at by nobody. */
+/** Limits of the list of conflicting files; a longer list is of no use to the user. */
 const [mostNames, mostNamesBytes] = [1_000, 1024 * 1024];
 
 interface MergedTree {
@@ -83,12 +83,12 @@ async function mergeTrees(room: CleanRoom, ours: string, theirs: string): Promis
     ["merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", "--end-of-options", ours, theirs],
     { answers: [0, 1], mostBytes: mostNamesBytes },
   );
-  // What is cut has names of files, and only what conflicts has any.
+  // Only a conflict lists files, so output that reached the limit is a conflict.
   const isConflict = exitCode === 1 || isCut;
   const [tree = "", ...files] = output.toString().split("\0").filter(Boolean);
   if (!/^[0-9a-f]{40}$/.test(tree))
     throw new SwarmError("GIT_FAILED", { command: "merge-tree", reason: "it named no tree" });
-  // What conflicts is told by the answer; which files, by names that may be odd.
+  // The exit code says whether there is a conflict. The names may be unprintable, so clean them.
   const conflicts = isConflict ? files.slice(0, mostNames).map((path) => cleanText(path)) : [];
   return { tree, conflicts: isConflict && conflicts.length === 0 ? ["?"] : conflicts };
 }

@@ -5,7 +5,7 @@ import { SwarmError } from "../domain/errors.ts";
 import type { MergeReport } from "../domain/generated/merge.ts";
 import { liesInside } from "./inside.ts";
 
-/** What the last merge of a swarm did, below its folder. It can be made again, by merging again. */
+/** File with the report of a swarm's last merge, in the swarm's folder. Another merge can create it again. */
 export interface MergeFile {
   read(swarmId: string): Promise<MergeReport | null>;
   write(report: MergeReport): Promise<void>;
@@ -14,7 +14,7 @@ export interface MergeFile {
 export function mergeFile(root: string, isMergeReport: (value: unknown) => Promise<boolean>): MergeFile {
   const fileOf = (swarmId: string): string => join(root, ".aimi", "swarms", swarmId, "merge.json");
   return {
-    /** One that is broken says nothing. */
+    /** A missing or invalid file counts as no report. */
     async read(swarmId) {
       try {
         const value: unknown = JSON.parse(await readFile(fileOf(swarmId), "utf8"));

@@ -6,19 +6,19 @@ import { runGit } from "./run-git.ts";
 export interface FoundRef {
   readonly name: string;
   readonly commit: string;
-  /** Another ref that it stands for. */
+  /** Target of a symbolic ref; null for an ordinary one. */
   readonly standsFor: string | null;
 }
 
-/** Refs of a repository: looked up and moved without its hooks, whoever's worktree we are in. */
+/** Refs of a repository, read and moved without running its hooks. */
 export interface Refs {
-  /** The refs themselves, and all that lies below them as if they were folders. */
+  /** The named refs, and all refs below them as if they were folders. */
   at(names: readonly string[]): Promise<FoundRef[]>;
-  /** Whether any ref has a commit that is here. */
+  /** Whether any ref contains a commit, which must exist here. */
   haveAny(commit: string): Promise<boolean>;
-  /** Only from where it is said to be; never by force. */
+  /** Moves a ref only if it is at `move.old`; never by force. */
   move(move: RefMove, why: string): Promise<RefMoved>;
-  /** `git worktree list`, which changes nothing. */
+  /** Output of `git worktree list`, which changes nothing. */
   worktrees(): Promise<string>;
 }
 
@@ -29,7 +29,7 @@ export type RefMoved =
 
 const nobody = "0".repeat(40);
 
-/** A log of a branch says who moved it. */
+/** The identity in the reflog of a moved branch. */
 const mover = { GIT_COMMITTER_NAME: "swarm", GIT_COMMITTER_EMAIL: "swarm@localhost" };
 
 export function refsIn(commonFolder: string): Refs {

@@ -4,7 +4,7 @@ import { SwarmError } from "../domain/errors.ts";
 import type { NewFiles } from "../ports/project-files.ts";
 import { liesInside } from "./inside.ts";
 
-/** Files in a repository that people own: made when absent, added to, never written over. */
+/** Files in a repository that the user owns: created if absent, appended to, never overwritten. */
 export function newFilesIn(root: string): NewFiles {
   return {
     async writeIfAbsent(file, content) {

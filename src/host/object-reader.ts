@@ -8,21 +8,21 @@ export interface ObjectFacts {
   readonly bytes: number;
 }
 
-/** Looks at objects, all of them through one git: starting it costs more than a hundred answers. */
+/** Reads objects through a single git process, because starting one costs more than a hundred answers. */
 export interface ObjectReader extends AsyncDisposable {
-  /** Of each name in the order asked; null for one that leads to nothing here. */
+  /** Facts of the objects in the order of the names; null for a name without an object here. */
   about(names: readonly string[]): Promise<(ObjectFacts | null)[]>;
-  /** The bytes of each, whatever it is; who asks has looked at their sizes. */
+  /** Content of each object, of any type and size; the caller has checked the sizes. */
   contents(ids: readonly string[]): AsyncGenerator<Buffer>;
 }
 
-/** Asked for at once, before the answers are read. */
+/** Maximum requests that are written before their answers are read. */
 const mostAsked = 500;
 
-/** It starts its git when it is first asked. */
+/** Starts its git at the first request. */
 export function objectReader(args: readonly string[], start: GitStart): ObjectReader {
   let talk: GitTalk | undefined;
-  /** Answers come in the order of the questions: one asker at a time. */
+  /** Answers come in the order of the requests, so calls run one at a time. */
   let last: Promise<unknown> = Promise.resolve();
 
   const ask = (command: "info" | "contents", names: readonly string[]): GitTalk => {
@@ -31,7 +31,7 @@ export function objectReader(args: readonly string[], start: GitStart): ObjectRe
     return talk;
   };
 
-  /** Waits for who asked before; its end lets the next one ask. */
+  /** Waits for the previous call; disposing the result admits the next one. */
   const turn = async (): Promise<Disposable> => {
     const { promise, resolve } = Promise.withResolvers<void>();
     const before = last;
@@ -70,7 +70,7 @@ export function objectReader(args: readonly string[], start: GitStart): ObjectRe
             yield content;
           }
         } finally {
-          // Answers that nobody read would be taken for those of the next question.
+          // End git: the next call would take unread answers for its own.
           if (left > 0) await end();
         }
       }
@@ -90,7 +90,7 @@ function* slices(names: readonly string[]): Generator<readonly string[]> {
   for (let at = 0; at < names.length; at += mostAsked) yield names.slice(at, at + mostAsked);
 }
 
-/** `<id> <type> <size>`; or the name and why there is nothing. */
+/** Parses `<id> <type> <size>`; null for a line that says why there is no object. */
 function factsIn(line: string): ObjectFacts | null {
   const [, id, type, bytes] = /^([0-9a-f]{40,64}) ([a-z]+) (\d+)$/.exec(line) ?? [];
   return id === undefined || type === undefined ? null : { id, type, bytes: Number(bytes) };

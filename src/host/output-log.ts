@@ -3,12 +3,12 @@ import { join } from "node:path";
 import type { OutputChunk } from "../ports/containers.ts";
 import type { OutputLog, SandboxEvent } from "../ports/sandbox-folders.ts";
 
-/** What is kept of one stream of one task. */
+/** Maximum kept bytes of one stream of one task. */
 const mostBytes = 10 * 1024 * 1024;
-/** Pieces of one stream that follow each other are told as one. */
+/** Size up to which consecutive output of one stream shares one event. */
 const longestPiece = 64 * 1024;
 const quietMs = 200;
-/** A task that changes its stream with each byte would make more events than output; behind these only the order is lost. */
+/** A task that alternates its streams with each byte would cause more events than output. Beyond this limit only the order is lost. */
 const mostPieces = 10_000;
 
 interface Piece {
@@ -17,7 +17,7 @@ interface Piece {
   bytes: number;
 }
 
-/** `stdout.log` and `stderr.log` in a folder; where in them each piece lies is told as events. */
+/** Writes `stdout.log` and `stderr.log` in a folder, and an event with the position of each piece. */
 export async function openOutputLog(
   folder: string,
   tell: (event: SandboxEvent) => Promise<void>,
@@ -32,11 +32,11 @@ export async function openOutputLog(
   let isCut = false;
 
   let timer: NodeJS.Timeout | undefined;
-  // One after the other, whoever asks: what is written, and the clock that ends a piece when nothing more comes.
+  // A queue that serializes the caller's writes and the timer that ends a piece when no more output comes.
   let turn: Promise<void> = Promise.resolve();
   const inTurn = (work: () => Promise<void>): Promise<void> => {
     const mine = turn.then(work);
-    // Whoever asked is told of a failure; the next one begins anew.
+    // Only the caller of the failed work gets its error; the next work runs regardless.
     turn = mine.catch(() => {});
     return mine;
   };
@@ -77,7 +77,7 @@ export async function openOutputLog(
     write: (chunk) => inTurn(() => write(chunk)),
 
     async [Symbol.asyncDispose]() {
-      // An event that cannot be told any more costs the order of the last words, not the words.
+      // If this event cannot be written, only the order of the last output is lost, not the output.
       await inTurn(endPiece).catch(() => {});
       await Promise.all([stdout.close(), stderr.close()]);
     },

@@ -3,14 +3,14 @@ import { lstat, mkdir, readdir, rm } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
 
-/** A folder that only this process enters, gone in the end. */
+/** A folder for this process alone; disposing removes it. */
 export interface OwnFolder extends AsyncDisposable {
   readonly folder: string;
 }
 
 /**
- * Makes one whose name says which process has it. What a process left behind that was killed is removed by the next one that
- * makes a folder of the same kind there.
+ * Creates a folder whose name contains this process's id. Also removes folders of the same kind that killed processes left
+ * behind.
  */
 export async function makeOwnFolder(parent: string, kind = ""): Promise<OwnFolder> {
   await removeLeftovers(parent, kind);
@@ -19,20 +19,20 @@ export async function makeOwnFolder(parent: string, kind = ""): Promise<OwnFolde
   return { folder, [Symbol.asyncDispose]: () => remove(folder) };
 }
 
-/** Longer than anything in there is allowed to take. */
+/** Longer than any use of such a folder may take. */
 const longestMs = 24 * 3_600_000;
 
-/** Those of processes that are gone. A number that is used again, or another machine's, keeps a folder for a day. */
+/** Removes the folders of processes that have ended. A reused process id, or one of another machine, keeps a folder for a day. */
 async function removeLeftovers(parent: string, kind: string): Promise<void> {
   for (const name of await readdir(parent)) {
     if (!name.startsWith(kind)) continue;
     const [, host, pid] = /^(.*)\.(\d+)\.[0-9a-f]+$/.exec(name.slice(kind.length)) ?? [];
     const stats = await lstat(join(parent, name)).catch(() => null);
-    // Others may put something of that name into a folder that all share.
+    // In a shared folder, such as `/tmp`, another user may have created something of that name.
     if (!stats?.isDirectory() || stats.uid !== process.getuid?.()) continue;
     const isOld = Date.now() - stats.mtimeMs > longestMs;
     const isLeft = host === thisHost() && pid !== undefined && !isThere(Number(pid));
-    // One that cannot be removed costs room, and is no reason not to begin.
+    // A folder that cannot be removed costs disk space only, so go on.
     if (isOld || isLeft) await remove(join(parent, name)).catch(() => {});
   }
 }

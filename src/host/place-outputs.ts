@@ -4,15 +4,15 @@ import { FirstOfMany } from "../domain/first-of-many.ts";
 import type { CollectedOutputs } from "../ports/sandbox-folders.ts";
 import { removeTree } from "./remove-tree.ts";
 
-/** Files of ours in `outputs/`, beside those of a task. */
+/** Swarm's own files in `outputs/`, beside those of a task. */
 export const ownOutputs: readonly string[] = ["stdout.log", "stderr.log", "summary.json"];
 
 const asideAs = (name: string): string => (ownOutputs.includes(name) ? `task-${name}` : name);
 
-/** What is listed of the files; a task may write a million. */
+/** Limits of the list of files: a task may write a million. */
 const listed = { items: 10_000, characters: 1024 * 1024 };
 
-/** Puts what was collected in the place of a task's earlier files. Folders are read piece by piece: they may be large. */
+/** Replaces the task's earlier output files with the collected ones. Reads folders piece by piece, because they may be large. */
 export async function placeOutputs(
   outputs: string,
   collected: string,
@@ -20,7 +20,7 @@ export async function placeOutputs(
 ): Promise<CollectedOutputs> {
   for await (const name of namesIn(outputs))
     if (!ownOutputs.includes(name)) await removeTree(join(outputs, name));
-  // Our own files keep their names; a task's file of such a name steps aside.
+  // Swarm's own files keep their names; a task's file of the same name gets the prefix `task-`.
   for await (const name of namesIn(collected))
     await rename(join(collected, name), join(outputs, asideAs(name)));
   await removeTree(collected);
@@ -30,7 +30,7 @@ export async function placeOutputs(
   for await (const file of filesBelow(outputs, "")) {
     if (ownOutputs.includes(file)) continue;
     files.add(file, file.length);
-    // An expected folder is there when it has a file.
+    // An expected folder counts as present if it contains a file.
     if (missing.size > 0)
       for (let end = file.length; end > 0; end = file.lastIndexOf("/", end - 1))
         missing.delete(file.slice(0, end));

@@ -12,8 +12,8 @@ interface PluginFile {
 }
 
 /**
- * Makes the plugin as a folder of its own, which Claude Code can copy as it does: without packages, and with a `bin/swarm` that
- * leads to this installation and its Node. One that is there already as it should be is left alone, so that running sessions keep theirs.
+ * Writes the plugin as a separate folder, because Claude Code copies the whole folder of a plugin: without packages, and with a
+ * `bin/swarm` that runs this installation with its Node. Keeps an up-to-date folder, so that running sessions are not disturbed.
  */
 export async function writePluginFolder(
   packageRoot: string,
@@ -33,7 +33,7 @@ export async function writePluginFolder(
     const file = join(fresh, path);
     await mkdir(dirname(file), { recursive: true });
     await writeFile(file, content);
-    // Whatever the modes of the installation and of new files are here: nobody else may write, and programs run.
+    // Set the modes regardless of the umask and of the installation: only the user may write, and programs are executable.
     await chmod(file, isProgram(path) ? 0o755 : 0o644);
   }
   await writeFile(join(fresh, "digest"), digest);
@@ -44,7 +44,7 @@ export async function writePluginFolder(
   await rm(old, { recursive: true, force: true });
 }
 
-/** The version that a plugin's manifest names. */
+/** Version in a plugin's manifest. */
 export async function pluginVersion(folder: string): Promise<string> {
   const { version } = JSON.parse(await readFile(join(folder, ".claude-plugin", "plugin.json"), "utf8"));
   return String(version);
@@ -63,7 +63,7 @@ async function filesOf(packageRoot: string): Promise<PluginFile[]> {
   return Promise.all(paths.map(async (path) => ({ path, content: await readFile(join(packageRoot, path)) })));
 }
 
-/** Without a look at the path, on which a project could put a Node of its own. */
+/** The plugin's `bin/swarm`. It names Node by its full path, because a project could put another Node on `PATH`. */
 function programFile(packageRoot: string, node: string): PluginFile {
   const main = quoted(join(packageRoot, "dist", "main.cjs"));
   const text = [

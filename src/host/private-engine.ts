@@ -24,19 +24,19 @@ import { endProcesses, findProcesses, isAlive } from "./processes.ts";
 import type { Environment } from "./user-folders.ts";
 
 export interface PrivateEngineDeps {
-  /** Its folder below the user's state folder. */
+  /** Folder of the engine, below the user's state folder. */
   readonly folder: string;
   readonly env: Environment;
-  /** So that two starts at once give one engine. */
+  /** Lock that lets two starts in a race create only one engine. */
   readonly lock: Lock;
-  /** Whether an engine answers there. */
+  /** Whether an engine answers at the endpoint. */
   readonly answers: (endpoint: string) => Promise<boolean>;
 }
 
-/** What is remembered from start to start. */
+/** Facts that the engine keeps from start to start. */
 interface EngineRecord {
   readonly octet: number;
-  /** The data folder was complete once, so it is never thrown away unasked. */
+  /** Whether the engine has started once. Its data folder is then complete, and swarm never discards it without a request. */
   readonly started: boolean;
 }
 
@@ -44,7 +44,7 @@ const readyMs = 60_000;
 const busyMs = 15_000;
 const stopMs = 40_000;
 
-/** A Docker daemon of this user's own: own socket, data, processes, bridge and chains. */
+/** A private Docker daemon of this user, with its own socket, data, processes, bridge and chains. */
 export function privateEngine({ folder, env, lock, answers }: PrivateEngineDeps): PrivateEngine {
   const files = filesOf(folder);
   const endpoint = `unix://${files.socket}`;
@@ -98,15 +98,15 @@ export function privateEngine({ folder, env, lock, answers }: PrivateEngineDeps)
       const packages = await missingPackages(env);
       if (packages.length > 0) {
         if (!mayInstall)
-          throw new SwarmError("PACKAGES_NOT_INSTALLED", { packages, reason: "it was not allowed" });
+          throw new SwarmError("PACKAGES_NOT_INSTALLED", { packages, reason: "swarm may not install them" });
         await installPackages(packages, onStep);
       }
 
       await mkdir(folder, { recursive: true, mode: 0o700 });
       await using _held = await lock.hold(2 * readyMs, signal);
-      // Somebody else may have started it while this process waited.
+      // Another process may have started it during the wait for the lock.
       if (await answers(endpoint)) return status();
-      // A daemon that is merely busy keeps its containers.
+      // Do not restart a daemon that is only busy: it would lose its containers.
       if ((await findDaemon(files)).length > 0 && (await waitUntil(() => answers(endpoint), busyMs)))
         return await status();
       await rm(files.log, { force: true });
@@ -120,8 +120,8 @@ export function privateEngine({ folder, env, lock, answers }: PrivateEngineDeps)
 
       let problem = await startOnce(network, onStep);
       if (problem !== null) {
-        onStep(`It ended at once (${problem}); trying again without what may be half-written`);
-        // Networks can be made again. Before the first complete start, so can everything else.
+        onStep(`The daemon did not start (${problem}); trying again without data that may be incomplete`);
+        // Networks can be created again; before the first complete start, so can all other data.
         await setAside(record.started ? join(files.data, "network") : files.data, onStep);
         problem = await startOnce(network, onStep);
       }
@@ -139,12 +139,12 @@ export function privateEngine({ folder, env, lock, answers }: PrivateEngineDeps)
       await using _held = await lock.hold(2 * readyMs);
       const known = await readRecord(files.record);
       const network = networkOf(folder, known?.octet ?? firstOctet);
-      // Containers of a daemon that was killed run on; only a daemon can end them properly.
+      // Containers of a killed daemon keep running, and only a daemon can end them properly.
       if (known && (await findDaemon(files)).length === 0 && (await hasContainers(network))) {
         const problem = await startOnce(network, onStep);
         if (problem !== null)
           throw new SwarmError("ENGINE_STOP_FAILED", {
-            reason: `containers run on, and ${problem}`,
+            reason: `its containers still run, and a daemon that could end them did not start: ${problem}`,
             log: files.log,
           });
       }
@@ -160,7 +160,7 @@ export function privateEngine({ folder, env, lock, answers }: PrivateEngineDeps)
       await closeNetwork(network);
       if (await answers(endpoint))
         throw new SwarmError("ENGINE_STOP_FAILED", {
-          reason: `something still answers at ${endpoint}`,
+          reason: `an engine still answers at ${endpoint}`,
           log: files.log,
         });
       return await status();
@@ -169,7 +169,7 @@ export function privateEngine({ folder, env, lock, answers }: PrivateEngineDeps)
 }
 
 interface EngineFiles {
-  /** The folder itself, or a short one in its place. */
+  /** Folder of the socket and the exec root: the engine's folder, or one with a shorter path. */
   readonly run: string;
   readonly socket: string;
   readonly data: string;
@@ -181,7 +181,7 @@ interface EngineFiles {
 }
 
 function filesOf(folder: string): EngineFiles {
-  // The kernel takes 107 bytes of a socket's path; the daemon puts its longest one 45 below the exec root.
+  // A socket's path may have 107 bytes, and the daemon's longest one adds 45 bytes to the exec root.
   const run = Buffer.byteLength(folder) <= 55 ? folder : `/run/aimi-${hashOf(folder)}`;
   return {
     run,
@@ -215,7 +215,7 @@ async function findDaemon({ data }: EngineFiles): Promise<number[]> {
   return findProcesses(/^dockerd/, (argv) => argv[0]?.endsWith("dockerd") === true && argv.includes(data));
 }
 
-/** Whether a container of this engine still runs, with or without its daemon. */
+/** Whether a container of this engine runs, with or without its daemon. */
 async function hasContainers({ bridge: namespace }: EngineNetwork): Promise<boolean> {
   const shims = await findProcesses(
     /^containerd-shim/,
@@ -224,7 +224,7 @@ async function hasContainers({ bridge: namespace }: EngineNetwork): Promise<bool
   return shims.length > 0;
 }
 
-/** After a kill -9 or a reboot: a pid file that lies, a socket nobody listens on, a containerd without its daemon. */
+/** Clears what a kill -9 or a reboot leaves: a wrong pid file, a dead socket, and a containerd without its daemon. */
 async function clearStale(files: EngineFiles): Promise<void> {
   await endProcesses(await findDaemon(files), 1_000);
   const containerd = join(files.exec, "containerd", "containerd.toml");
@@ -242,7 +242,7 @@ async function clearStale(files: EngineFiles): Promise<void> {
   );
 }
 
-/** Null when it answers; else why it does not. */
+/** Starts the daemon and waits until it answers; returns null, or why it does not answer. */
 async function runDaemon(
   files: EngineFiles,
   network: EngineNetwork,
@@ -255,7 +255,7 @@ async function runDaemon(
     [
       ...["--config-file", files.config, "--host", `unix://${files.socket}`, "--data-root", files.data],
       ...["--exec-root", files.exec, "--pidfile", files.pid, ...daemonFlags(network)],
-      // A containerd of the system, if there is one, is shared with its daemon; the names in it must not be.
+      // The daemon may share the system's containerd with the system's daemon, so it needs namespaces of its own there.
       ...["--containerd-namespace", namespace, "--containerd-plugins-namespace", `${namespace}-plugins`],
     ],
     {
@@ -282,7 +282,7 @@ async function runDaemon(
   }
 }
 
-/** What a daemon needs of the environment: nothing secret goes into a process that outlives this one. */
+/** The variables that a daemon needs. It outlives this process, so it must not inherit secrets. */
 function daemonEnvironment(): NodeJS.ProcessEnv {
   const wanted = Object.entries(process.env).filter(([name]) =>
     /^(?:HOME|TMPDIR|LANG|LC_.*|.*_proxy)$/i.test(name),
@@ -315,7 +315,7 @@ async function setAside(path: string, onStep: (step: string) => void): Promise<v
   onStep(`Moved ${path} to ${target}`);
 }
 
-/** What the daemon was started with. */
+/** The additional runtimes with which the daemon was started. */
 async function registeredRuntimes(config: string): Promise<string[]> {
   try {
     return Object.keys(JSON.parse(await readFile(config, "utf8")).runtimes);
@@ -331,7 +331,7 @@ async function readRecord(file: string): Promise<EngineRecord | null> {
       ? { octet, started: started === true }
       : null;
   } catch {
-    // Without a record addresses are chosen anew; that costs nothing.
+    // Without a record the engine chooses its addresses again, which is cheap.
     return null;
   }
 }

@@ -9,10 +9,10 @@ interface KeptProbe {
   readonly probe: unknown;
 }
 
-/** A runtime can be replaced under its name without the engine telling. */
+/** Maximum age, because a runtime can be replaced under its name without a notice from the engine. */
 const longestMs = 24 * 60 * 60_000;
 
-/** A file of measurements. What it lost or what does not fit any more is measured again. */
+/** A file of measurements. A missing or outdated measurement is taken again. */
 export function probeCache(
   file: string,
   {
@@ -39,7 +39,7 @@ export function probeCache(
 
     async keep(key, probe) {
       const kept = { ...(await read()), [key]: { at: clock().getTime(), probe } };
-      // Where nothing can be kept, everything is measured each time.
+      // If the file cannot be written, ignore it: each run then measures again.
       await mkdir(dirname(file), { recursive: true })
         .then(() => writeFileAtomic(file, `${JSON.stringify(kept)}\n`))
         .catch(() => {});

@@ -2,8 +2,8 @@ import { readdir, readFile } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
 
 /**
- * Processes of a name whose arguments satisfy a test. A recorded pid alone proves nothing: numbers are used again. Without the
- * name, a bomb in a sandbox could hold up who asks: the kernel gives arguments only when the process's memory stands still.
+ * The processes of a name whose arguments satisfy a test. A recorded pid alone proves nothing, because pids are used again. Checks
+ * the name first: reading arguments waits for the process's memory lock, with which a fork bomb in a sandbox could block the caller.
  */
 export async function findProcesses(
   name: RegExp,
@@ -21,7 +21,7 @@ export async function findProcesses(
   return found.filter((pid) => pid !== null);
 }
 
-/** Asks processes to end, and after `graceMs` makes them; resolves when they are gone. */
+/** Sends SIGTERM, and SIGKILL after `graceMs`; resolves when the processes have ended. */
 export async function endProcesses(pids: readonly number[], graceMs: number): Promise<void> {
   for (const pid of pids) sendSignal(pid, "SIGTERM");
   if (await areGone(pids, graceMs)) return;
@@ -29,7 +29,7 @@ export async function endProcesses(pids: readonly number[], graceMs: number): Pr
   await areGone(pids, 5_000);
 }
 
-/** Whether a process is there and is not merely a corpse that nobody has buried. */
+/** Whether a process exists and is not a zombie. */
 export async function isAlive(pid: number): Promise<boolean> {
   const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
   return stat !== "" && !/\) [ZX] /.test(stat);

@@ -6,11 +6,11 @@ import { SwarmError } from "../domain/errors.ts";
 import type { ProofReport, RanCheck } from "../domain/generated/proof.ts";
 import { liesInside } from "./inside.ts";
 
-/** What checks in fresh sandboxes said of the workers of a swarm. Whatever is lost of it is found out again. */
+/** Results of the checks of a swarm's workers in fresh sandboxes. swarm repeats a check whose result is lost. */
 export interface ProofFiles {
   findProof(slug: string): Promise<ProofReport | null>;
   keepProof(proof: ProofReport): Promise<void>;
-  /** How commands ended on a commit that work began with, one after the other in one sandbox. */
+  /** Results of commands on a base commit, run one after another in one sandbox. */
   findBefore(base: string, commands: readonly string[]): Promise<readonly RanCheck[] | null>;
   keepBefore(base: string, commands: readonly string[], ran: readonly RanCheck[]): Promise<void>;
 }
@@ -60,7 +60,7 @@ export function proofFiles(
   }
 }
 
-/** One that is broken says nothing. */
+/** Reads a JSON file; a missing or invalid one counts as no result. */
 async function read(file: string): Promise<object | null> {
   try {
     const value: unknown = JSON.parse(await readFile(file, "utf8"));

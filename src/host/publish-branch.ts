@@ -12,12 +12,12 @@ interface PublishDeps {
   readonly room: CleanRoom;
 }
 
-/** See `WorkRepository`. The wanted branch, else the other one by the same rules. */
+/** See `WorkRepository`. Publishes to the wanted branch, or else to the fallback by the same rules. */
 export async function publishBranch(
   { commonFolder, room }: PublishDeps,
   { commit, base, branch, fallback, beforeMove = async () => {} }: WorkToPublish,
 ): Promise<Published> {
-  if (!(await isAncestor(room, base, commit))) throw new Error(`${commit} does not go on from ${base}`);
+  if (!(await isAncestor(room, base, commit))) throw new Error(`${commit} is no descendant of ${base}`);
   const refs = refsIn(commonFolder);
   const used = await branchesInUse(refs, commonFolder);
   const there = await refsAround(refs, [branch, fallback].filter(isBranchName));
@@ -34,7 +34,8 @@ export async function publishBranch(
       obstacles.push(place);
       continue;
     }
-    // It went aside, the crash came before that was written down, and now the way is free: once is enough.
+    // The fallback already has the work: an earlier run published it there and crashed before it recorded that. Do not publish
+    // twice, even though the wanted branch is free now.
     if (held !== null) return found(held);
     const move = { ref: heads + name, old: place.at, new: commit };
     await beforeMove(move);
@@ -46,13 +47,13 @@ export async function publishBranch(
     obstacles.push(
       moved.kind === "failed"
         ? { branch: name, why: "failed", reason: moved.reason }
-        : { branch: name, why: "elsewhere", reason: "somebody moved it at the same moment" },
+        : { branch: name, why: "elsewhere", reason: "another process moved it at the same moment" },
     );
   }
   return { kind: "refused", obstacles };
 }
 
-/** Where a branch is, and what would keep it from being moved on. */
+/** The commit of a branch, and the obstacle that would keep swarm from moving it. */
 export async function lookAtBranch(
   { commonFolder, room }: PublishDeps,
   name: string,
@@ -65,7 +66,7 @@ export async function lookAtBranch(
   return { commit, obstacle: "why" in place ? place : null };
 }
 
-/** The branch that has the work already, or more upon it. */
+/** The branch that already contains the work; null for none. */
 async function holderOf(
   { room, there }: { readonly room: CleanRoom; readonly there: readonly FoundRef[] },
   names: readonly string[],
@@ -78,7 +79,7 @@ async function holderOf(
   return null;
 }
 
-/** Where a branch is that may be moved to the commit, or what stands in the way. */
+/** The present commit of a branch that may be moved to `commit`, or the obstacle. */
 async function judge(
   {
     room,
@@ -90,7 +91,7 @@ async function judge(
     readonly used: ReadonlyMap<string, string>;
   },
   name: string,
-  /** Null where nothing is to be moved yet. */
+  /** Null if the caller does not want to move the branch. */
   commit: string | null,
 ): Promise<{ readonly at: string | null } | BranchObstacle> {
   const branch = cleanText(name);
@@ -108,20 +109,20 @@ async function judge(
     };
   if (!own) return { at: null };
   if (own.standsFor !== null)
-    return { branch, why: "alias", reason: `it stands for ${cleanText(own.standsFor)}` };
+    return { branch, why: "alias", reason: `it is a symbolic ref to ${cleanText(own.standsFor)}` };
   if (commit === null || (await hasCommit(room, commit, own.commit))) return { at: own.commit };
-  return { branch, why: "elsewhere", reason: `it has commits that the work has not: ${own.commit}` };
+  return { branch, why: "elsewhere", reason: `it has commits that the work does not have: ${own.commit}` };
 }
 
 const remotes = "refs/remotes/";
 
-/** Of those whose branches were asked for: a branch of ours below the same name would hide them. */
+/** The remotes among the found refs: a local branch below a remote's name would hide the branches of that remote. */
 function remotesIn(there: readonly FoundRef[]): string[] {
   const found = there.filter(({ name }) => name.startsWith(remotes));
   return [...new Set(found.map(({ name }) => name.slice(remotes.length).split("/")[0] ?? ""))];
 }
 
-/** The branches themselves, what lies below them, and what lies above; and those of a remote of the same name. */
+/** The branches, the refs below and above them, and the branches of a remote with the same first name. */
 async function refsAround(refs: Refs, names: readonly string[]): Promise<FoundRef[]> {
   const above = names.flatMap((name) => {
     const parts = name.split("/");
@@ -129,16 +130,16 @@ async function refsAround(refs: Refs, names: readonly string[]): Promise<FoundRe
   });
   const firsts = names.map((name) => remotes + name.split("/")[0]);
   const asked = [...new Set([...[...names, ...above].map((name) => heads + name), ...firsts])];
-  // Without a name git would list all refs.
+  // Without any name git would list all refs.
   return asked.length === 0 ? [] : refs.at(asked);
 }
 
-/** A ref below or above another: of those only one can be. */
+/** Whether one ref lies below the other, so that git cannot have both. */
 function isInTheWay(ref: string, wanted: string): boolean {
   return ref.startsWith(`${wanted}/`) || wanted.startsWith(`${ref}/`);
 }
 
-/** Whether a history has a commit; not when it begins with something that is gone. */
+/** Whether a history contains a commit; false if either commit is missing. */
 async function hasCommit(room: CleanRoom, tip: string, commit: string): Promise<boolean> {
   return (await areCommits(room, [tip, commit])) && (await isAncestor(room, commit, tip));
 }

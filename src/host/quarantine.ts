@@ -5,14 +5,14 @@ import { SwarmError } from "../domain/errors.ts";
 import { type CleanRoom, makeCleanRoom } from "./clean-room.ts";
 import { makeOwnFolder } from "./own-folder.ts";
 
-/** A fresh folder that only we can enter, gone in the end. */
+/** A fresh folder that only this user can enter; disposing removes it. */
 export interface Quarantine extends AsyncDisposable {
   readonly folder: string;
-  /** Where to look at objects. `own`: what is made in there stays in there. */
+  /** Makes a repository to read objects in. With `own`, new objects stay in it. */
   room(newObjects: "own" | "theirs"): Promise<CleanRoom>;
 }
 
-/** It lies on the disk of the repository's objects, so that what was checked can be moved there. */
+/** Opens a quarantine on the filesystem of the repository's objects, so that a rename can move checked objects there. */
 export async function openQuarantine(commonFolder: string, signal?: AbortSignal): Promise<Quarantine> {
   const parent = join(commonFolder, "aimi", "quarantine");
   await mkdir(parent, { recursive: true, mode: 0o700 });
@@ -29,7 +29,7 @@ export async function openQuarantine(commonFolder: string, signal?: AbortSignal)
   };
 }
 
-/** Writes a stream to a new file, no further than it may go. What is wrong with its bytes is an answer. */
+/** Writes a stream to a new file and checks its size and checksum. A wrong stream is a result, not an error. */
 export async function storeStream(
   file: string,
   bytes: AsyncIterable<Uint8Array>,

@@ -7,16 +7,16 @@ import { type ChangedEntry, readChangedEntries } from "./read-entries.ts";
 import { readSmallFiles } from "./small-files.ts";
 import { splitStream } from "./split-stream.ts";
 
-/** More is in nobody's package.json, and no path is longer. */
+/** No honest package.json is larger, and no path is longer. */
 const [mostManifestBytes, mostLinkBytes] = [256 * 1024, 4096];
-/** Of all together: what they say is compared while everything else waits. */
+/** Limits of all manifests and links together, because comparing them blocks everything else. */
 const [mostBytesOfManifests, mostLinks] = [2 * 1024 * 1024, 20_000];
-/** So many changes are looked at together, and held no longer. */
+/** Changes that are judged as one batch; only one batch is in memory. */
 const together = 200;
 const mostShown = 1_000;
-/** A path with the numbers of its lines, and of a commit's first line more than is shown. */
+/** Fits a path with its counts of lines, and more of a commit's subject than is shown. */
 const fields = { end: 0, longest: 8 * 1024 };
-/** The two paths of a file fit in, and longer lines name no test. */
+/** Fits the two paths of a renamed file; a longer line of the patch cannot name a test. */
 const lines = { end: 10, longest: 16 * 1024 };
 const mostPatchBytes = 16 * 1024 * 1024;
 const limitMs = 120_000;
@@ -46,7 +46,7 @@ export async function readSensitivePaths(
     for (const entry of entries) {
       const why = sensitiveReason({
         path: entry.path,
-        // One that is too long to be read leads nowhere, and is worth a look.
+        // A link too long to read works nowhere, so judge it like one that leads outside.
         linkTo: isLink(entry) ? (targets.get(entry.id) ?? "/") : null,
         hasOtherScripts: isManifest(entry) && (await runsOtherScripts(entry)),
       });
@@ -85,7 +85,7 @@ function isManifest({ mode, path }: ChangedEntry): boolean {
   return mode.startsWith("100") && nameOf(path).toLowerCase() === "package.json";
 }
 
-/** Whether a package.json runs other scripts than before; what is too large to be read might. */
+/** Whether a package.json runs other scripts than before; true for one that is too large to read. */
 function scriptComparer(room: CleanRoom): (entry: ChangedEntry) => Promise<boolean> {
   let left = mostBytesOfManifests;
   return async ({ id, oldId }) => {
@@ -126,7 +126,7 @@ export async function readChanges(room: CleanRoom, base: string, tip: string): P
   const totals = { files: 0, added: 0, deleted: 0 };
   const counted = room.stream(
     [
-      // Comparing the lines of huge files takes minutes and tells nothing.
+      // Comparing the lines of huge files takes minutes and is of no use.
       ...["-c", "core.bigFileThreshold=8m", "diff-tree", "-r", "--numstat", "-z", "--no-renames"],
       ...["--no-ext-diff", "--no-textconv", "--end-of-options", base, tip],
     ],
@@ -178,7 +178,7 @@ export async function readPatch(
   return { isCut };
 }
 
-/** `3<tab>1<tab>path`, and `-` twice for what is not text. */
+/** Parses `3<tab>1<tab>path`, with `-` twice for a binary file. */
 function countedFile(row: string): WorkChanges["files"][number] | null {
   const [, added, deleted, path] = /^(\d+|-)\t(\d+|-)\t(.+)$/s.exec(row) ?? [];
   if (added === undefined || deleted === undefined || path === undefined) return null;

@@ -8,30 +8,30 @@ import { pairsOf, type TreeRow } from "./read-tree.ts";
 /** A file that differs between two commits. */
 export interface ChangedEntry {
   readonly path: string;
-  /** As it is now; 000000 where it is gone. */
+  /** New mode of the file; 000000 if it was deleted. */
   readonly mode: string;
   readonly id: string;
   readonly oldId: string;
 }
 
-/** Why what differs was not read to its end. */
+/** Why not all differences were read. */
 export interface Unread {
   readonly why: Extract<Refusal, "too-deep" | "too-many" | "too-long" | "incomplete">;
   readonly reason: string;
 }
 
 export interface TreeLimits {
-  /** Of changed files, and of folders in which something changed. */
+  /** Maximum changed files, and folders with changes. */
   readonly mostEntries: number;
   readonly mostDepth: number;
-  /** Of one path, and of all that changed. */
+  /** Maximum bytes of one path, and of all changed paths. */
   readonly mostPathBytes: number;
   readonly mostBytesOfPaths: number;
-  /** Of both versions of every folder that is looked into: with them the memory of who reads is bounded. */
+  /** Maximum bytes of the tree objects of all compared folders, both versions; bounds the memory of this reader. */
   readonly mostTreeBytes: number;
 }
 
-/** More is nobody's work of a night, and nobody could look at it. A longer path cannot be checked out on Linux. */
+/** Far more than the honest work of one night, and more than a reviewer could read. Linux cannot check out a longer path. */
 export const treeLimits: TreeLimits = {
   ...{ mostEntries: 100_000, mostDepth: 200 },
   ...{ mostPathBytes: 4095, mostBytesOfPaths: 16 * 1024 * 1024, mostTreeBytes: 20 * 1024 * 1024 },
@@ -41,14 +41,14 @@ export interface ChangesToRead {
   readonly base: string;
   readonly tip: string;
   readonly limits?: TreeLimits;
-  /** Told of each file in the order of its path; the next one waits for it. */
+  /** Called for each file in the order of the paths; the reader waits for its result. */
   readonly see: (entry: ChangedEntry) => Promise<void> | void;
 }
 
 const folderMode = "040000";
 const [noMode, nothing] = ["000000", "0".repeat(40)];
 
-/** A folder of which two versions are to be compared; null where there is none. */
+/** A folder whose two versions are to be compared; the id of a missing version is null. */
 interface Folder {
   readonly path: string;
   readonly pathBytes: number;
@@ -67,9 +67,9 @@ interface Walk {
 }
 
 /**
- * Reads what differs, folder by folder, and keeps none of it: held are the folders that lead to where it is. Each bound is
- * looked at before what it bounds is read. git's own comparison holds all of it in memory before it prints a word: folders
- * that hold themselves ten times, ten levels deep, are a few hundred bytes and take all of it. Null when it came to the end.
+ * Reads the differences folder by folder and keeps only the folders on the present path in memory. Checks each limit before it
+ * reads what the limit bounds. git's own comparison keeps all differences in memory before it prints the first one: ten levels of
+ * folders, each with ten entries for the next, are a few hundred bytes and exhaust it. Returns null when it read all differences.
  */
 export async function readChangedEntries(
   objects: ObjectReader,
@@ -89,7 +89,7 @@ export async function readChangedEntries(
 async function readFolder(walk: Walk, folder: Folder): Promise<Unread | null> {
   const { see, limits } = walk;
   if (folder.depth > limits.mostDepth)
-    return { why: "too-deep", reason: `its folders lie more than ${limits.mostDepth} deep in one another` };
+    return { why: "too-deep", reason: `its folders are nested more than ${limits.mostDepth} deep` };
   const trees = await treesOf(walk, folder);
   if ("why" in trees) return trees;
   for (const [old, row] of pairsOf(trees.was, trees.now)) {
@@ -115,7 +115,7 @@ async function readFolder(walk: Walk, folder: Folder): Promise<Unread | null> {
   return null;
 }
 
-/** One more of what is bounded, before its name is made a text. */
+/** Counts an entry against the limits, before its name is decoded. */
 function count(walk: Walk, folder: Folder, row: TreeRow): Unread | null {
   const { mostEntries, mostPathBytes, mostBytesOfPaths } = walk.limits;
   const bytes = pathBytesOf(folder, row);
@@ -137,7 +137,7 @@ function pathBytesOf({ path, pathBytes }: Folder, { nameBytes }: TreeRow): numbe
   return path === "" ? nameBytes : pathBytes + 1 + nameBytes;
 }
 
-/** Both versions of a folder, none of them before it is known how large they are. */
+/** Reads both versions of a folder, after a check of their sizes. */
 async function treesOf(
   walk: Walk,
   { oldId, id }: Folder,
@@ -148,7 +148,7 @@ async function treesOf(
   const missing = ids.find((_, at) => facts[at]?.type !== "tree");
   if (missing !== undefined) {
     const reason = `the folder ${missing} is missing, or is none`;
-    // What the work began with is here, or something is wrong here.
+    // The base commit is the user's own, so a missing tree of it is a fault of this repository.
     if (missing === oldId) throw new SwarmError("GIT_FAILED", { command: "cat-file", reason });
     return { why: "incomplete", reason };
   }
@@ -156,7 +156,7 @@ async function treesOf(
   if (walk.treeBytes > limits.mostTreeBytes)
     return {
       why: "too-many",
-      reason: `the folders that it changes have lists of more than ${showBytes(limits.mostTreeBytes)}`,
+      reason: `the lists of the folders that it changes add up to more than ${showBytes(limits.mostTreeBytes)}`,
     };
   const contents: Buffer[] = [];
   for await (const content of objects.contents(ids)) contents.push(content);

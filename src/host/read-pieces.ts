@@ -5,12 +5,12 @@ import type { OutputChunk } from "../ports/containers.ts";
 
 const lookAgainMs = 200;
 const readBytes = 256 * 1024;
-/** More than any event of ours has. */
+/** Longer than any event that swarm writes. */
 const longestLine = 64 * 1024;
-/** More than any task of ours tells of. */
+/** More events than swarm writes for any task. */
 const mostEvents = 100_000;
 
-/** The pieces of both logs in the order of the events; with `follow`, until the task has ended. */
+/** Yields the output of both logs in the order of the events; with `follow`, until the task has ended. */
 export async function* readPieces(
   folder: string,
   { follow }: { readonly follow: boolean },
@@ -36,9 +36,9 @@ export async function* readPieces(
   }
 }
 
-/** The events of the last task in a file that holds those of all tasks, and that may go on growing. */
+/** The events of the last task, from a file with the events of all tasks that may still grow. */
 function taskEvents(file: string): {
-  /** Those that were not given before; null where there is no file. */
+  /** Reads the events since the last call; null if the file is missing. */
   readOn(): Promise<readonly ReadEvent[] | null>;
   all(): readonly ReadEvent[];
 } {
@@ -52,7 +52,7 @@ function taskEvents(file: string): {
     await using handle = await open(file, "r").catch(forgiveMissing);
     if (!handle) return null;
     const buffer = Buffer.alloc(readBytes);
-    // Bytes are bytes of one character here: a line is decoded when it is whole.
+    // Read as Latin-1, one character per byte; decode a line once it is whole.
     for (;;) {
       const { bytesRead } = await handle.read(buffer, 0, readBytes, position);
       if (bytesRead === 0) break;
@@ -68,7 +68,7 @@ function taskEvents(file: string): {
   }
 
   function take(event: ReadEvent): void {
-    // Logs begin anew with each task.
+    // Each task starts new logs.
     if (event.event === "task-started") {
       events = [];
       given = 0;
@@ -76,7 +76,7 @@ function taskEvents(file: string): {
   }
 }
 
-/** What is in the logs and in no event: a writer that was killed had no time to tell of its last words. */
+/** The output in the logs that no event covers: a killed writer had no time to write the event. */
 async function* untold(folder: string, events: readonly ReadEvent[]): AsyncGenerator<OutputChunk> {
   for (const stream of ["stdout", "stderr"] as const) {
     const told = events
@@ -111,7 +111,7 @@ function parsed(line: string): ReadEvent[] {
 async function readAt(file: string, offset: number, length: number): Promise<Uint8Array> {
   await using handle = await open(file, "r");
   const { size } = await handle.stat();
-  // The places stand in a file that somebody else may have written.
+  // The offsets come from a file that another program may have written.
   if (!(offset >= 0 && length > 0 && offset + length <= size)) return new Uint8Array();
   const { buffer, bytesRead } = await handle.read(Buffer.alloc(length), 0, length, offset);
   return buffer.subarray(0, bytesRead);

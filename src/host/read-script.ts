@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { SwarmError } from "../domain/errors.ts";
 import { liesInside } from "./inside.ts";
 
-/** A script file that really lies in the folder; what it says is checked in the sandbox. */
+/** Reads a script file that lies in the folder after following all links. The sandbox validates its content. */
 export async function readScript(folder: string, path: string): Promise<object> {
   const file = join(folder, path);
   try {

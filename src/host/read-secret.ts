@@ -16,17 +16,17 @@ export interface SecretDeps {
   readonly env: Environment;
   readonly home: string;
   readonly run: RunSecretProgram;
-  /** Told what is worth mending and stops nothing. */
+  /** Called for a problem that does not prevent the use of the secret. */
   readonly onWarning: (warning: string) => void;
 }
 
 const largestFile = 1024 * 1024;
 const longestSecret = 16_000;
 
-/** What a reference leads to: one line as it may stand in a header, or the login of a subscription. CREDENTIAL_UNREADABLE otherwise. */
+/** Reads the secret of a reference: one line fit for a header, or the login of a subscription. Else throws CREDENTIAL_UNREADABLE. */
 export async function readSecret(reference: string, deps: SecretDeps): Promise<string> {
   const refuse = (reason: string): never => {
-    // Never with a cause: what could not be used may be shown nowhere.
+    // Without a cause, because it could contain the secret.
     throw new SwarmError("CREDENTIAL_UNREADABLE", { reference: showReference(reference), reason });
   };
   const parsed = parseReference(reference);
@@ -48,10 +48,10 @@ async function contentOf(written: string, { home, onWarning }: SecretDeps, refus
   const path = pathBelow(home, written);
   const unreadable = ({ code, message }: NodeJS.ErrnoException): never => refuse(code ?? message);
   const real = await realpath(path).catch(unreadable);
-  // A link, or a path that walks up and down again, may lead to what the reference itself does not name.
-  if (isGitFile(real)) refuse("it is where git keeps its own, which is never handed on");
+  // A link or a path with `..` may lead to one of git's credential files under another name.
+  if (isGitFile(real)) refuse("it is a file with git's own credentials, which swarm never passes on");
   const stats = await stat(real).catch(unreadable);
-  // Reading a pipe would wait for ever.
+  // Reading a FIFO would block for ever.
   if (!stats.isFile()) refuse("it is not a regular file");
   if (stats.size > largestFile) refuse("it is larger than 1 MiB");
   if ((stats.mode & 0o077) !== 0)
@@ -65,7 +65,7 @@ async function answerOf(
   refuse: Refuse,
 ): Promise<string> {
   const own = Object.fromEntries(Object.entries(env).filter(([name]) => !isGitVariable(name)));
-  // Not in the repository: programs look there for settings, and anybody may have written those.
+  // Not in the repository, where programs would find settings of an untrusted author.
   const { exitCode, output, errors, reason } = await run(program, args, { folder: home, env: own });
   if (exitCode === 0) return output;
   const said = cleanText(withoutWords(errors, output).trim(), 400);
@@ -73,7 +73,7 @@ async function answerOf(
   return refuse(said === "" ? ended : `${ended}: ${said}`);
 }
 
-/** What a program says of its failure, without what it had already answered. */
+/** A program's error output without any part of the secret that it printed before it failed. */
 function withoutWords(text: string, secrets: string): string {
   return secrets
     .split(/\s+/)
@@ -89,10 +89,10 @@ function checked(text: string, { env }: SecretDeps, refuse: Refuse): string {
   if (text.trim() === "") refuse("it is empty");
   const gits = Object.entries(env).filter(([name, value]) => isGitVariable(name) && value);
   if (gits.some(([, value]) => value === text.trim()))
-    refuse("it is what lets one in at git's hosts, which is never handed on");
+    refuse("it is a credential for git's hosts, which swarm never passes on");
   if (parseLogin(text) !== null) return text;
-  if (/[\r\n]/.test(text)) refuse("it has several lines, and is no login");
-  if (!/^[\x20-\x7e]+$/.test(text)) refuse("it has characters that no header may have");
+  if (/[\r\n]/.test(text)) refuse("it has several lines, but is not a login");
+  if (!/^[\x20-\x7e]+$/.test(text)) refuse("it has characters that a header cannot hold");
   if (text.length > longestSecret) refuse(`it is longer than ${longestSecret} characters`);
   return text;
 }

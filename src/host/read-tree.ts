@@ -1,6 +1,6 @@
-/** What a tree of git says of one name, still as its bytes: most of it is never asked for. */
+/** One entry of a git tree, decoded on demand because most entries are never used. */
 export interface TreeRow {
-  /** Six digits, as git shows them. */
+  /** Mode in six octal digits, as git prints it. */
   readonly mode: string;
   readonly nameBytes: number;
   name(): string;
@@ -10,7 +10,7 @@ export interface TreeRow {
 const idBytes = 20;
 const [space, slash] = [0x20, 0x2f];
 
-/** A position in a tree's bytes: `100644 name<NUL><20 bytes>`, and so on. */
+/** A position in a tree's bytes, a sequence of `100644 name<NUL><20 bytes>`. */
 class Cursor implements TreeRow {
   readonly bytes: Buffer;
   readonly mode: string;
@@ -21,7 +21,7 @@ class Cursor implements TreeRow {
     const modeEnd = bytes.indexOf(space, at);
     const nameEnd = bytes.indexOf(0, modeEnd + 1);
     if (modeEnd < 0 || nameEnd < 0 || nameEnd + 1 + idBytes > bytes.length)
-      throw new Error("git gave a tree that it does not write");
+      throw new Error("git returned a malformed tree");
     this.bytes = bytes;
     this.mode = bytes.toString("latin1", at, modeEnd).padStart(6, "0");
     this.nameAt = modeEnd + 1;
@@ -46,8 +46,8 @@ class Cursor implements TreeRow {
 }
 
 /**
- * The entries of two trees by name, null where only one has it. In git's own order, in step: a name that stands at another
- * place than git would put it shows as gone and new, never as unchanged.
+ * Pairs the entries of two trees by name, with null for a missing one. Merges both in git's own order, so an entry out of that
+ * order appears as deleted and added, never as unchanged.
  */
 export function* pairsOf(was: Buffer, now: Buffer): Generator<[TreeRow | null, TreeRow | null]> {
   let [old, entry] = [cursorAt(was, 0), cursorAt(now, 0)];
@@ -63,7 +63,7 @@ function cursorAt(bytes: Buffer, at: number): Cursor | null {
   return at >= bytes.length ? null : new Cursor(bytes, at);
 }
 
-/** By bytes; of one name the file comes before the folder, which is another thing. */
+/** Compares names by bytes. A file comes before a folder of the same name, which counts as another entry. */
 function inOrder(one: Cursor, other: Cursor): number {
   const length = Math.min(one.nameBytes, other.nameBytes);
   const [from, to] = [other.nameAt, one.nameAt];
@@ -72,7 +72,7 @@ function inOrder(one: Cursor, other: Cursor): number {
   return afterName(one, length) - afterName(other, length);
 }
 
-/** git puts a folder where its name with a slash would stand. */
+/** The byte after the common part of a name; git sorts a folder as if its name ended with a slash. */
 function afterName({ bytes, mode, nameAt, nameEnd }: Cursor, length: number): number {
   if (nameAt + length < nameEnd) return bytes[nameAt + length] ?? 0;
   return mode === "040000" ? slash : 0;

@@ -4,13 +4,13 @@ import { type EndpointPlan, tokenFlag } from "../domain/model-endpoints.ts";
 import { parseReference, showReference } from "../domain/secret-reference.ts";
 import { parseLogin } from "./login-file.ts";
 
-/** Who renews logins of Claude Code, and under which name it asks. */
+/** The server that renews logins of Claude Code, and the client id for its requests. */
 export interface LoginIssuer {
   readonly refreshUrl: string;
   readonly clientId: string;
 }
 
-/** As Claude Code itself asks. */
+/** Server and client id of Claude Code itself. */
 const claudeCode: LoginIssuer = {
   refreshUrl: "https://platform.claude.com/v1/oauth/token",
   clientId: "9d1c250a-e61b-44d9-88ed-5944d1962f5e",
@@ -18,7 +18,7 @@ const claudeCode: LoginIssuer = {
 
 type ReadSecret = (reference: string) => Promise<string>;
 
-/** An endpoint as the gateway is told of it, with the secrets themselves. For one hand-over, and to be kept nowhere. */
+/** An endpoint with its secrets, for one admission to the gateway. The caller must not store it. */
 export async function resolveEndpoint(
   { name, api, url, pass, credential }: EndpointPlan,
   read: ReadSecret,
@@ -27,7 +27,7 @@ export async function resolveEndpoint(
   if (credential.kind === "login") {
     const { reference } = credential;
     const found = byContent(await read(reference), issuer);
-    // It is renewed, which makes the old one worthless: there must be a place for the new one.
+    // A renewal makes the old login invalid, so there must be a file for the new one.
     if (found.kind === "login" && parseReference(reference).kind !== "file")
       throw new SwarmError("CREDENTIAL_UNREADABLE", {
         ...{
@@ -60,7 +60,7 @@ export async function resolveHeaders(
       throw new SwarmError("CREDENTIAL_UNREADABLE", {
         ...{
           reference: showReference(reference),
-          reason: "it holds a login of Claude Code, which is no key",
+          reason: "it holds a login of Claude Code, not a key",
         },
       });
     headers[name] = `${before}${secret}`;
@@ -68,7 +68,7 @@ export async function resolveHeaders(
   return headers;
 }
 
-/** Login, token or key, as Anthropic's are told apart. */
+/** Tells a login, a token and a key of Anthropic apart by their content. */
 function byContent(secret: string, { refreshUrl, clientId }: LoginIssuer): GatewayCredential {
   const login = parseLogin(secret);
   if (login !== null) return { kind: "login", ...login, refreshUrl, clientId };

@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 
-/** The ranges of IPv4 addresses that this machine has ways to, besides everything: what is taken for other uses. */
+/** The ranges of IPv4 addresses in this machine's routes, without the default route: the ranges that are in use. */
 export async function localRoutes(): Promise<string[]> {
-  // Where the kernel does not say, the engine knows its own networks all the same.
+  // Without this file the list is empty; the engine still avoids its own networks.
   const table = await readFile("/proc/net/route", "utf8").catch(() => "");
   return routesIn(table);
 }
@@ -18,7 +18,7 @@ export function routesIn(table: string): string[] {
     });
 }
 
-/** The kernel writes them as numbers of this machine, the last byte first. */
+/** The kernel prints addresses as numbers in the machine's byte order, the last byte first. */
 function addressOf(hex: string): string {
   return [6, 4, 2, 0].map((at) => Number.parseInt(hex.slice(at, at + 2), 16)).join(".");
 }

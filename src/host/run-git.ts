@@ -3,20 +3,20 @@ import { showBytes, showDuration } from "../domain/duration.ts";
 import { type GitEnded, type GitStart, gitFailure, startGit } from "./start-git.ts";
 
 export interface GitRun extends GitStart {
-  /** Bytes; or a file, from where its handle stands. */
+  /** Bytes for stdin, or a file that git reads from the handle's position. */
   readonly input?: Uint8Array | FileHandle;
   readonly mostBytes?: number;
 }
 
 export interface GitEnd extends GitEnded {
   readonly output: Buffer;
-  /** It had more to say than `mostBytes`, and was ended. */
+  /** Whether git was ended because its output exceeded `mostBytes`. */
   readonly isCut: boolean;
 }
 
 const longestAnswer = 256 * 1024 * 1024;
 
-/** Runs git with an argument array and nothing that asks. Ends with the signal by throwing its reason. */
+/** Runs git without a shell and without prompts. Throws the signal's reason when it is aborted. */
 export async function runGit(
   args: readonly string[],
   { input, mostBytes = longestAnswer, ...start }: GitRun,
@@ -30,7 +30,7 @@ export async function runGit(
     length += chunk.length;
     if (length > mostBytes) stop();
   });
-  // It may end before it has read everything; how it ended is what counts.
+  // git may end before it has read all input; its exit code decides.
   child.stdin?.on("error", () => {});
   if (input instanceof Uint8Array) child.stdin?.end(input);
 
@@ -48,11 +48,11 @@ function lateReason({ limitMs = 0 }: GitStart): string {
 }
 
 export interface GitStream extends GitStart {
-  /** Called where git takes longer than it may; without it that is a failure. */
+  /** Called when git exceeds its time limit; without it, the stream throws GIT_FAILED. */
   readonly onLate?: (() => void) | undefined;
 }
 
-/** What git writes, as it comes; GIT_FAILED in the end where it failed. Whoever stops reading ends it. */
+/** Streams git's output; throws GIT_FAILED at the end if git failed. Ends git when the caller stops reading. */
 export async function* streamGit(
   args: readonly string[],
   { onLate, ...start }: GitStream,

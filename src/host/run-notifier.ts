@@ -1,13 +1,13 @@
 import type { Notice } from "../domain/generated/notice.ts";
 
-/** Whoever is told has this long, with all that was started by it. */
+/** Time limit of a notifier, including the processes that it starts. */
 const usualLimitMs = 60_000;
 
 const webhook = "webhook:";
 
 /**
- * Tells somebody of a notice: `webhook:https://…` gets it as JSON, `desktop` shows its text, and anything else is a command of
- * the user's with it as its input. Why that failed; null where it did not.
+ * Delivers a notice: posts it as JSON to `webhook:https://…`, shows its text for `desktop`, and otherwise runs `words` as a shell
+ * command with the notice as its input. Returns why it failed, or null.
  */
 export async function runNotifier(
   root: string,
@@ -18,7 +18,7 @@ export async function runNotifier(
   if (words.startsWith(webhook)) return post(words.slice(webhook.length), notice, limitMs);
   if (words !== "desktop") return runCommand({ root, command: ["sh", "-c", words] }, notice, limitMs);
   const title = `swarm in ${notice.project}`;
-  // As arguments: what stands in them is shown, and never run.
+  // Pass the texts as arguments, so that they are shown and never executed.
   const script =
     "on run words\n display notification (item 2 of words) with title (item 1 of words)\nend run";
   const command =
@@ -28,7 +28,7 @@ export async function runNotifier(
   return runCommand({ root, command }, notice, limitMs);
 }
 
-/** Desktops read marks in it. */
+/** Escapes the text, because desktops interpret markup in it. */
 function asMarkup(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }
@@ -41,7 +41,7 @@ async function post(url: string, notice: Notice, limitMs: number): Promise<strin
     });
     return ok ? null : `the webhook answered ${status}`;
   } catch (error) {
-    // Whose address it is stays out of what is printed: in it may be a secret.
+    // Do not print the address: it may contain a secret.
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
     const code = (cause as NodeJS.ErrnoException).code;
     return `the webhook could not be reached${code ? `: ${code}` : ""}`;
@@ -54,7 +54,7 @@ async function runCommand(
   limitMs: number,
 ): Promise<string | null> {
   const { execa } = await import("execa");
-  // A group of its own: what it leaves in the background would be waited for as long as it holds our pipes.
+  // In its own process group, so that the timeout also kills background processes that keep our pipes open.
   const run = execa(program, args, {
     ...{ cwd: root, reject: false, detached: true, maxBuffer: 100_000 },
     input: `${JSON.stringify(notice)}\n`,
@@ -65,7 +65,7 @@ async function runCommand(
     try {
       if (run.pid !== undefined) process.kill(-run.pid, "SIGKILL");
     } catch {
-      // It has ended at this moment.
+      // The process has just ended.
     }
   }, limitMs);
   const { exitCode, stderr, code } = await run;

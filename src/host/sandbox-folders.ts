@@ -27,23 +27,23 @@ import type { RecordSeal } from "./record-seal.ts";
 import { removeTree } from "./remove-tree.ts";
 
 export interface SandboxFoldersDeps {
-  /** The repository's folder, or the one that the command was started in. */
+  /** Folder of the repository, or the one in which the command was started. */
   readonly root: string;
-  /** Where globs begin. */
+  /** Folder to which globs are relative. */
   readonly folder: string;
   readonly parseRecord: (bytes: Uint8Array, file: string) => Promise<SandboxRecord>;
-  /** Tells records that this user's swarm wrote from others. */
+  /** Seal that proves that this user's swarm wrote a record. */
   readonly seal: RecordSeal;
   readonly lockAt: (file: string) => Promise<Lock>;
   readonly clock: () => Date;
 }
 
 const idForm = /^[A-Za-z0-9_-]{8}$/;
-/** Several times what a record can have: two hundred paths twice, of 4096 characters each. */
+/** Several times the largest record: two hundred paths twice, of 4096 characters each. */
 const largestRecord = 8 * 1024 * 1024;
 const { O_WRONLY, O_APPEND, O_CREAT, O_NOFOLLOW } = constants;
 
-/** `.aimi/sandboxes/` below a folder. */
+/** The sandboxes in `.aimi/sandboxes/` below a folder. */
 export function sandboxFolders({
   root,
   folder,
@@ -67,10 +67,10 @@ export function sandboxFolders({
     if (link)
       throw new SwarmError("FILE_FAILED", {
         file: link,
-        reason: "it is a link, and this sandbox is left alone",
+        reason: "it is a link, so swarm does not touch this sandbox",
       });
     const { seal: found, ...record } = await parseRecord(bytes, file);
-    // It may have come with a repository, and would lead us to containers and engines of its choice.
+    // An unsealed record may come from an untrusted repository, and could name containers and engines of its author's choice.
     const isOurs = record.id === id && found !== undefined && found === (await seal(JSON.stringify(record)));
     if (!isOurs) throw new SwarmError("SANDBOX_FOREIGN", { id, folder: pathFor(id) });
     return record;
@@ -155,7 +155,7 @@ export function sandboxFolders({
           const destroyed = JSON.parse(line) as DestroyedSandbox;
           if (destroyed.id === id || destroyed.sandbox === id) return destroyed;
         } catch {
-          // A line that a crash has torn names nobody.
+          // Skip a line that a crash left torn.
         }
       }
       return null;
@@ -171,7 +171,7 @@ export function sandboxFolders({
   };
 }
 
-/** What we write to must not lead elsewhere: a folder that somebody else made could hold links to anything of the user's. */
+/** Finds a link among the files that swarm writes: a folder from an untrusted author could link to any file of the user. */
 async function findLink(folder: string): Promise<string | null> {
   const names = ["inputs", "work", "outputs", "run.json", "events.log", "sandbox.yaml", ".lock"];
   const logs = ownOutputs.map((name) => join("outputs", name));
@@ -183,7 +183,7 @@ async function findLink(folder: string): Promise<string | null> {
   return null;
 }
 
-/** A file that another program may have written, and that every command reads. */
+/** Reads a record. Every command does, and another program may have written the file, so its size is limited. */
 async function readRecordFile(file: string): Promise<Uint8Array> {
   const { size } = await stat(file);
   if (size > largestRecord)

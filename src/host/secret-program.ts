@@ -2,9 +2,9 @@ import { spawn } from "node:child_process";
 import type { Readable } from "node:stream";
 import type { Environment } from "./user-folders.ts";
 
-/** How a program ended that was asked for a secret. */
+/** End of a program that was run to print a secret. */
 export interface SecretProgramEnd {
-  /** Null when it did not end by itself. */
+  /** Exit code; null when the program did not exit by itself. */
   readonly exitCode: number | null;
   readonly output: string;
   readonly errors: string;
@@ -19,12 +19,12 @@ export type RunSecretProgram = (
 ) => Promise<SecretProgramEnd>;
 
 const mostBytes = 1024 * 1024;
-/** For what is still in the pipe when a program has ended. */
+/** Time for the rest of the output in the pipe after a program has ended. */
 const restMs = 500;
 
 /**
- * Runs programs that print a secret: no shell, nothing on their stdin, and no longer than half a minute. Waits for them, and not for what
- * they leave behind in the background, like an agent that keeps a key: that may hold on to the output for ever.
+ * Runs programs that print a secret, without a shell, without an input and with a timeout. Waits for the program itself, not for
+ * processes that it leaves in the background, such as a key agent: these may keep the output pipe open for ever.
  */
 export function secretPrograms(limitMs = 30_000): RunSecretProgram {
   return async (program, args, { folder, env }) => {
@@ -36,8 +36,8 @@ export function secretPrograms(limitMs = 30_000): RunSecretProgram {
     };
     const limit = setTimeout(giveUp, limitMs, `it took longer than ${limitMs / 1000} s`);
     let rest: NodeJS.Timeout | undefined;
-    const output = gather(running.stdout, () => giveUp("it writes without end"));
-    const errors = gather(running.stderr, () => giveUp("it writes without end"));
+    const output = gather(running.stdout, () => giveUp("it wrote more than 1 MiB"));
+    const errors = gather(running.stderr, () => giveUp("it wrote more than 1 MiB"));
     running.once("error", ({ code, message }: NodeJS.ErrnoException) => giveUp(code ?? message));
     running.once("close", (exitCode, reason) => ended.resolve({ exitCode, reason }));
     running.once("exit", (exitCode, reason) => {
@@ -54,7 +54,7 @@ export function secretPrograms(limitMs = 30_000): RunSecretProgram {
   };
 }
 
-/** What has come so far; at more than a program can have to say, `onTooMuch`. */
+/** Collects a stream's text; calls `onTooMuch` beyond `mostBytes`. */
 function gather(stream: Readable, onTooMuch: () => void): () => string {
   const chunks: Buffer[] = [];
   let bytes = 0;

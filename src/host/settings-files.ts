@@ -9,7 +9,7 @@ const largest = 1024 * 1024;
 /** Reads a settings file if there is one. */
 export async function readSettingsFile(file: string, within?: string): Promise<FileBytes | null> {
   try {
-    // Reading a pipe that lies in the file's place would wait for ever.
+    // Reading a FIFO at this path would block for ever.
     if (!(await stat(file)).isFile())
       throw new SwarmError("FILE_UNREADABLE", { place: { file }, reason: "it is not a regular file" });
     if (within !== undefined && !(await liesInside(within, file))) {

@@ -1,6 +1,6 @@
 import type { CleanRoom } from "./clean-room.ts";
 
-/** The contents of files by their ids; null for what is larger than that, or no file. */
+/** The contents of blobs by their ids; null for a larger blob than `mostFileBytes` and for anything else. */
 export async function readSmallFiles(
   room: CleanRoom,
   ids: readonly string[],

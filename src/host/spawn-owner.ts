@@ -3,21 +3,21 @@ import { mkdir, open } from "node:fs/promises";
 import { dirname } from "node:path";
 import { SwarmError } from "../domain/errors.ts";
 
-/** What a process that was left in the background says of itself, once. */
+/** The one message of a background process about its start. */
 type Word =
   | { readonly begun: string | null }
   | { readonly failed: { readonly code: string; readonly details: object } };
 
 /**
- * Starts this very program with other words in a session of its own, so that it goes on when the terminal is closed. Resolves
- * when it has begun; rejects with its error when it has not.
+ * Starts this program with other arguments in a session of its own, so that it keeps running when the terminal is closed. Resolves
+ * when it reports its start, and rejects with its error when the start fails.
  */
 export async function spawnOwner(
   words: readonly string[],
   log: string,
 ): Promise<{ readonly pid: number; readonly begun: string | null }> {
   const [program] = process.argv.slice(1);
-  if (program === undefined) throw new Error("It is not known which program this is");
+  if (program === undefined) throw new Error("The path of this program is not known");
   await mkdir(dirname(log), { recursive: true });
   await using output = await open(log, "a", 0o600);
   const child = spawn(process.execPath, [...process.execArgv, program, ...words], {
@@ -27,7 +27,7 @@ export async function spawnOwner(
   const word = await new Promise<Word>((resolve, reject) => {
     child.once("error", reject);
     child.once("message", (message) => resolve(message as Word));
-    // Not at its exit: what it said right before may still be on its way.
+    // Not `exit`: a message sent right before it may still be in the channel.
     child.once("close", (code, signal) =>
       reject(new SwarmError("OWNER_ENDED", { log, how: signal ?? `code ${code}` })),
     );
@@ -39,7 +39,7 @@ export async function spawnOwner(
   return { pid: child.pid ?? 0, begun: word.begun };
 }
 
-/** The same error once more: it was one of ours. */
+/** Rebuilds the SwarmError of the background process. */
 function refailed({ code, details }: { readonly code: string; readonly details: object }): SwarmError {
   return new SwarmError(code as "USAGE", details as { readonly message: string });
 }

@@ -1,4 +1,4 @@
-/** Texts of a stream that end with a byte each. Of one that is longer than it may be the rest is passed over. */
+/** Splits a stream into texts at the byte `end`. Cuts a text that is longer than `longest` bytes. */
 export async function* splitStream(
   bytes: AsyncIterable<Uint8Array>,
   { end, longest }: { readonly end: number; readonly longest: number },
@@ -19,7 +19,7 @@ export async function* splitStream(
     }
 }
 
-/** Most lie in one piece, and need no copy. */
+/** Most texts lie in one chunk and need no copy. */
 function textOf(parts: readonly Uint8Array[]): string {
   const [only, ...more] = parts;
   if (!only) return "";

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { cleanText } from "../domain/clean-text.ts";
 import { SwarmError } from "../domain/errors.ts";
 
-/** By these, a hook of git that calls us would send git to another repository than the folder's. */
+/** Variables that git sets for its hooks. If a hook calls swarm, they would direct git to another repository than the folder's. */
 const elsewhere: Readonly<Record<string, undefined>> = {
   ...{ GIT_DIR: undefined, GIT_WORK_TREE: undefined, GIT_COMMON_DIR: undefined, GIT_INDEX_FILE: undefined },
   ...{ GIT_OBJECT_DIRECTORY: undefined, GIT_ALTERNATE_OBJECT_DIRECTORIES: undefined },
@@ -23,35 +23,35 @@ export interface GitStart {
 
 export interface StartedGit {
   readonly child: ChildProcess;
-  /** When its streams have ended as well. */
+  /** Resolves once git and its streams have ended. */
   readonly ended: Promise<GitEnded>;
-  /** Asks it to end, and does not ask for ever. */
+  /** Sends SIGTERM, and SIGKILL after a grace period. */
   stop(): void;
 }
 
 export interface GitEnded {
-  /** Undefined when it did not end by itself. */
+  /** Exit code; undefined when git did not exit by itself. */
   readonly exitCode: number | undefined;
-  /** What ended it, where something did. */
+  /** Signal that ended git; null for none. */
   readonly endedBy: NodeJS.Signals | null;
-  /** Why it failed, where it did: git's own words, clean to be shown. */
+  /** Why git failed, if it did: its stderr, cleaned for display. */
   readonly reason: string;
   readonly isTimedOut: boolean;
 }
 
-/** After it was asked to end. */
+/** Grace period between SIGTERM and SIGKILL. */
 const killAfterMs = 5_000;
 const longestComplaint = 64 * 1024;
 
-/** None of them outlives the program. */
+/** Running git processes, which must not outlive this one. */
 const running = new Set<ChildProcess>();
 process.on("exit", () => {
   for (const git of running) git.kill();
 });
 
 /**
- * A child process by node's own means: a swarm starts git some twenty times for each worker, and what a library adds to each
- * start is as much of its owner's processor time as the start itself.
+ * Starts git with Node's own `spawn`. A swarm starts git some twenty times for each worker, and a library's overhead for each start
+ * would cost the owner as much CPU time as the start itself.
  */
 export function startGit(
   args: readonly string[],
@@ -107,12 +107,12 @@ export function startGit(
   return { child, ended, stop };
 }
 
-/** Whether it was what git read that ended it, and neither a person, nor we, nor a machine without memory. */
+/** Whether git crashed because of its input, rather than being ended by the user, by swarm or for lack of memory. */
 export function hasCrashed({ endedBy }: GitEnded): boolean {
   return endedBy !== null && ["SIGSEGV", "SIGBUS", "SIGABRT"].includes(endedBy);
 }
 
-/** GIT_FAILED for a git that was called with these arguments. */
+/** The GIT_FAILED error of a git with these arguments. */
 export function gitFailure(args: readonly string[], reason: string): SwarmError {
   const command = args.find((word) => /^[a-z][a-z-]*$/.test(word)) ?? "";
   return new SwarmError("GIT_FAILED", { command, reason });

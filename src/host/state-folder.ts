@@ -3,13 +3,13 @@ import { readdir, rename, rm, rmdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { StateFolder } from "../ports/leftovers.ts";
 
-/** All that the program writes there, but for what tells this machine and user from others: projects and sandboxes are bound to it. */
+/** Files that swarm writes there, except the ids of machine and user, to which projects and sandboxes are bound. */
 const ours = /^(?:downloads|bugs|image\.lock|trust\.lock|(?:probes|trust)\.json(?:\.\d+)?)$/;
 const engine = "engine";
-/** What is being removed, under a name that nobody uses. */
+/** Folders being removed, under names that nothing else uses. */
 const removing = /^removing-[0-9a-f]{12}$/;
 
-/** The state folder of a user. It may be anywhere that they said, so nothing is removed there that is not ours by its name. */
+/** The state folder of a user. The user may have chosen any folder, so it removes only files with swarm's own names. */
 export function stateFolder(folder: string): StateFolder {
   const entries = async (): Promise<string[]> =>
     (await readdir(folder).catch(() => [])).filter(
@@ -24,7 +24,7 @@ export function stateFolder(folder: string): StateFolder {
     exists: async () => (await entries()).length > 0,
 
     async remove() {
-      // Whole or not at all: an engine that finds half of its data would break upon them.
+      // Rename first, so that the removal is atomic: an engine that finds half of its data would fail.
       if (await hasEngine())
         await rename(join(folder, engine), join(folder, `removing-${randomBytes(6).toString("hex")}`));
       for (const name of await entries()) await rm(join(folder, name), { recursive: true, force: true });

@@ -6,12 +6,12 @@ import { liesInside } from "./inside.ts";
 
 const swarmId = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-/** The folders that are called after swarms, in the worktree and in its git folder. */
+/** The folders named after swarms, in the worktree and in its git folder. */
 export function swarmFiles({ root, gitFolder }: Pick<Repository, "root" | "gitFolder">): SwarmFiles {
   const inWorktree = join(root, ".aimi", "swarms");
   const inGitFolder = join(gitFolder, "aimi", "requests");
 
-  /** A repository that somebody else made may have links there that lead anywhere. */
+  /** Without the worktree's folder if it leads outside: an untrusted repository may hold links to anywhere. */
   const folders = async (): Promise<string[]> =>
     (await liesInside(root, inWorktree)) ? [inWorktree, inGitFolder] : [inGitFolder];
 

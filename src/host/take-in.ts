@@ -15,19 +15,19 @@ import type { GitEnd } from "./run-git.ts";
 import { hasCrashed } from "./start-git.ts";
 import { seenNearby } from "./walk-back.ts";
 
-/** Where a kill must be survivable. */
+/** The points at which a crash must do no harm. */
 export type TakeInPoint = "stored" | "checked" | "objects-moved" | "ref-moved";
 
 export interface TakeInDeps {
   /** The git folder that all worktrees share. */
   readonly commonFolder: string;
-  /** Called at each of the points: a test kills the process there. */
+  /** Called at each of these points; a test kills the process there. */
   readonly reached?: (point: TakeInPoint) => void;
 }
 
 type No = Extract<TakenIn, { kind: "refused" | "rewritten" }>;
 
-/** See `WorkRepository`. Each step trusts nothing but what the ones before it have shown. */
+/** Imports the bundle; see `WorkRepository`. Each step relies only on facts that earlier steps have checked. */
 export async function takeIn(
   { commonFolder, reached = () => {} }: TakeInDeps,
   work: WorkToTakeIn,
@@ -35,21 +35,22 @@ export async function takeIn(
 ): Promise<TakenIn> {
   const { keep, tip, base, old } = work;
   for (const id of [base, ...(old === null ? [] : [old])])
-    if (!isCommitId(id)) throw new Error(`${JSON.stringify(id)} is no commit of ours`);
-  if (!isBranchName(keep) || !keep.startsWith("refs/aimi/")) throw new Error(`${keep} is no ref of ours`);
-  if (!isCommitId(tip)) return refused("tip", "its commit has no proper name");
+    if (!isCommitId(id)) throw new Error(`${JSON.stringify(id)} is no commit id`);
+  if (!isBranchName(keep) || !keep.startsWith("refs/aimi/"))
+    throw new Error(`${keep} is no ref below refs/aimi/`);
+  if (!isCommitId(tip)) return refused("tip", "the id of its commit is malformed");
 
   const refs = refsIn(commonFolder);
   const found = await refAt(commonFolder, refs, keep);
   if (found === tip) return { kind: "already", commit: tip };
-  // A ref that somebody deleted may be made again: nothing is lost by it.
+  // If the user deleted the ref, creating it again loses nothing.
   if (found !== null && found !== old) return refused("ref-moved", `${keep} is at ${found}`);
 
   await using quarantine = await openQuarantine(commonFolder, signal);
   const file = join(quarantine.folder, "bundle");
   const stored = await storeStream(file, work.bundle, work);
   if (stored === "too-large") return refused("too-large", `it is larger than ${work.mostBytes} bytes`);
-  if (stored === "checksum") return refused("checksum", "its bytes are not those that were stored for it");
+  if (stored === "checksum") return refused("checksum", "its bytes do not match their checksum");
   signal?.throwIfAborted();
   reached("stored");
 
@@ -80,42 +81,43 @@ export async function takeIn(
   return { kind: "taken", commit: tip };
 }
 
-/** Where a ref is; null where it is not. */
+/** Commit of a ref; null if the ref does not exist. */
 export async function refAt(commonFolder: string, refs: Refs, ref: string): Promise<string | null> {
-  // A file of its own is what counts, whatever a list of packed refs says, and needs no git to be read.
+  // A ref's own file takes precedence over the packed refs, and reading it needs no git.
   const own = (await readFile(join(commonFolder, ref), "latin1").catch(() => "")).trim();
   if (isCommitId(own)) return own;
   return (await refs.at([ref])).find(({ name }) => name === ref)?.commit ?? null;
 }
 
-/** Before anything of the pack is read: one ref, at the tip, upon nothing but what the work began with. */
+/** Checks the header before the pack is read: one ref, at the tip, and no prerequisite outside of the base's history. */
 async function wrongWithHeader(
   room: CleanRoom,
   { refs, prerequisites }: BundleHeader,
   { expectedRef, tip, base }: WorkToTakeIn,
 ): Promise<No | null> {
   const [ref, ...more] = refs;
-  if (!ref || more.length > 0) return refused("header", `it holds ${refs.length} refs and not one`);
+  if (!ref || more.length > 0) return refused("header", `it holds ${refs.length} refs instead of one`);
   if (ref.name !== expectedRef) return refused("header", `it holds ${cleanText(ref.name, 100)}`);
-  if (ref.id !== tip) return refused("header", `its ref is at ${ref.id} and not at ${tip}`);
+  if (ref.id !== tip) return refused("header", `its ref is at ${ref.id} instead of ${tip}`);
   if (prerequisites.every((id) => id === base)) return null;
   const facts = await room.objects.about(prerequisites);
   const missing = prerequisites.find((_, at) => facts[at]?.type !== "commit");
-  if (missing !== undefined) return refused("header", `it builds upon ${missing}, which is no commit here`);
+  if (missing !== undefined)
+    return refused("header", `it builds on ${missing}, which is no commit of this repository`);
   const outside = await oneOutside(room, prerequisites, base);
   return outside === null
     ? null
-    : refused("header", `it builds upon ${outside}, which its base does not have`);
+    : refused("header", `it builds on ${outside}, which is not in the history of its base`);
 }
 
-/** One of these commits or of their ancestors that a history does not have; null where it has all. */
+/** One of these commits or of their ancestors that the history of `tip` lacks; null if it has all of them. */
 async function oneOutside(room: CleanRoom, commits: readonly string[], tip: string): Promise<string | null> {
   if (await seenNearby(room.objects, commits, tip)) return null;
   const input = Buffer.from(`${commits.join("\n")}\n^${tip}\n`);
   return (await room.text(["rev-list", "--max-count=1", "--stdin"], { input })).trim() || null;
 }
 
-/** The name of the checked pack. Whatever git says against it is the pack's fault, unless it could say nothing. */
+/** Checks and indexes the pack, and returns its hash. A complaint of git refuses the pack, unless git itself could not run. */
 async function indexPack(
   room: CleanRoom,
   { file, packAt }: { readonly file: string; readonly packAt: number },
@@ -123,7 +125,7 @@ async function indexPack(
   await using pack = await open(file);
   await passOver(pack, packAt);
   const ended = await room.run(
-    // Modes that git does not write are let pass by --strict.
+    // Plain --strict accepts file modes that git itself does not write.
     ["index-pack", "--stdin", "--fix-thin", "--strict=badFilemode=error", "--fsck-objects"],
     { input: pack, limitMs: 30 * 60_000 },
   );
@@ -133,13 +135,13 @@ async function indexPack(
   return refused("pack", `git refuses its objects: ${ended.reason}`);
 }
 
-/** Whether it is this machine, or who uses it, that kept git from an answer. */
+/** Whether git gave no verdict, because the user ended it or this machine lacks disk space or permissions. */
 function saysNothing(ended: GitEnd): boolean {
   const wasStopped = ended.exitCode === undefined && !ended.isTimedOut && !hasCrashed(ended);
   return wasStopped || /No space left|Permission denied/.test(ended.reason);
 }
 
-/** Whoever reads next begins behind them. */
+/** Moves the handle's position, from which git then reads. */
 async function passOver(file: FileHandle, bytes: number): Promise<void> {
   const passed = Buffer.alloc(bytes);
   for (let at = 0; at < bytes; ) {
@@ -150,8 +152,9 @@ async function passOver(file: FileHandle, bytes: number): Promise<void> {
 }
 
 /**
- * What it changes can be looked at, before anything follows its objects without a bound. git's own check only tells of these
- * links. Compared with the base, since a repository that has one from old times must still be able to take work in.
+ * Reads the changes within limits, before any step that follows objects without a limit. Refuses links as `.gitattributes` or
+ * `.gitmodules`, about which git's own check only warns. Only changes since the base count, so that a repository that already has
+ * such a link can still import work.
  */
 async function wrongWithTree(room: CleanRoom, { tip, base }: WorkToTakeIn): Promise<No | null> {
   if (!(await areCommits(room, [tip]))) return refused("incomplete", `${tip} is not in it, or is no commit`);
@@ -166,10 +169,9 @@ async function wrongWithTree(room: CleanRoom, { tip, base }: WorkToTakeIn): Prom
   return link === "" ? null : refused("pack", `${cleanText(link, 100)} is a link`);
 }
 
-const deepHistory =
-  "git crashes as it follows its history, as it does where folders lie too deep in one another";
+const deepHistory = "git crashes while it walks its history, as it does when folders are nested too deep";
 
-/** Nothing is missing, and the tip goes on from where the work began and from what was taken in before. */
+/** Checks that no object is missing, and that the tip descends from the base and from the work imported before. */
 async function wrongWithHistory(room: CleanRoom, { tip, base, old }: WorkToTakeIn): Promise<No | null> {
   const connected = await room.run(["rev-list", "--objects", "--quiet", tip, "--not", base]);
   if (connected.exitCode !== 0) {
@@ -181,11 +183,11 @@ async function wrongWithHistory(room: CleanRoom, { tip, base, old }: WorkToTakeI
   const isOldHere = old === null || (await areCommits(room, [old]));
   const before = old !== null && isOldHere ? [base, old] : [base];
   if (isOldHere && (await oneOutside(room, before, tip)) === null) return null;
-  if (!(await isAncestor(room, base, tip))) return refused("unrelated", `it does not go on from ${base}`);
+  if (!(await isAncestor(room, base, tip))) return refused("unrelated", `it does not descend from ${base}`);
   return { kind: "rewritten" };
 }
 
-/** A story that began without what earlier ones made takes it away with its commit, and looks like work. */
+/** Checks the files with which the story started: a story that started without earlier work would delete that work by its commit. */
 async function wrongWithStart(room: CleanRoom, { tip, start }: WorkToTakeIn): Promise<No | null> {
   if (start === undefined) return null;
   const [tree] = (await areCommits(room, [start.commit]))
@@ -194,7 +196,7 @@ async function wrongWithStart(room: CleanRoom, { tip, start }: WorkToTakeIn): Pr
   if (tree && tree.id === start.tree && (await isAncestor(room, start.commit, tip))) return null;
   return refused(
     "start",
-    `its story began with the files ${start.tree.slice(0, 10)}, which are not those of ${start.commit.slice(0, 10)} before it`,
+    `its story started with the files ${start.tree.slice(0, 10)} instead of those of the commit ${start.commit.slice(0, 10)} before it`,
   );
 }
 

@@ -1,12 +1,12 @@
 import { type GitStart, gitFailure, startGit } from "./start-git.ts";
 
-/** A git that answers questions for as long as it is asked. */
+/** A git process that answers requests until it is ended. */
 export interface GitTalk {
   write(text: string): void;
-  /** The next line of its answer, without its end. */
+  /** Reads the next line of its answer, without the line break. */
   readonly line: () => Promise<string>;
   readonly bytes: (count: number) => Promise<Buffer>;
-  /** It has been asked enough, whatever it still has to say. */
+  /** Ends git and drops unread answers. */
   end(): Promise<void>;
 }
 
@@ -16,7 +16,7 @@ export function talkToGit(args: readonly string[], start: GitStart): GitTalk {
   const { child, ended, stop } = startGit(args, { ...start, stdin: "pipe" });
   const { stdin, stdout } = child;
   if (!stdin || !stdout) throw new Error("git was started without its streams");
-  // How it ended is seen where its answer is missing.
+  // Ignore write errors: a missing answer reports how git ended.
   stdin.on("error", () => {});
   const pieces: AsyncIterator<Buffer> = stdout[Symbol.asyncIterator]();
   let held: Buffer = Buffer.alloc(0);
@@ -45,14 +45,14 @@ export function talkToGit(args: readonly string[], start: GitStart): GitTalk {
       for (let from = 0; ; ) {
         const end = held.indexOf(10, from);
         if (end >= 0) return take(end + 1).toString("utf8", 0, end);
-        if (held.length > longestLine) throw gitFailure(args, "its answer is no line");
+        if (held.length > longestLine) throw gitFailure(args, "its answer has no line break");
         from = held.length;
         await more();
       }
     },
 
     async bytes(count) {
-      // Copied: a piece of a pipe would be held whole for the sake of a few bytes of it.
+      // Copy, because a view of a few bytes would keep the whole chunk in memory.
       const taken = Buffer.allocUnsafe(count);
       for (let length = 0; ; await more()) {
         length += take(Math.min(count - length, held.length)).copy(taken, length);
@@ -63,7 +63,7 @@ export function talkToGit(args: readonly string[], start: GitStart): GitTalk {
     async end() {
       stdin.end();
       stop();
-      // Nobody reads on, and it is not over before its streams are.
+      // `ended` waits for the end of the streams, which are no longer read.
       stdout.destroy();
       await ended;
     },

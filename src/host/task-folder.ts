@@ -5,10 +5,10 @@ import { SwarmError } from "../domain/errors.ts";
 import type { TaskFolder } from "../ports/project-files.ts";
 import { liesInside } from "./inside.ts";
 
-/** What fits into one message to a sandbox. */
+/** Largest task file that fits into one message to a sandbox. */
 const largestTaskFile: number = 8 * 1024 * 1024 - 64 * 1024;
 
-/** Letters of any script, digits and a few signs: nothing that a shell, a terminal or an option parser would act on. */
+/** Letters of any script, digits and a few signs: nothing that a shell, a terminal or an option parser interprets. */
 const safeName = /^[\p{L}\p{N}_][\p{L}\p{N}._ -]*-tasks\.json$/u;
 
 export function taskFolder(root: string): TaskFolder {
@@ -51,7 +51,7 @@ export function taskFolder(root: string): TaskFolder {
   };
 }
 
-/** A path from where the person stands, from the root, or a bare name. */
+/** Resolves a path relative to the current folder or to the root, or a bare name in the task folder. */
 async function locate(file: string, root: string, folder: string): Promise<string> {
   const candidates = [resolve(file), join(root, file), join(folder, file)];
   for (const candidate of candidates) if (await stat(candidate).catch(() => null)) return candidate;
@@ -77,7 +77,7 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** Never more than the limit is read, whatever the file becomes meanwhile; a pipe or device is no task file. */
+/** Reads at most the limit, even if the file grows meanwhile. Refuses a FIFO or device. */
 async function readBounded(path: string, shown: string): Promise<Uint8Array> {
   const place = { file: shown };
   const stats = await stat(path);

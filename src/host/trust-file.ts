@@ -7,7 +7,7 @@ import type { TrustFile } from "../ports/project-files.ts";
 
 type TrustedShaByPath = Record<string, string>;
 
-/** The trust of one user, kept outside every repository. */
+/** The files that one user trusts, kept outside of every repository. */
 export function trustFile(stateFolder: string, lock: Lock): TrustFile {
   const file = join(stateFolder, "trust.json");
 
@@ -28,7 +28,7 @@ export function trustFile(stateFolder: string, lock: Lock): TrustFile {
 
   return {
     async isTrusted(realPath, sha256) {
-      // What cannot be read trusts nothing.
+      // If the file cannot be read, trust nothing.
       return (await read().catch((): TrustedShaByPath => ({})))[realPath] === sha256;
     },
 

@@ -3,11 +3,11 @@ import { join, resolve } from "node:path";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Where this user's things live, outside any project. */
+/** Folders of this user, outside of any project. */
 export interface UserFolders {
-  /** Settings that a person writes. */
+  /** Folder of the settings that the user writes. */
   readonly config: string;
-  /** What the program keeps: trust, the private engine. */
+  /** Folder of the data that swarm keeps: trust, the private engine. */
   readonly state: string;
   readonly home: string;
 }

@@ -1,11 +1,11 @@
 import type { ObjectReader } from "./object-reader.ts";
 
-/** Further back it is git's own walk that is cheaper, and no honest commit is larger. */
+/** Further back git's own walk is cheaper; and no honest commit is larger. */
 const [mostSteps, mostTogether, mostBytes] = [32, 64, 64 * 1024];
 
 /**
- * Whether commits are the tip or among its ancestors, where a few steps back show it: the work of a story is rarely more.
- * False says only that these steps did not.
+ * Whether all commits are the tip or among its ancestors, as far as a few steps back can show it; the work of a story is rarely
+ * longer. False only means that these steps did not find them.
  */
 export async function seenNearby(
   objects: ObjectReader,
@@ -32,7 +32,7 @@ export async function seenNearby(
   return false;
 }
 
-/** As git reads them: right after the tree's line, and nowhere else. */
+/** Parses a commit's parents as git does: only right after the line of the tree. */
 function parentsIn(commit: Buffer): string[] {
   const [, rows = ""] =
     /^tree [0-9a-f]{40}\n((?:parent [0-9a-f]{40}\n)*)/.exec(commit.toString("latin1")) ?? [];

@@ -9,8 +9,8 @@ import { readChanges, readPatch, readSensitivePaths } from "./read-changes.ts";
 import { refAt, type TakeInDeps, takeIn } from "./take-in.ts";
 
 /**
- * The repository with this common git folder, for all its worktrees. Whatever looks at commits does so in a room of its own
- * where neither the repository's settings nor its files count; only refs are moved in the repository itself.
+ * The repository with this common git folder, for all its worktrees. Methods read commits in a separate clean repository, where
+ * neither the user's repository settings nor its files apply. Only refs are moved in the user's repository itself.
  */
 export function workRepository(deps: TakeInDeps): WorkRepository {
   const { commonFolder } = deps;
@@ -46,13 +46,13 @@ export function workRepository(deps: TakeInDeps): WorkRepository {
     keptAt: (ref) => refAt(commonFolder, refsIn(commonFolder), ref),
 
     async keepAt(move) {
-      if (!move.ref.startsWith("refs/aimi/")) throw new Error(`${move.ref} is none of ours`);
+      if (!move.ref.startsWith("refs/aimi/")) throw new Error(`${move.ref} is no ref below refs/aimi/`);
       return (await refsIn(commonFolder).move(move, "taken up again")).kind === "moved";
     },
 
     async conflicts(pairs, signal) {
       await using quarantine = await openQuarantine(commonFolder, signal);
-      // What is only tried leaves nothing in the repository.
+      // These merges are only trials, so their objects must not get into the user's repository.
       const room = await quarantine.room("own");
       const found: (readonly string[])[] = [];
       for (const [one, other] of pairs) found.push(await conflictsOf(room, one, other));

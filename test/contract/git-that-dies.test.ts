@@ -82,7 +82,7 @@ test("a history whose folders are too deep for git is told as deep", async ({ re
 
   expect(await repositoryAt(repository).takeIn(workOf(bytes, { base, tip }))).toMatchObject({
     ...{ kind: "refused", why: "too-deep" },
-    reason: "git crashes as it follows its history, as it does where folders lie too deep in one another",
+    reason: "git crashes while it walks its history, as it does when folders are nested too deep",
   });
   expectTidy(repository);
 });

@@ -180,7 +180,7 @@ describe("one worker's bundle", () => {
 
       expect(failure).toEqual({
         code: "COLLECT_FAILED",
-        message: "its folders lie more than 200 deep in one another",
+        message: "its folders are nested more than 200 deep",
       });
       expect(none).toBeNull();
     },

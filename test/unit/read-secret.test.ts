@@ -161,7 +161,7 @@ describe("a secret", () => {
   test("that has no end is not read to it", async ({ folder }) => {
     const error = await refusalOf("cmd:yes", depsAt(folder));
 
-    expect(error.message).toContain("it writes without end");
+    expect(error.message).toContain("it wrote more than 1 MiB");
   });
 
   test("of a subscription may have many lines", async ({ folder }) => {
