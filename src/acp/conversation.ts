@@ -37,8 +37,9 @@ type Item = Received | Exclude<ConversationEvent, { kind: "message" | "ignored" 
 const mostWaiting = 1024 * 1024;
 
 /**
- * Holds the conversation with the adapter in a container until it ends. Checks every message, and writes it to disk before it
- * acknowledges the message or yields it. Yields each message once, however often the connection breaks.
+ * Holds the conversation with the adapter in a container until it ends. Checks every message, and writes it
+ * to disk before it acknowledges the message or yields it. Yields each message once, however often the
+ * connection breaks.
  */
 export function holdConversation(
   deps: ConversationDeps,
@@ -115,7 +116,10 @@ export function holdConversation(
     },
   };
 
-  /** Writes to disk first, then acknowledges; the last message at once, because the adapter exits only after its acknowledgement. */
+  /**
+   * Writes to disk first, then acknowledges; the last message at once, because the adapter exits only after
+   * its acknowledgement.
+   */
   async function keep(items: readonly Item[]): Promise<void> {
     const messages = items.flatMap((item) =>
       item.kind === "message" && isJournalled(item.message) ? [item.message] : [],

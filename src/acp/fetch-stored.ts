@@ -25,8 +25,8 @@ export interface StoredFile {
 }
 
 /**
- * The bytes of a file that an adapter stored for the host. Any program in the container may have written them: the caller
- * must compare their checksum and check their content.
+ * The bytes of a file that an adapter stored for the host. Any program in the container may have written
+ * them: the caller must compare their checksum and check their content.
  */
 export async function* fetchStored(
   deps: FetchDeps,
@@ -77,7 +77,10 @@ async function openStored(
   throw new SwarmError("CONTAINER_NOT_RUNNING", { id, state: facts.state });
 }
 
-/** An engine that cannot start a program writes its error to the program's stdout, so hold back that much until the exit code is known. */
+/**
+ * An engine that cannot start a program writes its error to the program's stdout, so hold back that much
+ * until the exit code is known.
+ */
 const longestComplaint = 4_096;
 
 async function* fromRunning(

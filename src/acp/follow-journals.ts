@@ -26,8 +26,9 @@ export interface FollowedJournals {
 }
 
 /**
- * Yields the messages in the host's journals of a worker, attempt by attempt, and then those that the owner appends, until the
- * worker has ended. Skips lines that are not valid messages: this is for display, and checks no protocol.
+ * Yields the messages in the host's journals of a worker, attempt by attempt, and then those that the owner
+ * appends, until the worker has ended. Skips lines that are not valid messages: this is for display, and
+ * checks no protocol.
  */
 export async function* followJournals(
   { folder, attempt, isOver, watch }: FollowedJournals,
@@ -61,7 +62,10 @@ interface Followed {
   lastSeq: number;
 }
 
-/** Yields new messages. A restored file is read from its start, and `lastSeq` keeps its messages from being yielded twice. */
+/**
+ * Yields new messages. A restored file is read from its start, and `lastSeq` keeps its messages from being
+ * yielded twice.
+ */
 async function* newsOf(journal: Followed, findProblem: FindProblem): AsyncGenerator<JournalledMessage> {
   for await (const value of journal.lines.news()) {
     if (findProblem(value) !== null) continue;

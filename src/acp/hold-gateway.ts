@@ -25,8 +25,8 @@ const limits = { longestLine: 1 << 20, deepest: 8 };
 const diagnosticCharacters = 2_000;
 
 /**
- * Stays connected to the gateway in a container. The listener gets each journal entry once; the gateway gets the whole admission
- * again at every connection.
+ * Stays connected to the gateway in a container. The listener gets each journal entry once; the gateway gets
+ * the whole admission again at every connection.
  */
 export function holdGateway(
   deps: GatewayLineDeps,
@@ -59,7 +59,10 @@ export function holdGateway(
     },
   };
 
-  /** Resolves once the gateway has answered the admission with its journal position and the host has read up to there. */
+  /**
+   * Resolves once the gateway has answered the admission with its journal position and the host has read up
+   * to there.
+   */
   function synchronized(within: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       if (until.aborted) return reject(until.reason);
@@ -138,7 +141,10 @@ export function holdGateway(
     return cleanLines(diagnostics.finish().text).trim() || "the connection ended";
   }
 
-  /** A journal shorter than the host's copy is a new one: the gateway's volume was lost. The host then drops its copy. */
+  /**
+   * A journal shorter than the host's copy is a new one: the gateway's volume was lost. The host then drops
+   * its copy.
+   */
   async function isSameJournal(lastSeq: number): Promise<boolean> {
     if (journal === null || journal.count <= lastSeq) return true;
     await journal[Symbol.asyncDispose]();

@@ -43,8 +43,9 @@ type Parting =
 class BrokenOff extends Error {}
 
 /**
- * Stays connected to an adapter until it has sent its last message, its container has ended, or the worker counts as lost. A lost
- * connection is not a lost worker: the host reconnects with backoff while the container runs and `lostMs` has not passed.
+ * Stays connected to an adapter until it has sent its last message, its container has ended, or the worker
+ * counts as lost. A lost connection is not a lost worker: the host reconnects with backoff while the
+ * container runs and `lostMs` has not passed.
  */
 export async function keepAttached(
   deps: AttachDeps,
@@ -129,7 +130,10 @@ export async function keepAttached(
     return { kind: "broken", why: cleanText(diagnostics() || why) };
   }
 
-  /** Decides by the container's state how the conversation ended; null to connect again. Waits while the container is paused. */
+  /**
+   * Decides by the container's state how the conversation ended; null to connect again. Waits while the
+   * container is paused.
+   */
   async function judgeContainer(why: string): Promise<ConversationEnd | null> {
     let facts = await look();
     while (facts !== "unknown" && facts?.state === "paused") {
@@ -185,14 +189,17 @@ export async function keepAttached(
 }
 
 /**
- * Whether the adapter refuses the host's request. Such an error has no sequence number and is in no journal. It ends the
- * conversation: the task that runs there is not this one.
+ * Whether the adapter refuses the host's request. Such an error has no sequence number and is in no journal.
+ * It ends the conversation: the task that runs there is not this one.
  */
 function isAnswer(message: AdapterMessage): message is ErrorMessage {
   return message.type === "error" && message.seq === undefined;
 }
 
-/** The messages before a violation, before a refusal of the request, or up to the last message; the rest does not count. */
+/**
+ * The messages before a violation, before a refusal of the request, or up to the last message; the rest does
+ * not count.
+ */
 function upToEnd(group: readonly Received[]): readonly Received[] {
   const kept: Received[] = [];
   for (const received of group) {

@@ -10,7 +10,10 @@ export interface LineWatch {
   joined(): void;
   lost(why: string): void;
   paused(): void;
-  /** Time since its last message other than a hello; time while it was paused, or while the host was busy, does not count. */
+  /**
+   * Time since its last message other than a hello; time while it was paused, or while the host was busy,
+   * does not count.
+   */
   silentMs(): number;
   /** Checks for silence until the signal is aborted; never rejects. */
   watch(signal: AbortSignal): Promise<void>;

@@ -10,7 +10,10 @@ export interface Channel extends AsyncDisposable {
   readonly received: AsyncIterable<readonly Received[]>;
   /** Resolves when the engine has accepted the line; only an answer proves that the adapter received it. */
   send(line: Uint8Array): Promise<void>;
-  /** Whether `attach` never started, so that the received text is the engine's error. Call it after a first invalid line. */
+  /**
+   * Whether `attach` never started, so that the received text is the engine's error. Call it after a first
+   * invalid line.
+   */
   isUnstarted(): Promise<boolean>;
   /** Beginning and end of its stderr, cleaned for display. */
   diagnostics(): string;

@@ -5,7 +5,10 @@ import { inJournal, type KnownConversation } from "../domain/message-order.ts";
 import { type DurableLines, openDurableLines } from "../wire/durable-lines.ts";
 import { type FindProblem, receiveMessages } from "./receive-messages.ts";
 
-/** The host's copy of an adapter's messages in one attempt. Only the owner writes it; other processes may read the file meanwhile. */
+/**
+ * The host's copy of an adapter's messages in one attempt. Only the owner writes it; other processes may read
+ * the file meanwhile.
+ */
 export interface HostJournal extends AsyncDisposable {
   /** Sequence number of the last message on disk; 0 for none. */
   readonly lastSeq: number;
@@ -19,8 +22,8 @@ export interface HostJournal extends AsyncDisposable {
 const longestLine = 2 * longestToHost;
 
 /**
- * Opens or creates `journal-<attempt>.ndjson` to append to it. Cuts a torn last line. Leaves a file with any other damage as it
- * is and throws FILE_FAILED.
+ * Opens or creates `journal-<attempt>.ndjson` to append to it. Cuts a torn last line. Leaves a file with any
+ * other damage as it is and throws FILE_FAILED.
  */
 export async function openHostJournal(
   file: string,

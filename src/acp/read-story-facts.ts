@@ -17,7 +17,10 @@ const journalled: ReadonlySet<unknown> = new Set([
   "error",
 ] satisfies JournalledMessage["type"][]);
 
-/** Facts about the stories from all host journals of a worker; empty without a journal. The owner may append meanwhile. */
+/**
+ * Facts about the stories from all host journals of a worker; empty without a journal. The owner may append
+ * meanwhile.
+ */
 export async function readStoryFacts(folder: string, findProblem: FindProblem): Promise<WorkerFacts> {
   const facts = new FactsOfWorker();
   for (const attempt of (await attemptsIn(folder)).reverse()) {

@@ -24,8 +24,8 @@ export type Received =
 const wireLimits: WireLimits = { longestLine: longestToHost, deepest: deepestToHost };
 
 /**
- * Reads an adapter's stream of lines, grouped as they arrive. Checks each line's length, schema and order, and cleans its texts,
- * before the caller gets the message.
+ * Reads an adapter's stream of lines, grouped as they arrive. Checks each line's length, schema and order,
+ * and cleans its texts, before the caller gets the message.
  */
 export async function* receiveMessages(
   source: AsyncIterable<Uint8Array>,

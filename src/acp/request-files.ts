@@ -13,7 +13,10 @@ export interface RequestFiles
   keepGateway(note: object): Promise<void>;
 }
 
-/** Keeps the requests of one swarm's workers, as first sent, in the worktree's git folder, which `git clean` does not reach. */
+/**
+ * Keeps the requests of one swarm's workers, as first sent, in the worktree's git folder, which `git clean`
+ * does not reach.
+ */
 export function requestFiles(gitFolder: string, swarmId: string): RequestFiles {
   const folder = join(gitFolder, "aimi", "requests", swarmId);
   const fileOf = (slug: string, attempt: number): string => join(folder, `${slug}-${attempt}.json`);

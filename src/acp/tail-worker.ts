@@ -8,8 +8,9 @@ const longestLine = 64 * 1024;
 const adapterProgram = "/opt/aimi/adapter";
 
 /**
- * Yields the newest lines of the log of the adapter in a running container, and then its new lines, until the container ends or
- * the caller stops reading. Closing the input then ends `tail` in the container; the task does not depend on it.
+ * Yields the newest lines of the log of the adapter in a running container, and then its new lines, until the
+ * container ends or the caller stops reading. Closing the input then ends `tail` in the container; the task
+ * does not depend on it.
  */
 export async function* tailWorker(
   containers: Pick<Containers, "exec">,

@@ -1,6 +1,9 @@
 import { refusal } from "./refusal.ts";
 
-/** The bytes of an archive, pulled on demand and never buffered as a whole. `entry` is the name that a refusal shows. */
+/**
+ * The bytes of an archive, pulled on demand and never buffered as a whole. `entry` is the name that a refusal
+ * shows.
+ */
 export interface ArchiveBytes {
   /** The next piece, of at most `most` bytes; undefined at the end of the archive. */
   next(most: number): Promise<Uint8Array | undefined>;

@@ -16,7 +16,10 @@ const longestNameBytes = 1024 * 1024;
 /** More than the padding of `tar`'s last record at any usual blocking factor. */
 const longestTailBytes = 1024 * 1024;
 
-/** Headers before an entry's own header: GNU's long name and long link target, and pax headers for one entry and for all. */
+/**
+ * Headers before an entry's own header: GNU's long name and long link target, and pax headers for one entry
+ * and for all.
+ */
 const preludes: ReadonlyMap<string, string> = new Map([
   ["L", "long name"],
   ["K", "long link name"],
@@ -52,7 +55,10 @@ export async function readEntryHeader(
   }
 }
 
-/** A contiguous file, type 7, counts as a plain file. Old programs mark a folder only by the slash at the end of its name. */
+/**
+ * A contiguous file, type 7, counts as a plain file. Old programs mark a folder only by the slash at the end
+ * of its name.
+ */
 export function isPlainFile({ type, name }: TarHeader): boolean {
   return (type === "0" || type === "7") && name.at(-1) !== 0x2f;
 }

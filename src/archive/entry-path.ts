@@ -59,8 +59,8 @@ export type Claimed = { readonly newFolders: readonly string[] } | { readonly ex
 const mostNameCharacters = 32 * 1024 * 1024;
 
 /**
- * Remembers the paths of an archive. Refuses a path that was claimed before or lies below an entry that is not a folder. Folders
- * that other paths only imply count as well, because the unpacker creates them, too.
+ * Remembers the paths of an archive. Refuses a path that was claimed before or lies below an entry that is
+ * not a folder. Folders that other paths only imply count as well, because the unpacker creates them, too.
  */
 export function pathClaims({
   entries,

@@ -51,10 +51,10 @@ const linksAndDevices: ReadonlyMap<string, string> = new Map([
 const passedOverShare = 2;
 
 /**
- * Yields the files and folders of an untrusted tar archive in order, each after its check.
- * With `onLeftOut`, leaves out and reports links, devices, FIFOs, sparse files, names that cannot be shown, and entries that exceed
- * a limit. Without it, throws ARCHIVE_REFUSED at such an entry. Always throws at any other entry that is not a plain file or folder
- * with a plain name below the archive's folder.
+ * Yields the files and folders of an untrusted tar archive in order, each after its check. With `onLeftOut`,
+ * leaves out and reports links, devices, FIFOs, sparse files, names that cannot be shown, and entries that
+ * exceed a limit. Without it, throws ARCHIVE_REFUSED at such an entry. Always throws at any other entry that
+ * is not a plain file or folder with a plain name below the archive's folder.
  */
 export async function* readArchive(
   archive: AsyncIterable<Uint8Array>,
@@ -102,7 +102,10 @@ export async function* readArchive(
     await bytes.close();
   }
 
-  /** Null for the archive's own folder. `last` for an entry at which reading ends, because no later one can fit either. */
+  /**
+   * Null for the archive's own folder. `last` for an entry at which reading ends, because no later one can
+   * fit either.
+   */
   function judge(
     header: EntryHeader,
   ):

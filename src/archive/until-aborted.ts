@@ -1,4 +1,7 @@
-/** Yields the pieces of a source; throws the signal's reason as soon as it is aborted, even while waiting for a piece. */
+/**
+ * Yields the pieces of a source; throws the signal's reason as soon as it is aborted, even while waiting for
+ * a piece.
+ */
 export async function* untilAborted<Piece>(
   source: AsyncIterable<Piece>,
   signal: AbortSignal,
@@ -12,7 +15,8 @@ export async function* untilAborted<Piece>(
     }
   } finally {
     const farewell = Promise.resolve(pieces.return?.());
-    // A stuck source answers `return` only after its next piece, which may never come. So do not wait, and ignore its error.
+    // A stuck source answers `return` only after its next piece, which may never come. So do not wait, and
+    // ignore its error.
     if (signal.aborted) farewell.catch(() => undefined);
     else await farewell;
   }

@@ -5,8 +5,8 @@ import type { Refs } from "./move-ref.ts";
 const heads = "refs/heads/";
 
 /**
- * The branches in use, which swarm must not move, and the folder that uses each: checked out in a worktree, even without a commit
- * yet, or the target of a rebase or bisection in progress.
+ * The branches in use, which swarm must not move, and the folder that uses each: checked out in a worktree,
+ * even without a commit yet, or the target of a rebase or bisection in progress.
  */
 export async function branchesInUse(
   refs: Pick<Refs, "worktrees">,

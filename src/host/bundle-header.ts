@@ -8,13 +8,16 @@ export interface BundleHeader {
   readonly packAt: number;
 }
 
-/** Far more than an honest header: one line per parent outside of the range, with the first line of that commit's message. */
+/**
+ * Far more than an honest header: one line per parent outside of the range, with the first line of that
+ * commit's message.
+ */
 const mostHeaderBytes = 256 * 1024;
 const signature = "# v2 git bundle\n";
 
 /**
- * The header of a bundle, or why it is refused. git's own reader accepts more (capabilities, version 3, any number of refs), and
- * git before 2.46 does not check the objects that it fetches from a bundle.
+ * The header of a bundle, or why it is refused. git's own reader accepts more (capabilities, version 3, any
+ * number of refs), and git before 2.46 does not check the objects that it fetches from a bundle.
  */
 export async function readBundleHeader(file: string): Promise<BundleHeader | { readonly problem: string }> {
   await using handle = await open(file, "r");

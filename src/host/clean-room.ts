@@ -6,7 +6,10 @@ import { type ObjectReader, objectReader } from "./object-reader.ts";
 import { type GitEnd, type GitRun, type GitStream, runGit, streamGit } from "./run-git.ts";
 import { seenNearby } from "./walk-back.ts";
 
-/** Limit of one allocation by git, against a delta that unpacks to gigabytes or a header that claims millions of objects. */
+/**
+ * Limit of one allocation by git, against a delta that unpacks to gigabytes or a header that claims millions
+ * of objects.
+ */
 const mostMemory = "1g";
 
 /** Arguments with which git starts no other program, ignores the user's attributes, and flushes every write to disk. */
@@ -48,8 +51,8 @@ export interface CleanRoom {
 const usualLimitMs = 10 * 60_000;
 
 /**
- * Writes the repository's files itself, because `git init` would read templates; synchronously, because they are few and small.
- * New objects stay in here with `own`, and go to the user's repository with `theirs`.
+ * Writes the repository's files itself, because `git init` would read templates; synchronously, because they
+ * are few and small. New objects stay in here with `own`, and go to the user's repository with `theirs`.
  */
 export async function makeCleanRoom(
   folder: string,

@@ -51,7 +51,8 @@ export function commitReader(folder: string): CommitReader {
     async bundle(commit, branch, signal, without) {
       await using undo = new AsyncDisposableStack();
       const { folder: temporary } = undo.use(await makeOwnFolder(tmpdir(), "swarm-bundle-"));
-      // A temporary repository that borrows the objects: the user's repository gets no ref, and its settings do not apply.
+      // A temporary repository that borrows the objects: the user's repository gets no ref, and its settings
+      // do not apply.
       const borrowing = join(temporary, "borrowing.git");
       const objects = await line("rev-parse", "--path-format=absolute", "--git-path", "objects");
       const format = commit.length === 64 ? ["--object-format=sha256"] : [];

@@ -8,8 +8,8 @@ export interface WorkToDiff {
 }
 
 /**
- * Streams git's diff between two commits of the repository with this common folder. No settings, filters or attributes of the
- * user or the repository apply, and git starts no other program.
+ * Streams git's diff between two commits of the repository with this common folder. No settings, filters or
+ * attributes of the user or the repository apply, and git starts no other program.
  */
 export async function* diffWork(
   commonFolder: string,

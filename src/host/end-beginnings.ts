@@ -4,8 +4,9 @@ import { findProcesses } from "./processes.ts";
 const runtimes: RegExp = /run/;
 
 /**
- * Kills the runtime processes of this machine that are just starting a program in a container; the container itself keeps running.
- * Returns their number; 0 if the engine is on another machine or belongs to another user.
+ * Kills the runtime processes of this machine that are just starting a program in a container; the container
+ * itself keeps running. Returns their number; 0 if the engine is on another machine or belongs to another
+ * user.
  */
 export async function endBeginnings(containerId: string): Promise<number> {
   if (process.platform !== "linux") return 0;
@@ -13,7 +14,10 @@ export async function endBeginnings(containerId: string): Promise<number> {
   return pids.filter(end).length;
 }
 
-/** Whether the arguments are those with which containerd calls every runtime: `runc … exec --process <file> … <container>`. */
+/**
+ * Whether the arguments are those with which containerd calls every runtime: `runc … exec --process <file> …
+ * <container>`.
+ */
 export function isBeginning(argv: readonly string[], containerId: string): boolean {
   const words = argv.filter((word) => word !== "");
   return words.at(-1) === containerId && words[words.indexOf("--process") - 1] === "exec";

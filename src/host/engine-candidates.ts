@@ -13,7 +13,10 @@ export interface CandidateDeps {
   readonly privateEndpoint: string;
 }
 
-/** The endpoints at which an engine might answer, in the order of the tries. An endpoint that the user named is the only one. */
+/**
+ * The endpoints at which an engine might answer, in the order of the tries. An endpoint that the user named
+ * is the only one.
+ */
 export async function engineCandidates({
   env,
   home,
@@ -62,7 +65,10 @@ async function currentContext(env: Environment, home: string): Promise<EngineCan
   return { origin, endpoint: isCertified ? certified(endpoint, certificates) : endpoint };
 }
 
-/** Adds the TLS certificates as the Docker CLI does, so that verification is never skipped silently if the user asked for it. */
+/**
+ * Adds the TLS certificates as the Docker CLI does, so that verification is never skipped silently if the
+ * user asked for it.
+ */
 function withCertificates(host: string, env: Environment, home: string): string {
   if (!host.startsWith("tcp://") || !env["DOCKER_TLS_VERIFY"]) return host;
   return certified(host, env["DOCKER_CERT_PATH"] || join(home, ".docker"));

@@ -40,15 +40,15 @@ export async function chooseOctet(seed: string): Promise<number> {
 }
 
 /**
- * Creates the bridge and the chains. The daemon itself runs with --iptables=false, because two daemons that write the DOCKER
- * chains flush each other's rules.
+ * Creates the bridge and the chains. The daemon itself runs with --iptables=false, because two daemons that
+ * write the DOCKER chains flush each other's rules.
  */
 export async function openNetwork(network: EngineNetwork): Promise<void> {
   const { bridge, chain, octet } = network;
   await closeChains(network);
   await run("ip", "link", "add", "name", bridge, "type", "bridge");
-  // Without a MAC address of its own the bridge takes the lowest one of its containers, so it changes as containers come and go,
-  // and the others lose the bridge.
+  // Without a MAC address of its own the bridge takes the lowest one of its containers, so it changes as
+  // containers come and go, and the others lose the bridge.
   const address = ["02", "42", "0a", octet.toString(16).padStart(2, "0"), "00", "01"].join(":");
   await must("ip", "link", "set", bridge, "address", address);
   // A bridge left over from an earlier engine may have another IP address, and the daemon would use the first one.
@@ -61,8 +61,8 @@ export async function openNetwork(network: EngineNetwork): Promise<void> {
   await must("iptables", "-w", "-t", "nat", "-A", chain, "-s", range, "!", "-d", range, "-j", "MASQUERADE");
   await must("iptables", "-w", "-t", "nat", "-I", "POSTROUTING", "-j", chain);
   await must("iptables", "-w", "-N", chain);
-  // Containers of one network may reach each other (this rule matters only if bridged frames pass iptables); those of different
-  // networks may not.
+  // Containers of one network may reach each other (this rule matters only if bridged frames pass iptables);
+  // those of different networks may not.
   await run(
     "iptables",
     "-w",

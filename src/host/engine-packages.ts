@@ -10,7 +10,10 @@ const required: Readonly<Record<string, string>> = {
   iptables: "iptables",
   ip: "iproute2",
 };
-/** Optional programs, installed along with required ones: gVisor, and debootstrap for a base image without a registry. */
+/**
+ * Optional programs, installed along with required ones: gVisor, and debootstrap for a base image without a
+ * registry.
+ */
 const welcome: Readonly<Record<string, string>> = { runsc: "runsc", debootstrap: "debootstrap" };
 
 /** Path of a program; null if it is not installed. */

@@ -16,8 +16,8 @@ export async function daemonRuntimes(env: Environment): Promise<Record<string, D
 }
 
 /**
- * A gVisor with the systrap platform needs no arguments. Older versions (Debian 12's) need ptrace, and the network stack of the
- * container's namespace, because their own does not start on newer kernels.
+ * A gVisor with the systrap platform needs no arguments. Older versions (Debian 12's) need ptrace, and the
+ * network stack of the container's namespace, because their own does not start on newer kernels.
  */
 async function gvisorArgs(program: string): Promise<string[]> {
   const { execa } = await import("execa");

@@ -8,7 +8,10 @@ import { liesInside } from "./inside.ts";
 const mostFiles = 10_000;
 const mostBytes = 1024 ** 3;
 
-/** The files below a folder that globs match. Each must be a regular file that lies in the folder after following all links. */
+/**
+ * The files below a folder that globs match. Each must be a regular file that lies in the folder after
+ * following all links.
+ */
 export async function findInputs(folder: string, patterns: readonly string[]): Promise<InputFile[]> {
   const found = new Map<string, InputFile>();
   let bytes = 0;

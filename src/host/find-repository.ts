@@ -13,8 +13,8 @@ export interface Repository {
 }
 
 /**
- * The repository around a folder, found without starting git, because `swarm status` has a tight time budget. A test compares
- * it with git's own answer for plain repositories, linked worktrees and submodules.
+ * The repository around a folder, found without starting git, because `swarm status` has a tight time budget.
+ * A test compares it with git's own answer for plain repositories, linked worktrees and submodules.
  */
 export async function findRepository(folder: string): Promise<Repository | null> {
   let root = await realpath(folder);

@@ -3,8 +3,8 @@ import { dirname, isAbsolute, join, relative, sep } from "node:path";
 import { SwarmError } from "../domain/errors.ts";
 
 /**
- * Whether a path lies in a folder after following all links; for a path that does not exist yet, whether it would. An untrusted
- * repository may hold links to anywhere.
+ * Whether a path lies in a folder after following all links; for a path that does not exist yet, whether it
+ * would. An untrusted repository may hold links to anywhere.
  */
 export async function liesInside(folder: string, path: string): Promise<boolean> {
   const inside = relative(await realpath(folder), await realOf(path));

@@ -5,9 +5,9 @@ import { join } from "node:path";
 const ownMark = "taken in by aimi-swarm\n";
 
 /**
- * Moves a checked pack into a repository. By rename instead of fetch: git does not parse the pack again with weaker checks, and
- * starts no program. The index moves last, because it makes the pack visible to git.
- * Until the disposal a `.keep` file protects the objects from garbage collection, because no ref has them yet.
+ * Moves a checked pack into a repository. By rename instead of fetch: git does not parse the pack again with
+ * weaker checks, and starts no program. The index moves last, because it makes the pack visible to git. Until
+ * the disposal a `.keep` file protects the objects from garbage collection, because no ref has them yet.
  */
 export async function installPack(
   hash: string,
@@ -40,7 +40,10 @@ async function moveIn(from: string, to: string): Promise<void> {
   }
 }
 
-/** Copies the file if the objects lie on another filesystem. After a crash git's own cleanup removes the `tmp_pack_` file. */
+/**
+ * Copies the file if the objects lie on another filesystem. After a crash git's own cleanup removes the
+ * `tmp_pack_` file.
+ */
 async function copyIn(from: string, to: string): Promise<void> {
   const temporary = join(to, "..", `tmp_pack_${randomBytes(9).toString("hex")}`);
   await copyFile(from, temporary);

@@ -21,8 +21,9 @@ export function parseLogin(text: string): Login | null {
 }
 
 /**
- * Writes a renewed login back to its file. Without this the user's own Claude Code would be logged out, because a renewal makes
- * the old tokens invalid. False if the reference is no file, or the file holds no login or a newer one by now.
+ * Writes a renewed login back to its file. Without this the user's own Claude Code would be logged out,
+ * because a renewal makes the old tokens invalid. False if the reference is no file, or the file holds no
+ * login or a newer one by now.
  */
 export async function writeLogin(
   reference: string,
@@ -77,8 +78,8 @@ function isToken(value: unknown): value is string {
 }
 
 /**
- * Replaces the file atomically, with its owner and mode. Not with write-file-atomic, which on a full disk puts a truncated file
- * in its place: this file cannot be created again.
+ * Replaces the file atomically, with its owner and mode. Not with write-file-atomic, which on a full disk
+ * puts a truncated file in its place: this file cannot be created again.
  */
 async function replace(file: string, content: string): Promise<void> {
   const { mode, uid, gid } = await stat(file);

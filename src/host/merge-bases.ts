@@ -3,12 +3,15 @@ import { SwarmError } from "../domain/errors.ts";
 import type { CommitsToMerge, MergedBase } from "../ports/work-repository.ts";
 import { type CleanRoom, isAncestor } from "./clean-room.ts";
 
-/** Author and committer of swarm's merges. They and the date are fixed, so that the same merge always has the same id. */
+/**
+ * Author and committer of swarm's merges. They and the date are fixed, so that the same merge always has the
+ * same id.
+ */
 const merger = { name: "swarm", email: "swarm@localhost" };
 
 /**
- * One commit that contains all of the commits. The merge uses no working tree, no index and no merge driver, because the content
- * of files must not choose which program runs.
+ * One commit that contains all of the commits. The merge uses no working tree, no index and no merge driver,
+ * because the content of files must not choose which program runs.
  */
 export async function mergeBases(room: CleanRoom, commits: readonly string[]): Promise<MergedBase> {
   let merged: string | null = null;

@@ -8,7 +8,10 @@ const mostBytes = 10 * 1024 * 1024;
 /** Size up to which consecutive output of one stream shares one event. */
 const longestPiece = 64 * 1024;
 const quietMs = 200;
-/** A task that alternates its streams with each byte would cause more events than output. Beyond this limit only the order is lost. */
+/**
+ * A task that alternates its streams with each byte would cause more events than output. Beyond this limit
+ * only the order is lost.
+ */
 const mostPieces = 10_000;
 
 interface Piece {

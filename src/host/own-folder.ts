@@ -9,8 +9,8 @@ export interface OwnFolder extends AsyncDisposable {
 }
 
 /**
- * Creates a folder whose name contains this process's id. Also removes folders of the same kind that killed processes left
- * behind.
+ * Creates a folder whose name contains this process's id. Also removes folders of the same kind that killed
+ * processes left behind.
  */
 export async function makeOwnFolder(parent: string, kind = ""): Promise<OwnFolder> {
   await removeLeftovers(parent, kind);
@@ -22,7 +22,10 @@ export async function makeOwnFolder(parent: string, kind = ""): Promise<OwnFolde
 /** Longer than any use of such a folder may take. */
 const longestMs = 24 * 3_600_000;
 
-/** Removes the folders of processes that have ended. A reused process id, or one of another machine, keeps a folder for a day. */
+/**
+ * Removes the folders of processes that have ended. A reused process id, or one of another machine, keeps a
+ * folder for a day.
+ */
 async function removeLeftovers(parent: string, kind: string): Promise<void> {
   for (const name of await readdir(parent)) {
     if (!name.startsWith(kind)) continue;

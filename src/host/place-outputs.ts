@@ -12,7 +12,10 @@ const asideAs = (name: string): string => (ownOutputs.includes(name) ? `task-${n
 /** Limits of the list of files: a task may write a million. */
 const listed = { items: 10_000, characters: 1024 * 1024 };
 
-/** Replaces the task's earlier output files with the collected ones. Reads folders piece by piece, because they may be large. */
+/**
+ * Replaces the task's earlier output files with the collected ones. Reads folders piece by piece, because
+ * they may be large.
+ */
 export async function placeOutputs(
   outputs: string,
   collected: string,

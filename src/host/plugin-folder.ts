@@ -12,8 +12,9 @@ interface PluginFile {
 }
 
 /**
- * Writes the plugin as a separate folder, because Claude Code copies the whole folder of a plugin: without packages, and with a
- * `bin/swarm` that runs this installation with its Node. Keeps an up-to-date folder, so that running sessions are not disturbed.
+ * Writes the plugin as a separate folder, because Claude Code copies the whole folder of a plugin: without
+ * packages, and with a `bin/swarm` that runs this installation with its Node. Keeps an up-to-date folder, so
+ * that running sessions are not disturbed.
  */
 export async function writePluginFolder(
   packageRoot: string,
@@ -33,7 +34,8 @@ export async function writePluginFolder(
     const file = join(fresh, path);
     await mkdir(dirname(file), { recursive: true });
     await writeFile(file, content);
-    // Set the modes regardless of the umask and of the installation: only the user may write, and programs are executable.
+    // Set the modes regardless of the umask and of the installation: only the user may write, and programs
+    // are executable.
     await chmod(file, isProgram(path) ? 0o755 : 0o644);
   }
   await writeFile(join(fresh, "digest"), digest);

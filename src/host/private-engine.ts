@@ -36,7 +36,10 @@ export interface PrivateEngineDeps {
 /** Facts that the engine keeps from start to start. */
 interface EngineRecord {
   readonly octet: number;
-  /** Whether the engine has started once. Its data folder is then complete, and swarm never discards it without a request. */
+  /**
+   * Whether the engine has started once. Its data folder is then complete, and swarm never discards it
+   * without a request.
+   */
   readonly started: boolean;
 }
 

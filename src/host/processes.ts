@@ -2,8 +2,9 @@ import { readdir, readFile } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
 
 /**
- * The processes of a name whose arguments satisfy a test. A recorded pid alone proves nothing, because pids are used again. Checks
- * the name first: reading arguments waits for the process's memory lock, with which a fork bomb in a sandbox could block the caller.
+ * The processes of a name whose arguments satisfy a test. A recorded pid alone proves nothing, because pids
+ * are used again. Checks the name first: reading arguments waits for the process's memory lock, with which a
+ * fork bomb in a sandbox could block the caller.
  */
 export async function findProcesses(
   name: RegExp,

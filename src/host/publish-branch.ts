@@ -34,8 +34,8 @@ export async function publishBranch(
       obstacles.push(place);
       continue;
     }
-    // The fallback already has the work: an earlier run published it there and crashed before it recorded that. Do not publish
-    // twice, even though the wanted branch is free now.
+    // The fallback already has the work: an earlier run published it there and crashed before it recorded
+    // that. Do not publish twice, even though the wanted branch is free now.
     if (held !== null) return found(held);
     const move = { ref: heads + name, old: place.at, new: commit };
     await beforeMove(move);

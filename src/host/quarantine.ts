@@ -12,7 +12,10 @@ export interface Quarantine extends AsyncDisposable {
   room(newObjects: "own" | "theirs"): Promise<CleanRoom>;
 }
 
-/** Opens a quarantine on the filesystem of the repository's objects, so that a rename can move checked objects there. */
+/**
+ * Opens a quarantine on the filesystem of the repository's objects, so that a rename can move checked objects
+ * there.
+ */
 export async function openQuarantine(commonFolder: string, signal?: AbortSignal): Promise<Quarantine> {
   const parent = join(commonFolder, "aimi", "quarantine");
   await mkdir(parent, { recursive: true, mode: 0o700 });

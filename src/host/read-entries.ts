@@ -31,7 +31,10 @@ export interface TreeLimits {
   readonly mostTreeBytes: number;
 }
 
-/** Far more than the honest work of one night, and more than a reviewer could read. Linux cannot check out a longer path. */
+/**
+ * Far more than the honest work of one night, and more than a reviewer could read. Linux cannot check out a
+ * longer path.
+ */
 export const treeLimits: TreeLimits = {
   ...{ mostEntries: 100_000, mostDepth: 200 },
   ...{ mostPathBytes: 4095, mostBytesOfPaths: 16 * 1024 * 1024, mostTreeBytes: 20 * 1024 * 1024 },
@@ -67,9 +70,10 @@ interface Walk {
 }
 
 /**
- * Reads the differences folder by folder and keeps only the folders on the present path in memory. Checks each limit before it
- * reads what the limit bounds. git's own comparison keeps all differences in memory before it prints the first one: ten levels of
- * folders, each with ten entries for the next, are a few hundred bytes and exhaust it. Returns null when it read all differences.
+ * Reads the differences folder by folder and keeps only the folders on the present path in memory. Checks
+ * each limit before it reads what the limit bounds. git's own comparison keeps all differences in memory
+ * before it prints the first one: ten levels of folders, each with ten entries for the next, are a few
+ * hundred bytes and exhaust it. Returns null when it read all differences.
  */
 export async function readChangedEntries(
   objects: ObjectReader,

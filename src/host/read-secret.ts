@@ -23,7 +23,10 @@ export interface SecretDeps {
 const largestFile = 1024 * 1024;
 const longestSecret = 16_000;
 
-/** Reads the secret of a reference: one line fit for a header, or the login of a subscription. Else throws CREDENTIAL_UNREADABLE. */
+/**
+ * Reads the secret of a reference: one line fit for a header, or the login of a subscription. Else throws
+ * CREDENTIAL_UNREADABLE.
+ */
 export async function readSecret(reference: string, deps: SecretDeps): Promise<string> {
   const refuse = (reason: string): never => {
     // Without a cause, because it could contain the secret.

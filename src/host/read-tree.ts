@@ -46,8 +46,8 @@ class Cursor implements TreeRow {
 }
 
 /**
- * Pairs the entries of two trees by name, with null for a missing one. Merges both in git's own order, so an entry out of that
- * order appears as deleted and added, never as unchanged.
+ * Pairs the entries of two trees by name, with null for a missing one. Merges both in git's own order, so an
+ * entry out of that order appears as deleted and added, never as unchanged.
  */
 export function* pairsOf(was: Buffer, now: Buffer): Generator<[TreeRow | null, TreeRow | null]> {
   let [old, entry] = [cursorAt(was, 0), cursorAt(now, 0)];

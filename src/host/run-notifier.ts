@@ -6,8 +6,8 @@ const usualLimitMs = 60_000;
 const webhook = "webhook:";
 
 /**
- * Delivers a notice: posts it as JSON to `webhook:https://…`, shows its text for `desktop`, and otherwise runs `words` as a shell
- * command with the notice as its input. Returns why it failed, or null.
+ * Delivers a notice: posts it as JSON to `webhook:https://…`, shows its text for `desktop`, and otherwise
+ * runs `words` as a shell command with the notice as its input. Returns why it failed, or null.
  */
 export async function runNotifier(
   root: string,

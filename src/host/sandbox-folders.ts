@@ -70,7 +70,8 @@ export function sandboxFolders({
         reason: "it is a link, so swarm does not touch this sandbox",
       });
     const { seal: found, ...record } = await parseRecord(bytes, file);
-    // An unsealed record may come from an untrusted repository, and could name containers and engines of its author's choice.
+    // An unsealed record may come from an untrusted repository, and could name containers and engines of its
+    // author's choice.
     const isOurs = record.id === id && found !== undefined && found === (await seal(JSON.stringify(record)));
     if (!isOurs) throw new SwarmError("SANDBOX_FOREIGN", { id, folder: pathFor(id) });
     return record;
@@ -171,7 +172,10 @@ export function sandboxFolders({
   };
 }
 
-/** Finds a link among the files that swarm writes: a folder from an untrusted author could link to any file of the user. */
+/**
+ * Finds a link among the files that swarm writes: a folder from an untrusted author could link to any file of
+ * the user.
+ */
 async function findLink(folder: string): Promise<string | null> {
   const names = ["inputs", "work", "outputs", "run.json", "events.log", "sandbox.yaml", ".lock"];
   const logs = ownOutputs.map((name) => join("outputs", name));

@@ -23,8 +23,9 @@ const mostBytes = 1024 * 1024;
 const restMs = 500;
 
 /**
- * Runs programs that print a secret, without a shell, without an input and with a timeout. Waits for the program itself, not for
- * processes that it leaves in the background, such as a key agent: these may keep the output pipe open for ever.
+ * Runs programs that print a secret, without a shell, without an input and with a timeout. Waits for the
+ * program itself, not for processes that it leaves in the background, such as a key agent: these may keep the
+ * output pipe open for ever.
  */
 export function secretPrograms(limitMs = 30_000): RunSecretProgram {
   return async (program, args, { folder, env }) => {

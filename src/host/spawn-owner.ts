@@ -9,8 +9,8 @@ type Word =
   | { readonly failed: { readonly code: string; readonly details: object } };
 
 /**
- * Starts this program with other arguments in a session of its own, so that it keeps running when the terminal is closed. Resolves
- * when it reports its start, and rejects with its error when the start fails.
+ * Starts this program with other arguments in a session of its own, so that it keeps running when the
+ * terminal is closed. Resolves when it reports its start, and rejects with its error when the start fails.
  */
 export async function spawnOwner(
   words: readonly string[],

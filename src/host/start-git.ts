@@ -2,7 +2,10 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { cleanText } from "../domain/clean-text.ts";
 import { SwarmError } from "../domain/errors.ts";
 
-/** Variables that git sets for its hooks. If a hook calls swarm, they would direct git to another repository than the folder's. */
+/**
+ * Variables that git sets for its hooks. If a hook calls swarm, they would direct git to another repository
+ * than the folder's.
+ */
 const elsewhere: Readonly<Record<string, undefined>> = {
   ...{ GIT_DIR: undefined, GIT_WORK_TREE: undefined, GIT_COMMON_DIR: undefined, GIT_INDEX_FILE: undefined },
   ...{ GIT_OBJECT_DIRECTORY: undefined, GIT_ALTERNATE_OBJECT_DIRECTORIES: undefined },
@@ -50,8 +53,8 @@ process.on("exit", () => {
 });
 
 /**
- * Starts git with Node's own `spawn`. A swarm starts git some twenty times for each worker, and a library's overhead for each start
- * would cost the owner as much CPU time as the start itself.
+ * Starts git with Node's own `spawn`. A swarm starts git some twenty times for each worker, and a library's
+ * overhead for each start would cost the owner as much CPU time as the start itself.
  */
 export function startGit(
   args: readonly string[],

@@ -89,7 +89,10 @@ export async function refAt(commonFolder: string, refs: Refs, ref: string): Prom
   return (await refs.at([ref])).find(({ name }) => name === ref)?.commit ?? null;
 }
 
-/** Checks the header before the pack is read: one ref, at the tip, and no prerequisite outside of the base's history. */
+/**
+ * Checks the header before the pack is read: one ref, at the tip, and no prerequisite outside of the base's
+ * history.
+ */
 async function wrongWithHeader(
   room: CleanRoom,
   { refs, prerequisites }: BundleHeader,
@@ -117,7 +120,10 @@ async function oneOutside(room: CleanRoom, commits: readonly string[], tip: stri
   return (await room.text(["rev-list", "--max-count=1", "--stdin"], { input })).trim() || null;
 }
 
-/** Checks and indexes the pack, and returns its hash. A complaint of git refuses the pack, unless git itself could not run. */
+/**
+ * Checks and indexes the pack, and returns its hash. A complaint of git refuses the pack, unless git itself
+ * could not run.
+ */
 async function indexPack(
   room: CleanRoom,
   { file, packAt }: { readonly file: string; readonly packAt: number },
@@ -152,9 +158,9 @@ async function passOver(file: FileHandle, bytes: number): Promise<void> {
 }
 
 /**
- * Reads the changes within limits, before any step that follows objects without a limit. Refuses links as `.gitattributes` or
- * `.gitmodules`, about which git's own check only warns. Only changes since the base count, so that a repository that already has
- * such a link can still import work.
+ * Reads the changes within limits, before any step that follows objects without a limit. Refuses links as
+ * `.gitattributes` or `.gitmodules`, about which git's own check only warns. Only changes since the base
+ * count, so that a repository that already has such a link can still import work.
  */
 async function wrongWithTree(room: CleanRoom, { tip, base }: WorkToTakeIn): Promise<No | null> {
   if (!(await areCommits(room, [tip]))) return refused("incomplete", `${tip} is not in it, or is no commit`);
@@ -187,7 +193,10 @@ async function wrongWithHistory(room: CleanRoom, { tip, base, old }: WorkToTakeI
   return { kind: "rewritten" };
 }
 
-/** Checks the files with which the story started: a story that started without earlier work would delete that work by its commit. */
+/**
+ * Checks the files with which the story started: a story that started without earlier work would delete that
+ * work by its commit.
+ */
 async function wrongWithStart(room: CleanRoom, { tip, start }: WorkToTakeIn): Promise<No | null> {
   if (start === undefined) return null;
   const [tree] = (await areCommits(room, [start.commit]))

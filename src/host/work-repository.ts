@@ -9,8 +9,9 @@ import { readChanges, readPatch, readSensitivePaths } from "./read-changes.ts";
 import { refAt, type TakeInDeps, takeIn } from "./take-in.ts";
 
 /**
- * The repository with this common git folder, for all its worktrees. Methods read commits in a separate clean repository, where
- * neither the user's repository settings nor its files apply. Only refs are moved in the user's repository itself.
+ * The repository with this common git folder, for all its worktrees. Methods read commits in a separate clean
+ * repository, where neither the user's repository settings nor its files apply. Only refs are moved in the
+ * user's repository itself.
  */
 export function workRepository(deps: TakeInDeps): WorkRepository {
   const { commonFolder } = deps;

@@ -5,7 +5,10 @@ import { basename, dirname, join } from "node:path";
 
 /** One process's hold on a lock. */
 export interface Claim {
-  /** Open handle of the claim file. A change through it reaches only this claim, even if another file has its name by then. */
+  /**
+   * Open handle of the claim file. A change through it reaches only this claim, even if another file has its
+   * name by then.
+   */
   readonly handle: FileHandle;
   /** Whether no newer claim exists and this one was not removed. */
   isNewest(): boolean;
@@ -19,8 +22,9 @@ export interface NewestClaim {
 }
 
 /**
- * The claims on a lock: files named after it with a number (`state.lock.17`). Each number is created once, by `link()`, which
- * succeeds for one process only on every filesystem. Only the newest claim counts, and only the maker of a newer one removes it.
+ * The claims on a lock: files named after it with a number (`state.lock.17`). Each number is created once, by
+ * `link()`, which succeeds for one process only on every filesystem. Only the newest claim counts, and only
+ * the maker of a newer one removes it.
  */
 export interface Claims {
   newest(): NewestClaim | null;
@@ -49,8 +53,8 @@ export function claimsAt(file: string): Claims {
   const newestNumber = (): number => list().numbers.at(-1) ?? 0;
 
   /**
-   * Removes older claims, the oldest first, and stops at the first failure. So a process whose own claim still exists and is the
-   * highest has missed no newer one.
+   * Removes older claims, the oldest first, and stops at the first failure. So a process whose own claim
+   * still exists and is the highest has missed no newer one.
    */
   const removeOlder = async (number: number): Promise<void> => {
     const { numbers, temporary } = list();

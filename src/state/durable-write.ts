@@ -16,10 +16,10 @@ export interface DurableWriteOptions {
 }
 
 /**
- * Replaces a file so that it holds either all of the old content or all of the new, even after a crash at any point. Returns the
- * stats of the new file, read before the rename: a moment later the path may hold another writer's file.
- * Replaces write-file-atomic, which reports success over a truncated file on a full disk, and whose temporary name can be guessed
- * and planted as a link (docs/decisions/0004-own-durable-writer.md).
+ * Replaces a file so that it holds either all of the old content or all of the new, even after a crash at any
+ * point. Returns the stats of the new file, read before the rename: a moment later the path may hold another
+ * writer's file. Replaces write-file-atomic, which reports success over a truncated file on a full disk, and
+ * whose temporary name can be guessed and planted as a link (docs/decisions/0004-own-durable-writer.md).
  */
 export async function writeDurably(
   file: string,
@@ -51,9 +51,10 @@ export async function writeDurably(
 }
 
 /**
- * Removes temporary files that other writers did not rename: a killed writer leaves its file behind, and a suspended writer must not
- * rename its file later. Therefore throws if it cannot remove all of them. The caller must hold the lock; `confirm` checks
- * that after the listing, so the listed files cannot belong to the next holder.
+ * Removes temporary files that other writers did not rename: a killed writer leaves its file behind, and a
+ * suspended writer must not rename its file later. Therefore throws if it cannot remove all of them. The
+ * caller must hold the lock; `confirm` checks that after the listing, so the listed files cannot belong to
+ * the next holder.
  */
 export async function removeLeftovers(
   file: string,

@@ -93,7 +93,10 @@ export function eventLog({
     return bytesWritten;
   }
 
-  /** The open log file with room for these bytes. Opens it again if another program replaced or removed it, and rotates a full one. */
+  /**
+   * The open log file with room for these bytes. Opens it again if another program replaced or removed it,
+   * and rotates a full one.
+   */
   async function openFor(bytes: number): Promise<Opened> {
     if (opened && (await identityAt(file)) !== opened.identity) await close();
     opened ??= await openFile(folder, file);

@@ -7,8 +7,8 @@ import { readSmall } from "./read-small.ts";
 const mostBytes = 64 * 1024;
 
 /**
- * The holder of a kernel lock, read from `/proc/locks` without loading the native lock module: null when no process holds it,
- * undefined when only the lock itself can answer.
+ * The holder of a kernel lock, read from `/proc/locks` without loading the native lock module: null when no
+ * process holds it, undefined when only the lock itself can answer.
  */
 export function glanceAtHolder(file: string): LockHolder | null | undefined {
   try {

@@ -6,9 +6,9 @@ import { waitToHold } from "./kernel-lock.ts";
 const defaultWaitMs = 20_000;
 
 /**
- * A gate of two kernel locks, each of which ends with its holder. Starting programs share the lock `room`; a pause holds it
- * exclusively. Both take the lock `door` first, and a pause keeps it while it waits for `room`. Otherwise a steady stream of
- * starting programs would starve the pause.
+ * A gate of two kernel locks, each of which ends with its holder. Starting programs share the lock `room`; a
+ * pause holds it exclusively. Both take the lock `door` first, and a pause keeps it while it waits for
+ * `room`. Otherwise a steady stream of starting programs would starve the pause.
  */
 export function kernelGate(
   folder: string,
@@ -42,7 +42,10 @@ export function kernelGate(
   };
 }
 
-/** Container ids are random, so two containers seldom share one of 256 gates; 256 files are few enough to keep for ever. */
+/**
+ * Container ids are random, so two containers seldom share one of 256 gates; 256 files are few enough to keep
+ * for ever.
+ */
 export function gateNameOf(containerId: string): string {
   return containerId.slice(0, 2);
 }

@@ -9,8 +9,8 @@ import { parseHolder, thisHolder, unknownHolder } from "./lock-holder.ts";
 import { waitFor } from "./wait-for.ts";
 
 /**
- * A lock that the kernel keeps on an open file. It ends with its holder, however that dies, so it is never stale and never
- * stolen. The file itself stays; its content names the last holder.
+ * A lock that the kernel keeps on an open file. It ends with its holder, however that dies, so it is never
+ * stale and never stolen. The file itself stays; its content names the last holder.
  */
 export function kernelLock(file: string, command: string): Lock {
   return {

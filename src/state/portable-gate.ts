@@ -5,7 +5,10 @@ import { gateNameOf } from "./kernel-gate.ts";
 
 const waitMs = 20_000;
 
-/** The gate for machines without kernel locks: one exclusive lock for starts and pauses, so programs start one after another. */
+/**
+ * The gate for machines without kernel locks: one exclusive lock for starts and pauses, so programs start one
+ * after another.
+ */
 export function portableGate(folder: string, lockAt: (file: string) => Promise<Lock>): PauseGate {
   const hold = async (containerId: string, signal?: AbortSignal): Promise<AsyncDisposable> =>
     (await lockAt(join(folder, gateNameOf(containerId)))).hold(waitMs, signal);

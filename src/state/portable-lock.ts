@@ -12,10 +12,10 @@ const mostBytes = 64 * 1024;
 const longAgo = new Date(0);
 
 /**
- * The second choice, for network filesystems and platforms without kernel locks (`SWARM_LOCK=portable`). A holder renews its
- * claim like a lease. A holder that does not renew it for `staleMs` loses the lock to the next claim, and every later `confirm`
- * throws. `fencedLock` covers writes between the last `confirm` and the next claim
- * (docs/decisions/0039-a-version-is-claimed-before-it-is-written.md).
+ * The second choice, for network filesystems and platforms without kernel locks (`SWARM_LOCK=portable`). A
+ * holder renews its claim like a lease. A holder that does not renew it for `staleMs` loses the lock to the
+ * next claim, and every later `confirm` throws. `fencedLock` covers writes between the last `confirm` and the
+ * next claim (docs/decisions/0039-a-version-is-claimed-before-it-is-written.md).
  */
 export function portableLock(
   file: string,

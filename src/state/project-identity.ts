@@ -3,7 +3,10 @@ import { link, mkdir, readFile, realpath, rename, rm, stat, writeFile } from "no
 import { dirname, join } from "node:path";
 import { isError, SwarmError } from "../domain/errors.ts";
 
-/** The identity of a project: it survives renames of branches and remotes, and a copy of the project needs another one. */
+/**
+ * The identity of a project: it survives renames of branches and remotes, and a copy of the project needs
+ * another one.
+ */
 export interface ProjectIdentity {
   /** 32 hexadecimal digits. */
   readonly id: string;
@@ -23,7 +26,10 @@ export interface IdentityDeps {
   readonly machine: string;
 }
 
-/** Reads the project's id, or creates it at first use. Throws PROJECT_MOVED when the id belongs to another folder or machine. */
+/**
+ * Reads the project's id, or creates it at first use. Throws PROJECT_MOVED when the id belongs to another
+ * folder or machine.
+ */
 export async function projectIdentity(deps: IdentityDeps): Promise<ProjectIdentity> {
   const file = idFileIn(deps.commonFolder);
   const here = await placeOf(deps);
@@ -40,8 +46,9 @@ export async function hasIdentity(commonFolder: string): Promise<boolean> {
 }
 
 /**
- * Binds the project to its present folder and machine: with the same id after a move, with a new id for a copy. Does nothing if it
- * is bound to them already. Refuses a claimed move while the original folder still holds the id: then it is a copy.
+ * Binds the project to its present folder and machine: with the same id after a move, with a new id for a
+ * copy. Does nothing if it is bound to them already. Refuses a claimed move while the original folder still
+ * holds the id: then it is a copy.
  */
 export async function rebindIdentity(
   deps: IdentityDeps,

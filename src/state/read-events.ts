@@ -15,7 +15,10 @@ export const keptFiles: readonly string[] = [
 
 const longestLine = 64 * 1024;
 
-/** Reads the events in a folder, also while the owner writes them. Skips a torn line and a line that is not an event. */
+/**
+ * Reads the events in a folder, also while the owner writes them. Skips a torn line and a line that is not an
+ * event.
+ */
 export function eventReader(folder: string): EventReader {
   return {
     async *read() {
@@ -51,8 +54,8 @@ interface OpenFile {
 }
 
 /**
- * The log files, and how far each was read. Identified by device and inode, because a rotation renames them. Each stays open, so
- * that its inode number is not used again.
+ * The log files, and how far each was read. Identified by device and inode, because a rotation renames them.
+ * Each stays open, so that its inode number is not used again.
  */
 class OpenFiles implements AsyncDisposable {
   readonly #folder: string;

@@ -3,8 +3,8 @@ import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 const { O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
 
 /**
- * The text of a regular file of at most `mostBytes`; null for anything else. A repository may hold a link to an endless device, or a
- * FIFO without a writer: follows no link, and does not block on a FIFO.
+ * The text of a regular file of at most `mostBytes`; null for anything else. A repository may hold a link to
+ * an endless device, or a FIFO without a writer: follows no link, and does not block on a FIFO.
  */
 export function readSmall(file: string, mostBytes: number): string | null {
   let handle: number;

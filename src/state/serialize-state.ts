@@ -1,8 +1,8 @@
 import type { ContainerRecord, SwarmState } from "../domain/swarm-state.ts";
 
 /**
- * Serializes a state, one line per container. Records are immutable, so it caches the text of each: with a thousand workers,
- * changing one costs about as much as with sixteen.
+ * Serializes a state, one line per container. Records are immutable, so it caches the text of each: with a
+ * thousand workers, changing one costs about as much as with sixteen.
  */
 export function stateSerializer(): (state: SwarmState) => string {
   const textByRecord = new WeakMap<ContainerRecord, string>();

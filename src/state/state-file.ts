@@ -39,16 +39,25 @@ export interface StateFile {
   findWithOrigin(): Promise<{ readonly state: SwarmState; readonly isCopy: boolean } | null>;
   /** Reads the copy; null if it is missing or invalid. */
   findCopy(): Promise<SwarmState | null>;
-  /** Writes the state and its copy. `beforeRename` runs right before each rename and can still cancel it by throwing. */
+  /**
+   * Writes the state and its copy. `beforeRename` runs right before each rename and can still cancel it by
+   * throwing.
+   */
   write(state: SwarmState, options?: { beforeRename?: () => Promise<void> }): Promise<void>;
-  /** Removes the temporary files of earlier holders of the lock, so that they cannot rename them any more. `confirm` is the lock's. */
+  /**
+   * Removes the temporary files of earlier holders of the lock, so that they cannot rename them any more.
+   * `confirm` is the lock's.
+   */
   removeUnfinished(confirm: () => Promise<void>): Promise<void>;
   /** Copies the state file into the archive, valid or not; also the copy if the file is invalid or missing. */
   archive(): Promise<void>;
   readonly places: StatePlaces;
 }
 
-/** The state file of one worktree. It caches what it wrote, and reads the file again only after another process changed it. */
+/**
+ * The state file of one worktree. It caches what it wrote, and reads the file again only after another
+ * process changed it.
+ */
 export function stateFile(places: StatePlaces, parse: ParseState): StateFile {
   const { stateFile: file, copyFile } = places;
   const serialize = stateSerializer();
@@ -59,7 +68,8 @@ export function stateFile(places: StatePlaces, parse: ParseState): StateFile {
   const findWithOrigin: StateFile["findWithOrigin"] = async () => {
     let identity = identityAt(file);
     if (writing && seen?.identity !== identity) {
-      // A file watch fires before our own write has ended. Wait for its end instead of reading what `write` is about to cache.
+      // A file watch fires before our own write has ended. Wait for its end instead of reading what `write`
+      // is about to cache.
       await writing;
       identity = identityAt(file);
     }
@@ -94,12 +104,12 @@ export function stateFile(places: StatePlaces, parse: ParseState): StateFile {
       };
       for (const path of [file, copyFile]) mkdirSync(dirname(path), { recursive: true });
       const bytes = Buffer.from(serialize(state));
-      // The copy first: if either write fails, the state file is unchanged. The copy protects against `git clean`, not against
-      // power failures, so it is not flushed.
+      // The copy first: if either write fails, the state file is unchanged. The copy protects against `git
+      // clean`, not against power failures, so it is not flushed.
       await writeDurably(copyFile, bytes, { sync: false, beforeRename });
       const written = await writeDurably(file, bytes, { beforeRename }).catch(async (error: unknown) => {
-        // Restore the copy: a state that was not written must not return after `git clean`. A writer that has lost its lock leaves
-        // the copy to the next holder.
+        // Restore the copy: a state that was not written must not return after `git clean`. A writer that has
+        // lost its lock leaves the copy to the next holder.
         const old = await readIfThere(file).catch(() => null);
         if (old) await writeDurably(copyFile, old, { sync: false, beforeRename }).catch(() => undefined);
         throw error;
@@ -132,8 +142,9 @@ export function stateFile(places: StatePlaces, parse: ParseState): StateFile {
 }
 
 /**
- * Identifies a version of the file. Every write replaces the file, so another version has another inode or time. But inode numbers
- * are used again, and some filesystems store whole seconds; so the start of the text, with the revision, counts too.
+ * Identifies a version of the file. Every write replaces the file, so another version has another inode or
+ * time. But inode numbers are used again, and some filesystems store whole seconds; so the start of the text,
+ * with the revision, counts too.
  */
 function identityOf({ dev, ino, size, mtimeNs }: BigIntStats, head: Buffer): string {
   return [dev, ino, size, mtimeNs, head.toString("latin1")].join(" ");

@@ -6,7 +6,10 @@ import type { StateFile } from "./state-file.ts";
 
 export interface StateStoreDeps {
   readonly file: StateFile;
-  /** Fenced lock: commands remove the temporary files of earlier holders, so that not every write of the owner has to. */
+  /**
+   * Fenced lock: commands remove the temporary files of earlier holders, so that not every write of the owner
+   * has to.
+   */
   readonly lock: Lock;
   readonly clock: () => Date;
   readonly waitMs?: number;

@@ -5,8 +5,8 @@ import { basename, dirname } from "node:path";
 const lookEveryMs = 1_000;
 
 /**
- * Calls back when the file exists and at each change of it, until the signal is aborted. Watches the folder, because each
- * write replaces the file. Also polls every second, because file watches may miss changes.
+ * Calls back when the file exists and at each change of it, until the signal is aborted. Watches the folder,
+ * because each write replaces the file. Also polls every second, because file watches may miss changes.
  */
 export function watchState(file: string, onChange: () => void, signal: AbortSignal): void {
   if (signal.aborted) return;

@@ -7,12 +7,15 @@ export interface AttachStreams {
   readonly complain: (line: string) => void;
 }
 
-/** In a container that has just started the socket often does not listen yet. Retrying here is cheaper than a new exec by the host. */
+/**
+ * In a container that has just started the socket often does not listen yet. Retrying here is cheaper than a
+ * new exec by the host.
+ */
 const [patienceMs, askEveryMs] = [2_000, 20];
 
 /**
- * Connects the streams to the program that listens on the socket, starting with the message after `from`. That program keeps
- * running when this connection ends. Resolves with an exit code.
+ * Connects the streams to the program that listens on the socket, starting with the message after `from`.
+ * That program keeps running when this connection ends. Resolves with an exit code.
  */
 export async function attach(
   socketFile: string,

@@ -24,8 +24,8 @@ const lineBreak = 0x0a;
 const fullBatch = 1 << 20;
 
 /**
- * Opens or creates the file. Cuts a torn last line, which was never confirmed. Calls `makeRoom` once, the first time that a write
- * fails because the disk is full.
+ * Opens or creates the file. Cuts a torn last line, which was never confirmed. Calls `makeRoom` once, the
+ * first time that a write fails because the disk is full.
  */
 export async function openDurableLines(
   file: string,

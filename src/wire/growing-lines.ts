@@ -4,15 +4,18 @@ import { openIfFile } from "./open-if-file.ts";
 /** The lines of a file that another process appends to, as JSON values. */
 export interface GrowingLines {
   /**
-   * Yields the whole lines that are new since the last call. A last line without its line break waits for a later call. Skips a
-   * line that is not JSON or is longer than `longestLine`.
+   * Yields the whole lines that are new since the last call. A last line without its line break waits for a
+   * later call. Skips a line that is not JSON or is longer than `longestLine`.
    */
   news(): AsyncGenerator<unknown>;
 }
 
 const lineBreak = 0x0a;
 
-/** Reads from the beginning; the file need not exist yet. A file that was emptied or replaced is read from its beginning again. */
+/**
+ * Reads from the beginning; the file need not exist yet. A file that was emptied or replaced is read from its
+ * beginning again.
+ */
 export function growingLines(file: string, { longestLine }: { readonly longestLine: number }): GrowingLines {
   // The next read starts after the last whole line, so one line of the longest kind always fits.
   const chunk = Buffer.allocUnsafeSlow(longestLine);

@@ -2,8 +2,9 @@ const lineBreak = 0x0a;
 const firstBytes = 4096;
 
 /**
- * Cuts a stream of bytes into lines and never holds more than one line of the longest accepted length. It copies the start of an
- * unfinished line: a view of one byte would keep the whole chunk alive, and a stream sent byte by byte would fill the memory.
+ * Cuts a stream of bytes into lines and never holds more than one line of the longest accepted length. It
+ * copies the start of an unfinished line: a view of one byte would keep the whole chunk alive, and a stream
+ * sent byte by byte would fill the memory.
  */
 export class LineCutter {
   readonly #longest: number;
@@ -17,8 +18,8 @@ export class LineCutter {
   }
 
   /**
-   * Yields the lines that end in this piece, without their line breaks, and null as soon as a line is too long. A line is valid
-   * until the next one is requested.
+   * Yields the lines that end in this piece, without their line breaks, and null as soon as a line is too
+   * long. A line is valid until the next one is requested.
    */
   *cut(piece: Uint8Array): Generator<Uint8Array | null> {
     let start = 0;

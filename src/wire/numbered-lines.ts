@@ -13,7 +13,8 @@ const chunkBytes = 256 << 10;
 const lineBreak = 0x0a;
 
 /**
- * Line number and sequence number are equal, so no line needs parsing. Reads from the file, so that a slow reader costs no memory.
+ * Line number and sequence number are equal, so no line needs parsing. Reads from the file, so that a slow
+ * reader costs no memory.
  */
 export async function* readNumbered(
   file: string,

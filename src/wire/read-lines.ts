@@ -4,8 +4,9 @@ import ndjson from "ndjson";
 import { LineCutter } from "./line-cutter.ts";
 
 /**
- * The JSON values of a stream, one per line, in order. Drops a line longer than `longestLine` without buffering it. Also drops a
- * line that is not JSON: a killed writer leaves a torn last line. A caller that must notice such lines uses `readMessages`.
+ * The JSON values of a stream, one per line, in order. Drops a line longer than `longestLine` without
+ * buffering it. Also drops a line that is not JSON: a killed writer leaves a torn last line. A caller that
+ * must notice such lines uses `readMessages`.
  */
 export async function* readLines(
   source: Readable,

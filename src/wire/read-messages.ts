@@ -17,10 +17,10 @@ export interface WireLimits {
 const mostLines = 256;
 
 /**
- * Yields the JSON values of a stream, in order and grouped as they arrive, up to the first violation: a line that is too long, not
- * UTF-8, empty, nested too deep or not JSON. It reads nothing after a violation. A stream that ends within a line was cut off,
- * which is no violation; that line is dropped.
- * (`ndjson` checks neither UTF-8 nor depth, and its stream fails at an invalid line.)
+ * Yields the JSON values of a stream, in order and grouped as they arrive, up to the first violation: a line
+ * that is too long, not UTF-8, empty, nested too deep or not JSON. It reads nothing after a violation. A
+ * stream that ends within a line was cut off, which is no violation; that line is dropped. (`ndjson` checks
+ * neither UTF-8 nor depth, and its stream fails at an invalid line.)
  */
 export async function* readMessages(
   source: AsyncIterable<Uint8Array>,
