@@ -77,7 +77,7 @@ export function holdGateway(
     });
   }
 
-  /** Sends the present admission. The answer to it, or to a later one, resolves every waiter that has no turn yet. */
+  /** Sends the present admission, and lets every waiter without an admission wait for the answer to this one. */
   async function send(): Promise<void> {
     if (execution === null) return;
     sent += 1;

@@ -15,8 +15,8 @@ export async function endBeginnings(containerId: string): Promise<number> {
 }
 
 /**
- * Whether the arguments are those with which containerd calls every runtime: `runc … exec --process <file> …
- * <container>`.
+ * Whether the arguments are those with which containerd calls every runtime:
+ * `runc … exec --process <file> … <container>`.
  */
 export function isBeginning(argv: readonly string[], containerId: string): boolean {
   const words = argv.filter((word) => word !== "");

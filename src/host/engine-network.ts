@@ -48,7 +48,7 @@ export async function openNetwork(network: EngineNetwork): Promise<void> {
   await closeChains(network);
   await run("ip", "link", "add", "name", bridge, "type", "bridge");
   // Without a MAC address of its own the bridge takes the lowest one of its containers, so it changes as
-  // containers come and go, and the others lose the bridge.
+  // containers come and go, and the other containers lose the bridge.
   const address = ["02", "42", "0a", octet.toString(16).padStart(2, "0"), "00", "01"].join(":");
   await must("ip", "link", "set", bridge, "address", address);
   // A bridge left over from an earlier engine may have another IP address, and the daemon would use the first one.

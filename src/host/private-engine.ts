@@ -109,7 +109,7 @@ export function privateEngine({ folder, env, lock, answers }: PrivateEngineDeps)
       await using _held = await lock.hold(2 * readyMs, signal);
       // Another process may have started it during the wait for the lock.
       if (await answers(endpoint)) return status();
-      // Do not restart a daemon that is only busy: it would lose its containers.
+      // Wait for a busy daemon instead of restarting it, so that it keeps its containers.
       if ((await findDaemon(files)).length > 0 && (await waitUntil(() => answers(endpoint), busyMs)))
         return await status();
       await rm(files.log, { force: true });

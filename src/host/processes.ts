@@ -3,8 +3,8 @@ import { setTimeout as delay } from "node:timers/promises";
 
 /**
  * The processes of a name whose arguments satisfy a test. A recorded pid alone proves nothing, because pids
- * are used again. Checks the name first: reading arguments waits for the process's memory lock, with which a
- * fork bomb in a sandbox could block the caller.
+ * are used again. Checks the name first: reading arguments waits for the process's memory lock, so a hostile
+ * process in a sandbox could block the caller.
  */
 export async function findProcesses(
   name: RegExp,

@@ -76,7 +76,7 @@ async function answerOf(
   return refuse(said === "" ? ended : `${ended}: ${said}`);
 }
 
-/** A program's error output without any part of the secret that it printed before it failed. */
+/** A program's error output without the longer words of its normal output, which may be parts of the secret. */
 function withoutWords(text: string, secrets: string): string {
   return secrets
     .split(/\s+/)

@@ -23,7 +23,7 @@ export interface NewestClaim {
 
 /**
  * The claims on a lock: files named after it with a number (`state.lock.17`). Each number is created once, by
- * `link()`, which succeeds for one process only on every filesystem. Only the newest claim counts, and only
+ * `link()`, which on every filesystem succeeds for one process only. Only the newest claim counts, and only
  * the maker of a newer one removes it.
  */
 export interface Claims {

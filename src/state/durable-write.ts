@@ -18,8 +18,9 @@ export interface DurableWriteOptions {
 /**
  * Replaces a file so that it holds either all of the old content or all of the new, even after a crash at any
  * point. Returns the stats of the new file, read before the rename: a moment later the path may hold another
- * writer's file. Replaces write-file-atomic, which reports success over a truncated file on a full disk, and
- * whose temporary name can be guessed and planted as a link (docs/decisions/0004-own-durable-writer.md).
+ * writer's file. Used instead of write-file-atomic, which reports success over a truncated file on a full
+ * disk, and whose temporary name can be guessed and planted as a link
+ * (docs/decisions/0004-own-durable-writer.md).
  */
 export async function writeDurably(
   file: string,

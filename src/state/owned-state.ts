@@ -36,7 +36,7 @@ interface Waiting {
 
 const defaultSoonMs = 1_000;
 
-/** Writes under the state lock, too, because other processes add commands and new records, which must not be lost. */
+/** The owner, too, writes under the state lock, so that commands and records of other processes are not lost. */
 export function ownedState({
   file,
   lock,

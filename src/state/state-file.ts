@@ -104,8 +104,8 @@ export function stateFile(places: StatePlaces, parse: ParseState): StateFile {
       };
       for (const path of [file, copyFile]) mkdirSync(dirname(path), { recursive: true });
       const bytes = Buffer.from(serialize(state));
-      // The copy first: if either write fails, the state file is unchanged. The copy protects against `git
-      // clean`, not against power failures, so it is not flushed.
+      // The copy first: if either write fails, the state file is unchanged. The copy protects against
+      // `git clean`, not against power failures, so it is not flushed.
       await writeDurably(copyFile, bytes, { sync: false, beforeRename });
       const written = await writeDurably(file, bytes, { beforeRename }).catch(async (error: unknown) => {
         // Restore the copy: a state that was not written must not return after `git clean`. A writer that has
