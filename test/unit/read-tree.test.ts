@@ -56,8 +56,8 @@ test("a name may be any bytes", () => {
 });
 
 test("a tree that ends too early is no tree", () => {
-  expect(() => shown(tree(), tree(["100644", "a", 1]).subarray(0, -1))).toThrow("does not write");
-  expect(() => shown(tree(), Buffer.from("100644"))).toThrow("does not write");
+  expect(() => shown(tree(), tree(["100644", "a", 1]).subarray(0, -1))).toThrow("malformed tree");
+  expect(() => shown(tree(), Buffer.from("100644"))).toThrow("malformed tree");
 });
 
 function tree(...rows: readonly Row[]): Buffer {

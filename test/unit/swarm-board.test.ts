@@ -161,7 +161,7 @@ describe("a swarm on a terminal", () => {
 
   test.each([
     [{ event: "started" }, "◦ starting"],
-    [{ event: "line", status: "stalled", why: "nothing was heard" }, "! stalled", "nothing was heard"],
+    [{ event: "line", status: "stalled", why: "it sent nothing" }, "! stalled", "it sent nothing"],
     [{ event: "line", status: "lost", why: "the engine is away" }, "? lost", "the engine is away"],
     [{ event: "paused", why: "asked to pause" }, "= paused", "asked to pause"],
     [{ event: "stopping", why: "asked to stop" }, "▾ stopping", "asked to stop"],
@@ -195,12 +195,12 @@ describe("a swarm on a terminal", () => {
     const { terminal, board } = await openBoard();
     board.begun(swarmWith("a", "b", "c"));
     for (const slug of ["a", "b", "c"]) run(board, slug);
-    board.tell({ event: "line", worker: "a", status: "stalled", why: "nothing was heard" });
+    board.tell({ event: "line", worker: "a", status: "stalled", why: "it sent nothing" });
     board.tell({ event: "paused", worker: "b", why: "asked to pause" });
     end(board, "c", "AGENT_CRASH");
     board.tell({ event: "retried", worker: "c", attempt: 2, why: "a crash", waitMs: 1 });
 
-    board.tell({ event: "line", worker: "a", status: "live", why: "it is heard" });
+    board.tell({ event: "line", worker: "a", status: "live", why: "it sends messages" });
     board.tell({ event: "unpaused", worker: "b", why: "asked to" });
     act(board, "c", "again");
     drawn();
@@ -431,7 +431,7 @@ describe("a swarm in a pipe", () => {
         say(board, "a", "progress-update", { storyId: "US-001", status: "completed", output: "" });
       vi.advanceTimersByTime(1_000);
     }
-    board.tell({ event: "line", worker: "a", status: "live", why: "it is heard" });
+    board.tell({ event: "line", worker: "a", status: "live", why: "it sends messages" });
     board.note("a remark");
     end(board, "a", "AGENT_CRASH");
     await board.close();
