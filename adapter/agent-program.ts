@@ -3,13 +3,13 @@ import { endGroup, exitOf, startAsAgent, type UserCommand } from "./agent-user.t
 import type { AgentProgram } from "./agents/agent.ts";
 import { shellCode } from "./program-end.ts";
 
-/** A line of an agent's stream; real ones carry whole files. */
+/** The limit for one line of an agent's stream; agents put whole files on one line. */
 const longestLine = 8 << 20;
 const keptComplaint = 2_000;
-/** So long may others hold the pipe of a program that has ended. */
+/** How long other processes may hold the pipe of a program that has ended. */
 const lastWordsMs = 200;
 
-/** Starts an agent's program; `onBytes` sees all that it writes on stdout, before anybody reads it. */
+/** Starts an agent's program; `onBytes` gets all of its stdout, before the reader of `lines` does. */
 export function startProgram(
   command: UserCommand,
   {
@@ -23,11 +23,11 @@ export function startProgram(
   child.stderr.on("data", (bytes: Buffer) => {
     complaint = (complaint + bytes.toString()).slice(-keptComplaint);
   });
-  // What nobody has asked for when a program ends is thrown away; whoever reads its lines may do so later.
+  // Without a `readable` listener, Node discards unread output when the program ends; the caller may read `lines` later.
   child.stdout.on("readable", () => {});
-  // A program need not read what it is given.
+  // A program may end before it has read its input.
   child.stdin.on("error", () => {});
-  // Who reads its lines waits for everybody who holds the pipe: for a tool that outlives its agent, too.
+  // The reader of `lines` waits until every process has closed the pipe, so end the tools that outlive the agent.
   let ending = Promise.resolve();
   child.once("exit", () => {
     if (child.stdout.closed) return;
@@ -45,7 +45,7 @@ export function startProgram(
         yield bytes;
       }
     } catch {
-      // A pipe that breaks with its program is its end.
+      // A pipe that breaks means that its program has ended.
     }
     await ending;
   }
@@ -60,7 +60,7 @@ export function startProgram(
       new Promise((resolve) => {
         const { stdin } = child;
         if (stdin.destroyed || stdin.writableEnded) return resolve();
-        // Told of its failure as well: one that ends reads no more.
+        // Node calls back after a failure, too: a program that is ending reads no more.
         stdin.write(text, () => resolve());
       }),
     endInput: () => void child.stdin.end(),

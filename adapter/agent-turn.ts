@@ -16,15 +16,15 @@ export interface TurnDeps {
   readonly clock: WorkClock;
   readonly processes: ProcessWatch;
   readonly agent: Agent;
-  /** All that the agent sees of variables. */
+  /** The agent's whole environment. */
   readonly env: () => Readonly<Record<string, string>>;
   readonly conversation: AgentTools["conversation"];
   readonly limits: IdleLimits;
-  /** How long it may take to stop once it was asked to. */
+  /** The time that an agent has to stop after the request to stop. */
   readonly graceMs: () => number;
   readonly report: (activity: AgentActivity) => void;
   readonly spend: (usage: TurnUsage) => void;
-  /** Told of the watch that is on now, for heartbeats. */
+  /** Gets the current turn's idleness, for heartbeats; null at the end of the turn. */
   readonly watch: (idleness: Idleness | null) => void;
 }
 
@@ -42,8 +42,8 @@ export type WatchedEnd =
 const askOutputBytes = 200_000;
 
 /**
- * One turn of an agent under watch. With the signal it is asked to stop, and made to after a while. When this returns, no
- * process of the agent's user is left.
+ * Runs one turn of an agent and watches it. On the signal, asks the agent to stop and kills it after the grace period. When
+ * this returns, no process of the agent's user is left.
  */
 export async function takeTurn(deps: TurnDeps, turn: Turn, signal: AbortSignal): Promise<WatchedEnd> {
   const { agent, clock, limits, places } = deps;
@@ -63,7 +63,7 @@ export async function takeTurn(deps: TurnDeps, turn: Turn, signal: AbortSignal):
     () =>
       void lookAtAgent(idleness, limits).then(
         (why) => why !== null && stalled.abort(why),
-        // What cannot be seen now is seen the next time.
+        // A failed look is repeated at the next interval.
         () => {},
       ),
     Math.min(5_000, Math.max(100, limits.idleMs / 4)),
@@ -99,7 +99,10 @@ export async function takeTurn(deps: TurnDeps, turn: Turn, signal: AbortSignal):
   };
 }
 
-/** Whoever is asked to stop and does not is ended; programs in the way, too. Nothing is ended any more once it is disposed. */
+/**
+ * After the stop signal, sends SIGTERM to every process of the agent's user at half the grace period, and SIGKILL at its end.
+ * Sends no signal once disposed.
+ */
 function endAfterGrace(clock: WorkClock, stop: AbortSignal, graceMs: () => number): AsyncDisposable {
   let ending = Promise.resolve();
   const waits = new DisposableStack();
@@ -109,7 +112,7 @@ function endAfterGrace(clock: WorkClock, stop: AbortSignal, graceMs: () => numbe
       ending = endAgentProcesses();
       ending.catch(() => {});
     };
-    // The agent was interrupted by now; what it started hears of it here.
+    // The agent itself got its request to stop at once; SIGTERM reaches the programs that it started.
     waits.use(clock.after(graceMs() / 2)).signal.addEventListener("abort", ask, { once: true });
     waits.use(clock.after(graceMs())).signal.addEventListener("abort", end, { once: true });
   };
@@ -163,7 +166,7 @@ function toolsFor(
   };
 }
 
-/** What the agent says of its version; null when it cannot be asked. `isThere` is false when its program is not in the image. */
+/** The version that the agent reports; null when it reports none. `isThere` is false when its program is not in the image. */
 export async function findVersion(
   agent: Agent,
   requested: RequestedAgent,
@@ -181,7 +184,7 @@ export async function findVersion(
   const look = { env, folder: places.workspace, deadline };
   const found = await runAsAgent({ ...look, command: ["sh", "-c", lookUp, "sh", program] });
   const words = exitCodeOf(`looking for ${program}`, found) === 0 ? found.stdout : "";
-  // No other answer than this one is no program: the image without it will be the same the next time.
+  // Only this answer proves that the image lacks the program, which no retry can change.
   if (words === absent) return { isThere: false, version: null };
   if (words !== present) throw new CutOff(`looking for ${program}`, found);
   if (agent.versionFlags.length === 0) return { isThere: true, version: null };

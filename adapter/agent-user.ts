@@ -6,10 +6,10 @@ import { blows, endProcesses, type Killer } from "./end-processes.ts";
 import { countMemoryKills } from "./out-of-memory.ts";
 import { type EndedProgram, endedFor, type ProgramEnd } from "./program-end.ts";
 
-/** The one user of this sandbox that runs what is not ours: agents, checks and git. */
+/** The sandbox's unprivileged user, which runs agents, checks and git. */
 const agentIds = { uid: 1000, gid: 1000 } as const;
 
-/** Ended first when memory runs out, and last when everything computes: the supervisor must see it happen. */
+/** The OOM killer's first choice, with the lowest CPU priority: the supervisor must survive to report the end. */
 const asVictim =
   'echo 500 > /proc/self/oom_score_adj 2>/dev/null; cd "$1" || exit 126; shift; exec nice -n 19 "$@"';
 const changeUser = "/usr/bin/setpriv";
@@ -21,7 +21,10 @@ export interface UserCommand {
   readonly folder: string;
 }
 
-/** Starts a program as the agent's user, in a process group of its own. The user changes before the folder does: root may not look into the agent's. */
+/**
+ * Starts a program as the agent's user, in a process group of its own. Changes the user before the folder: root may not enter
+ * the agent's folders.
+ */
 export function startAsAgent({ command, env, folder }: UserCommand): ChildProcess & {
   readonly stdin: NonNullable<ChildProcess["stdin"]>;
   readonly stdout: Readable;
@@ -43,20 +46,20 @@ export interface UserResult extends EndedProgram {
 
 export interface UserRun extends UserCommand {
   readonly input?: string | AsyncIterable<Uint8Array>;
-  /** The most of each output that is kept: its beginning and its end. */
+  /** The limit for each output that is kept; beyond it, the middle is left out. */
   readonly keep?: number;
-  /** Told of what it writes on stdout. */
+  /** Gets the program's stdout, chunk by chunk. */
   readonly onOutput?: (bytes: Buffer) => void;
-  /** Aborted when its time is over, with `TimeOver`, or when what it is run for is to stop. */
+  /** Aborted with `TimeOver` when the program's time is over, or with another reason when all work stops. */
   readonly deadline?: AbortSignal;
-  /** It may leave others behind that hold its output: they are not waited for. */
+  /** Whether to return although processes that it left behind still hold its output. */
   readonly leavesOthers?: boolean;
 }
 
-/** Runs a program as the agent's user to its end, or to its deadline or the signal: then its whole group is ended. */
+/** Runs a program as the agent's user to its end; at the deadline or the signal, kills its process group. */
 export async function runAsAgent(run: UserRun, signal?: AbortSignal): Promise<UserResult> {
   const { input, keep = 1_000_000, onOutput, deadline, leavesOthers = false } = run;
-  // Not waited for yet: an input that fails is listened to from the start.
+  // Not awaited before `feed`: an input that fails needs its listener from the start.
   const killsBefore = countMemoryKills();
   const child = startAsAgent(run);
   const exited = leavesOthers ? exitOf(child) : closeOf(child);
@@ -80,7 +83,7 @@ export async function runAsAgent(run: UserRun, signal?: AbortSignal): Promise<Us
   };
 }
 
-/** Ends a program's group as soon as one of the signals is aborted, until this is disposed. */
+/** Kills a program's process group as soon as one of the signals is aborted, until disposed. */
 export function endUpon(
   child: ChildProcess,
   signals: readonly (AbortSignal | undefined)[],
@@ -99,7 +102,7 @@ export function endUpon(
   }
   const listening = stack.move();
   return {
-    // A program that came to its own end just before has answered.
+    // A program that exited by itself just before the abort has given its answer.
     judge: (end) => (end.kind === "killed" && endedBy !== null ? endedFor(endedBy.reason) : end),
     [Symbol.dispose]: () => listening.dispose(),
   };
@@ -108,7 +111,7 @@ export function endUpon(
 async function feed(child: ChildProcess, input: UserRun["input"]): Promise<void> {
   const { stdin } = child;
   if (!stdin) return;
-  // A program need not read what it is given.
+  // A program may end before it has read its input.
   stdin.on("error", () => {});
   if (input === undefined || typeof input === "string") {
     stdin.end(input ?? "");
@@ -133,10 +136,10 @@ function drained(stream: NodeJS.EventEmitter): Promise<void> {
   });
 }
 
-/** So long may others hold the pipes of a program that has ended. */
+/** How long other processes may hold the pipes of a program that has ended. */
 const lastWordsMs = 200;
 
-/** How it ended, once it has. Its pipes may outlive it in a child of its own, which is no reason to wait. */
+/** Resolves with how the program ended. Does not wait for a child of it that still holds its pipes. */
 export function exitOf(child: ChildProcess): Promise<ProgramEnd> {
   return new Promise((resolve) => {
     child.once("error", (error) => resolve(notBegun(error)));
@@ -145,14 +148,14 @@ export function exitOf(child: ChildProcess): Promise<ProgramEnd> {
         clearTimeout(timer);
         resolve(endFrom(code, signal));
       };
-      // A timer that comes late comes before what waits to be read: that has a turn of its own.
+      // On a late event loop the timer fires before pending reads; `setImmediate` lets those go first.
       const timer = setTimeout(() => setImmediate(() => setImmediate(done)), lastWordsMs);
       child.once("close", done);
     });
   });
 }
 
-/** How it ended, once it has and all that it wrote was read. */
+/** Resolves with how the program ended, once all of its output was read. */
 function closeOf(child: ChildProcess): Promise<ProgramEnd> {
   return new Promise((resolve) => {
     child.once("error", (error) => resolve(notBegun(error)));
@@ -170,7 +173,7 @@ function notBegun(error: Error): ProgramEnd {
   return { kind: "not-begun", why: error.message };
 }
 
-/** Ends a process group; one that has gone already is fine. */
+/** Sends a signal to a process group; a group that is already gone is no error. */
 export function endGroup(pid: number | undefined, signal: NodeJS.Signals = "SIGKILL"): void {
   if (pid === undefined) return;
   try {
@@ -184,7 +187,7 @@ export function endGroup(pid: number | undefined, signal: NodeJS.Signals = "SIGK
 export interface UserProcess {
   readonly pid: number;
   readonly rssBytes: number;
-  /** Since its start. */
+  /** The CPU time since the start of the process. */
   readonly cpuMs: number;
   readonly threads: number;
 }
@@ -192,7 +195,7 @@ export interface UserProcess {
 const tickMs = 10;
 const pageBytes = 4096;
 
-/** Every process of the agent's user; those that are over and only wait to be counted are none. */
+/** Finds every process of the agent's user, except zombies. */
 export async function findAgentProcesses(): Promise<UserProcess[]> {
   const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
   const found = await Promise.all(pids.map((pid) => lookAt(pid).catch(() => null)));
@@ -202,10 +205,10 @@ export async function findAgentProcesses(): Promise<UserProcess[]> {
 async function lookAt(pid: string): Promise<UserProcess | null> {
   const status = await readFile(`/proc/${pid}/status`, "utf8");
   if (!new RegExp(`^Uid:\\s+${agentIds.uid}\\s`, "m").test(status)) return null;
-  // A program whose first thread has ended looks dead while the others go on.
+  // A process whose main thread has ended looks like a zombie while its other threads run.
   if (/^State:\s+[ZX]/m.test(status) && (await readdir(`/proc/${pid}/task`)).length < 2) return null;
   const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
-  // The name in brackets may hold anything.
+  // The process name in parentheses may itself contain spaces and parentheses.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   return {
     pid: Number(pid),
@@ -215,18 +218,18 @@ async function lookAt(pid: string): Promise<UserProcess | null> {
   };
 }
 
-/** So long a killer may take on a busy machine. */
+/** The time limit of the first killer. */
 const killerMs = 500;
 const endEverything = `for _ in ${"x ".repeat(blows)}; do kill -s KILL -- -1; done`;
 
-/** Ends everything that the agent's user runs. */
+/** Kills every process of the agent's user. */
 export function endAgentProcesses(): Promise<void> {
   return endProcesses({ startKiller, findProcesses: findAgentProcesses, endProcess, killerMs });
 }
 
-/** It has the rights of those that it is to end, so that it can hit no other, and they could stop it. */
+/** Starts a killer as the agent's user: it can kill no other user's processes, but the agent's processes can stop it. */
 function startKiller(): Killer {
-  // It changes its user by itself: were it stopped before its program runs, whoever started it would wait for that.
+  // `setpriv` changes the user after the exec. With `uid` here, the agent could stop the child before it, and `spawn` would hang.
   const killer = spawn(changeUser, [...asAgent, "/bin/sh", "-c", endEverything], {
     cwd: "/",
     env: {},
@@ -235,12 +238,12 @@ function startKiller(): Killer {
   return { exited: exitOf(killer), end: () => void killer.kill("SIGKILL") };
 }
 
-/** Tells everything that the agent's user runs that its time is over. */
+/** Sends SIGTERM to every process of the agent's user. */
 export async function askAgentProcesses(): Promise<void> {
   for (const { pid } of await findAgentProcesses()) endProcess(pid, "SIGTERM");
 }
 
-/** Ends a process; one that has gone already is fine. */
+/** Sends a signal to a process; a process that is already gone is no error. */
 function endProcess(pid: number, signal: NodeJS.Signals = "SIGKILL"): void {
   try {
     process.kill(pid, signal);

@@ -1,7 +1,7 @@
 import type { CommandLimit } from "./git.ts";
 import type { WorkClock } from "./work-clock.ts";
 
-/** The time that commands of ours may take: each its own, and none beyond the moment at which all work is to stop. */
+/** Time limits for the adapter's own commands: each command has its own, and all end when the work stops. */
 export class CommandTime {
   readonly #clock: WorkClock;
   #until: AbortSignal;
@@ -19,7 +19,7 @@ export class CommandTime {
     };
   }
 
-  /** What is still to be done once all work has stopped has so long, in all. */
+  /** Gives all commands after that stop this much time together. */
   extend(ms: number): Disposable {
     const last = this.#clock.after(ms);
     this.#until = last.signal;

@@ -11,7 +11,7 @@ interface DiskUse {
 
 const kibi = 1024;
 
-/** What the agent's user wrote, measured by that user: root may not look there. Null when it could not be measured. */
+/** Measures the disk use of the agent's user, as that user: root may not read there. Null when the measurement failed. */
 async function measureDisk(
   { workspace, home }: Places,
   env: Readonly<Record<string, string>>,
@@ -19,7 +19,7 @@ async function measureDisk(
 ): Promise<DiskUse | null> {
   const command = ["du", "-skx", home, workspace, "/tmp", "/var/tmp"];
   const { stdout } = await runAsAgent({ command, env, folder: "/", keep: 10_000 }, signal);
-  // A file that goes away meanwhile makes du complain, and changes nothing.
+  // The exit code does not count: `du` also fails when a file vanishes while it runs.
   const bytesByPath = new Map(
     stdout.split("\n").flatMap((line) => {
       const [, size, path] = /^(\d+)\s+(.+)$/.exec(line) ?? [];
@@ -33,11 +33,14 @@ async function measureDisk(
 
 export interface QuickLook {
   readonly atMs: number;
-  /** Of whole file systems: what the agent writes is a part of their growth. */
+  /** The used bytes of whole file systems; the agent's files are a part of them. */
   readonly usedBytes: number;
 }
 
-/** What is used where the agent writes. Where both lie on one file system it counts twice, and is only looked at sooner. */
+/**
+ * Reads the use of the file systems that the agent writes to. A file system that holds both folders counts twice, which only
+ * makes the next measurement earlier.
+ */
 async function lookQuickly({ workspace, home }: Places): Promise<QuickLook> {
   const systems = await Promise.all([statfs(workspace), statfs(home)]);
   const used = systems.map(({ blocks, bfree, bsize }) => (blocks - bfree) * bsize);
@@ -47,15 +50,15 @@ async function lookQuickly({ workspace, home }: Places): Promise<QuickLook> {
 /** A measurement, and the quick look that was taken before it. */
 export interface Measured extends QuickLook {
   readonly tookMs: number;
-  /** Up to the nearest limit. */
+  /** The bytes that are left up to the nearest limit. */
   readonly leftBytes: number;
 }
 
 const mostMs = 20_000;
-/** Measuring takes a part of the time at most, or it would be the load that it looks for. */
+/** The least interval between measurements, in multiples of their duration: constant measuring would load the disk itself. */
 const restsPerMeasurement = 4;
 
-/** Whether it is time for the next measurement, which reads every folder; a quick look costs nothing. */
+/** Whether the next measurement is due. It reads every folder; a quick look costs next to nothing. */
 export function isMeasurementDue(last: Measured | null, { atMs, usedBytes }: QuickLook): boolean {
   if (!last) return true;
   const growth = {
@@ -67,9 +70,9 @@ export function isMeasurementDue(last: Measured | null, { atMs, usedBytes }: Qui
   return growth.inMs >= nextLookMs(growth, { leastMs, mostMs: Math.max(mostMs, leastMs) });
 }
 
-/** How often a caller looks. */
+/** The interval at which the caller looks at the disk. */
 export const diskLookMs = 1_000;
-/** With less than this the adapter cannot export what the agent made. */
+/** The least free space with which the adapter can still export the agent's work. */
 const leastFreeBytes = 16 << 20;
 
 export interface DiskWatch {
@@ -77,13 +80,16 @@ export interface DiskWatch {
   readonly env: Readonly<Record<string, string>>;
   readonly limits: { readonly homeBytes: number; readonly diskBytes: number | null };
   readonly signal: AbortSignal;
-  /** Told what the agent wrote in all, each time that it is measured. */
+  /** Gets the agent's total disk use after each measurement. */
   readonly measured: (totalBytes: number) => void;
-  /** Told of a limit that is exceeded. */
+  /** Called when the disk is nearly full or a limit is exceeded. */
   readonly tooFull: (message: string) => void;
 }
 
-/** Gives a look at the disk: at its file systems each time, and at what the agent wrote when that could be near a limit. */
+/**
+ * Returns a function that checks the disk: each call reads the use of the file systems, and measures the agent's files when
+ * these could be near a limit.
+ */
 export function watchDisk({
   places,
   env,
@@ -102,7 +108,7 @@ export function watchDisk({
     const look = await lookQuickly(places);
     if (isMeasuring || !isMeasurementDue(last, look)) return;
     isMeasuring = true;
-    // What cannot be measured now is measured the next time.
+    // A failed measurement is repeated later.
     const use = await measureDisk(places, env, signal).catch(() => null);
     isMeasuring = false;
     const tookMs = performance.now() - look.atMs;

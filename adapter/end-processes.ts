@@ -4,13 +4,13 @@ import type { ProgramEnd } from "./program-end.ts";
 const lookAgainMs = 20;
 const unkillableMs = 60_000;
 const lastResortMs = 3_000;
-/** The same where no process is seen: the killer is late because the machine is busy, or held by what forks all the time. */
+/** The same limit while no process is visible: the machine is busy, or a fork bomb delays the killer. */
 const lastResortUnseenMs = 15_000;
 const longestKillerMs = 4_000;
-/** Not every kernel does it in one step: blow upon blow leaves no time to multiply. */
+/** The number of kill signals in a row: not every kernel kills all processes in one step, and a survivor could fork. */
 export const blows = 10;
 
-/** A program that ends all processes of a user, itself not. */
+/** A program that kills all processes of a user except itself. */
 export interface Killer {
   readonly exited: Promise<ProgramEnd>;
   /** Ends the killer itself. */
@@ -20,16 +20,16 @@ export interface Killer {
 export interface EndingDeps {
   readonly startKiller: () => Killer;
   readonly findProcesses: () => Promise<readonly { readonly pid: number }[]>;
-  /** Of -1 it ends all but the caller and the first. */
+  /** Kills one process; −1 kills all but the caller and PID 1. */
   readonly endProcess: (pid: number) => void;
-  /** So long the first killer may take, and each one after it twice as long: on a busy machine none begins at once. */
+  /** The time limit of the first killer; it doubles for each next one, since a busy machine starts programs late. */
   readonly killerMs: number;
 }
 
 /**
- * Ends all processes of a user, whatever group or session they hide in. The kernel sends the signal to all of them in one
- * step, so that no fork can win a race; looking confirms it. When this returns, no killer is left that could strike what is
- * started next.
+ * Kills all processes of a user, whatever process group or session they are in. `kill -1` signals all of them in one step, so
+ * no fork can win the race; a look at the process list confirms it. When this returns, no killer is left that could kill
+ * programs that start later.
  */
 export async function endProcesses({
   startKiller,
@@ -39,22 +39,22 @@ export async function endProcesses({
 }: EndingDeps): Promise<void> {
   const begunAt = performance.now();
   for (let patienceMs = killerMs; ; patienceMs = Math.min(2 * patienceMs, longestKillerMs)) {
-    // Without a look before: who forks all the time is gone from wherever one looks.
+    // Strikes without a look first: a process that forks all the time is easily missed.
     const hasStruck = await strike(startKiller(), patienceMs);
     const left = await findProcesses();
     if (hasStruck && left.length === 0) return;
     const spentMs = performance.now() - begunAt;
     if (spentMs > unkillableMs) throw new Error("Processes of the agent do not end");
-    // What is left stands up to its like: the killer found no room, or was itself ended or stopped. That is not to be done to us.
+    // The remaining processes can exhaust the process limit, or kill or stop the killer. They cannot do that to root.
     for (const { pid } of left) endProcess(pid);
-    // The last resort ends lines to the host as well, which are made again.
+    // The last resort also kills the host's `attach` processes, which the host starts again.
     const isLast = spentMs > (left.length > 0 ? lastResortMs : lastResortUnseenMs);
     if (isLast) for (let blow = 0; blow < blows; blow += 1) endProcess(-1);
     await delay(lookAgainMs);
   }
 }
 
-/** Whether the killer came to strike. One that is late is ended, and its end waited for: it may do no harm later. */
+/** Returns whether the killer has struck. Kills one that is late and waits for its end, so that it cannot strike later. */
 async function strike({ exited, end }: Killer, killerMs: number): Promise<boolean> {
   const late = setTimeout(end, killerMs);
   const over = new AbortController();
@@ -63,6 +63,6 @@ async function strike({ exited, end }: Killer, killerMs: number): Promise<boolea
   clearTimeout(late);
   over.abort();
   if (ended === null) throw new Error("The program that ends those of the agent does not end itself");
-  // 1: there was nothing to end.
+  // The code is 1 when there was nothing to kill.
   return ended.kind === "exited" && ended.code <= 1;
 }

@@ -1,4 +1,4 @@
-/** Does something again and again until it is called off. What takes longer than the time between is not done twice at once. */
+/** Repeats the work at an interval, until the caller calls the returned function. Skips a tick while the work still runs. */
 export function every(ms: number, work: () => Promise<unknown>): () => void {
   let isBusy = false;
   const begin = async (): Promise<void> => {

@@ -2,7 +2,7 @@ import type { Heartbeat } from "../src/domain/generated/acp.ts";
 import { findAgentProcesses } from "./agent-user.ts";
 import type { ProcessCount } from "./process-watch.ts";
 
-/** What the supervisor is doing now. */
+/** The supervisor's current activity and use of resources. */
 export interface Vitals {
   readonly phase: Heartbeat["payload"]["phase"];
   readonly storyId: string | null;
@@ -11,7 +11,7 @@ export interface Vitals {
   readonly processes: ProcessCount | null;
 }
 
-/** The payload of a heartbeat, with what the agent's processes hold of memory. */
+/** Builds the payload of a heartbeat, and measures the memory of the agent's processes for it. */
 export async function heartbeatOf({
   phase,
   storyId,

@@ -3,7 +3,7 @@ import type { UserProcess } from "./agent-user.ts";
 import type { AgentActivity } from "./agents/agent.ts";
 import type { WorkClock } from "./work-clock.ts";
 
-/** So much computing counts as a sign of life. */
+/** The CPU time that counts as a sign of life. */
 const enoughCpuMs = 1_000;
 
 export interface IdleLimits {
@@ -11,11 +11,11 @@ export interface IdleLimits {
   readonly toolMs: number;
 }
 
-/** Tells an agent that works in silence from one that hangs: by what it writes, what it computes, and the tools that it waits for. */
+/** Distinguishes an agent that works silently from one that hangs, by its output, its CPU time and its open tool calls. */
 export class Idleness {
   readonly #clock: Pick<WorkClock, "now">;
   readonly #openTools = new Map<string, number>();
-  /** Of those that were there at the last look. */
+  /** The CPU time of each process at the last look. */
   #cpuMsByPid: ReadonlyMap<number, number> = new Map();
   #lastSign: number;
   #cpuMs = 0;
@@ -47,7 +47,7 @@ export class Idleness {
     if (this.#cpuMs >= enoughCpuMs) this.noteOutput();
   }
 
-  /** Why it is taken to hang; null while it may be at work. */
+  /** The reason why the agent counts as hung; null while it may be working. */
   verdict({ idleMs, toolMs }: IdleLimits): string | null {
     if (this.idleMs < idleMs) return null;
     const now = this.#clock.now();

@@ -2,27 +2,26 @@ import { readdir, readFile } from "node:fs/promises";
 import { areUsedUp } from "../src/domain/process-limits.ts";
 import { endAgentProcesses, findAgentProcesses } from "./agent-user.ts";
 
-/** How many processes and threads there are, and how many there may be. */
+/** The number of processes and threads, and its limit. */
 export interface ProcessCount {
   readonly now: number;
   readonly most: number;
 }
 
-/** Where counts come from. */
 export interface ProcessSource {
   count(): Promise<ProcessCount>;
-  /** How often the kernel has refused a process; always 0 where it does not tell. */
+  /** How often the kernel has refused to create a process; always 0 if the kernel does not report it. */
   refusals(): Promise<number>;
 }
 
-/** Told of the highest count of the span that is on, and whether it has grown to another part of the limit. */
+/** Gets the highest count of the current span, and whether it has reached another eighth of the limit. */
 export type OnCount = (highest: ProcessCount, isCrowd: boolean) => void;
 
-/** What runs in the sandbox between the beginning and the end of this. */
+/** A turn or a check, with what the watch sees while it runs. */
 export interface ProcessSpan extends AsyncDisposable {
-  /** Aborted with the reason when processes are used up for good; all of the agent's are ended then. */
+  /** Aborted, with the reason, when the process limit stays used up; the watch then kills the agent's processes. */
   readonly usedUp: AbortSignal;
-  /** Why what failed may have failed: whether there was a moment without a process left. Null when there was none. */
+  /** A reason for a failure: the process limit was used up at some moment of the span. Null when it was not. */
   whyRefused(): Promise<string | null>;
 }
 
@@ -32,13 +31,13 @@ export interface ProcessWatch extends Disposable {
 
 const cgroups = ["/sys/fs/cgroup", "/sys/fs/cgroup/pids"];
 const lookMs = 500;
-/** Who only touches the limit for a moment is not meant. */
+/** The number of consecutive looks at the limit that count as used up: a short peak is harmless. */
 const fullLooks = 3;
 const parts = 8;
 
 /**
- * Looks again and again at how many processes there are. A kernel refuses more than there may be; gVisor's own ends under
- * them, and the sandbox with it, so the agent's are ended before, and the host is told of the count meanwhile.
+ * Polls the number of processes. Linux refuses processes beyond the limit; gVisor's kernel ends instead, and the sandbox with
+ * it. So the watch kills the agent's processes before that, and reports the count for the host meanwhile.
  */
 export function watchProcesses(
   source: ProcessSource | null,
@@ -69,7 +68,7 @@ export function watchProcesses(
   const timer = setInterval(() => {
     if (isLooking || spans.size === 0) return;
     isLooking = true;
-    // What cannot be seen now is seen the next time.
+    // A failed look is repeated at the next interval.
     void lookAtSpans()
       .catch(() => {})
       .finally(() => {
@@ -110,7 +109,7 @@ function whyOf({ most }: ProcessCount): string {
   return `all ${most} processes that the sandbox may have were in use`;
 }
 
-/** The container's group where it is to be seen, else what the sandbox's kernel allows the agent's user; null without a limit. */
+/** The container's cgroup if it is visible, else the per-user limit of the sandbox's kernel; null without a limit. */
 export async function findProcessSource(): Promise<ProcessSource | null> {
   for (const folder of cgroups) {
     const source = sourceIn(folder);
@@ -136,7 +135,7 @@ function sourceIn(folder: string): ProcessSource {
   };
 }
 
-/** Throws where there is none, or no limit. */
+/** Throws when the file is missing or holds no number, such as `max`. */
 async function numberIn(file: string): Promise<number> {
   const text = (await readFile(file, "utf8")).trim();
   if (!/^\d+$/.test(text)) throw new Error(`${file} holds no number`);
@@ -145,7 +144,7 @@ async function numberIn(file: string): Promise<number> {
 
 async function countOfUser(most: number): Promise<ProcessCount> {
   const all = (await readdir("/proc")).filter((name) => /^\d+$/.test(name)).length;
-  // Who looks at each of so many comes too late.
+  // To inspect so many processes one by one would take too long.
   if (areUsedUp({ now: all, most })) return { now: all, most };
   const now = (await findAgentProcesses()).reduce((sum, { threads }) => sum + threads, 0);
   return { now, most };

@@ -1,25 +1,25 @@
 import { showDuration } from "../src/domain/duration.ts";
 import { TimeOver } from "./work-clock.ts";
 
-/** How a program that was run came to its end. Only `exited` is an answer of its own. */
+/** How a program ended. Only `exited` is the program's own answer. */
 export type ProgramEnd =
   | { readonly kind: "exited"; readonly code: number }
-  /** By a signal that is not the adapter's. */
+  /** A signal ended the program, and the adapter did not send it. */
   | { readonly kind: "killed"; readonly signal: string }
-  /** Its time was over, and the adapter ended it. */
+  /** The program's time was over, and the adapter killed it. */
   | { readonly kind: "deadline"; readonly ms: number }
-  /** What it was run for is to stop, and the adapter ended it. */
+  /** All work stops, so the adapter killed the program. */
   | { readonly kind: "halted" }
-  /** The system had no room for another process, or no shell. */
+  /** The system could not create another process, or has no shell. */
   | { readonly kind: "not-begun"; readonly why: string };
 
 export interface EndedProgram {
   readonly end: ProgramEnd;
-  /** The kernel ended a process of this sandbox for memory while it ran. */
+  /** Whether the kernel's OOM killer ended a process of this sandbox while the program ran. */
   readonly isOutOfMemory: boolean;
 }
 
-/** A program did not come to an end of its own: what it was asked has no answer yet. */
+/** Thrown when a program was cut off before its own end, so that its question has no answer yet. */
 export class CutOff extends Error {
   readonly end: ProgramEnd;
   readonly isOutOfMemory: boolean;
@@ -32,15 +32,15 @@ export class CutOff extends Error {
   }
 }
 
-/** The code that a program answered with; throws where it was cut off before it could. */
+/** The exit code that a program answered with; throws `CutOff` when the program was cut off. */
 export function exitCodeOf(what: string, program: EndedProgram): number {
   const { end, isOutOfMemory } = program;
-  // A program whose own child was ended for memory gives up with a code that says nothing about the question.
+  // A program whose child was killed for memory fails with a code that says nothing about the question.
   if (end.kind === "exited" && (end.code === 0 || !isOutOfMemory)) return end.code;
   throw new CutOff(what, program);
 }
 
-/** As a shell counts: 128 and the signal's number, 126 for what could not be begun. */
+/** The exit code as a shell gives it: 128 plus the signal's number; 126 for a program that could not start. */
 export function shellCode(end: ProgramEnd): number {
   switch (end.kind) {
     case "exited":
@@ -60,7 +60,7 @@ const signalNumbers: Readonly<Record<string, number>> = {
   ...{ SIGSEGV: 11, SIGPIPE: 13, SIGTERM: 15 },
 };
 
-/** Goes on from the program's name: `git add` + `took longer than 2 minutes`. */
+/** A phrase that follows the program's name: `git add` + `took longer than 2 minutes`. */
 export function describeEnd(end: ProgramEnd): string {
   switch (end.kind) {
     case "exited":
@@ -70,13 +70,13 @@ export function describeEnd(end: ProgramEnd): string {
     case "deadline":
       return `took longer than ${showDuration(end.ms)}`;
     case "halted":
-      return "was ended, for all work is to stop";
+      return "was ended because all work stops";
     case "not-begun":
       return `could not be started: ${end.why}`;
   }
 }
 
-/** What a program came to that the adapter ended for this reason. */
+/** The end of a program that the adapter killed for this abort reason. */
 export function endedFor(reason: unknown): ProgramEnd {
   return reason instanceof TimeOver ? { kind: "deadline", ms: reason.ms } : { kind: "halted" };
 }

@@ -1,4 +1,4 @@
-/** Why the signal of a deadline is aborted. */
+/** The abort reason of a deadline's signal. */
 export class TimeOver extends Error {
   readonly ms: number;
 
@@ -9,19 +9,19 @@ export class TimeOver extends Error {
   }
 }
 
-/** A tick that comes this much too late was no busy machine: the whole container stood still. */
+/** The delay of a tick from which it counts as a pause of the whole container, not as a busy machine. */
 const pauseMs = 10_000;
 
 /**
- * Time in which work was possible: it stands still while the container is paused. All limits are measured with it. The host
- * tells of pauses that it made, and gaps are seen here too; what both tell counts once.
+ * A clock of working time: it stops while the container is paused. All limits use it. The host reports the pauses that it made,
+ * and the clock detects gaps between its ticks; a pause that both see counts once.
  */
 export class WorkClock {
   readonly #monotonic: () => number;
   readonly #deadlines = new Set<{ readonly at: number; readonly expire: () => void }>();
   #lastTick: number;
   #pausedMs = 0;
-  /** Of the pauses seen here, what the host has not told of yet. */
+  /** The part of the detected pauses that the host has not reported yet. */
   #untoldMs = 0;
   #pauses = 0;
 
@@ -30,7 +30,7 @@ export class WorkClock {
     this.#lastTick = monotonic();
   }
 
-  /** How many pauses there were. */
+  /** The number of pauses so far. */
   get pauses(): number {
     return this.#pauses;
   }
@@ -39,7 +39,7 @@ export class WorkClock {
     return this.#lastTick - this.#pausedMs;
   }
 
-  /** To be called about every `intervalMs`; aborts what has expired. */
+  /** Aborts expired deadlines; the caller calls it about every `intervalMs`. */
   tick(intervalMs: number): void {
     this.#look(intervalMs);
     const now = this.now();
@@ -51,9 +51,9 @@ export class WorkClock {
     }
   }
 
-  /** The host paused the container for that long. */
+  /** Adds a pause that the host reports. */
   addPause(pausedMs: number): void {
-    // Its message may come before the next tick, and tells of the same gap that the tick would see.
+    // The host's message may come before the next tick and reports the same gap, so detect that gap first.
     this.#look(0);
     const more = Math.max(0, pausedMs - this.#untoldMs);
     this.#untoldMs = 0;
@@ -71,7 +71,7 @@ export class WorkClock {
     this.#pauses += 1;
   }
 
-  /** Aborted with `TimeOver` after so much working time, unless it is disposed before. */
+  /** A signal that is aborted with `TimeOver` after this much working time, unless disposed before. */
   after(ms: number): Disposable & { readonly signal: AbortSignal } {
     const controller = new AbortController();
     const deadline = { at: this.now() + ms, expire: () => controller.abort(new TimeOver(ms)) };

@@ -71,7 +71,7 @@ describe.skipIf(process.getuid?.() !== 0)("a program of the agent's user", () =>
 
   const reasons: readonly [string, unknown, unknown, string][] = [
     ["deadline", new TimeOver(120_000), { kind: "deadline", ms: 120_000 }, "git took longer than 2 min 0 s"],
-    ["halt", { reason: "asked to stop" }, { kind: "halted" }, "git was ended, for all work is to stop"],
+    ["halt", { reason: "asked to stop" }, { kind: "halted" }, "git was ended because all work stops"],
   ];
   test.for(reasons)(
     "is ended with its group at its %s, and is told of as such",
