@@ -2,7 +2,7 @@ import { cleanText } from "../src/domain/clean-text.ts";
 import type { ActivityKind } from "../src/domain/generated/acp.ts";
 
 const perMs = 250;
-/** Of a line that may be as long as a file, so much is looked at. */
+/** The number of characters that the feed reads of a summary, which may be as long as a file. */
 const longestLook = 4_000;
 
 interface Told {
@@ -11,10 +11,10 @@ interface Told {
   readonly summary: string;
 }
 
-/** What the agent does, for people: at most four a second, and the newest always comes. */
+/** Publishes the agent's activities for people: at most four a second, and always the newest. */
 export interface ActivityFeed {
   tell(activity: Told): void;
-  /** Tells what waits, now. */
+  /** Publishes the pending activity at once. */
   flush(): void;
 }
 

@@ -1,6 +1,6 @@
 import type { AcpErrorCode } from "../src/domain/acp-codes.ts";
 
-/** Why no story can be carried out: it becomes the `error` message, and the supervisor exits 2. */
+/** Thrown when no story can go on. It becomes the `error` message, and the supervisor exits with 2. */
 export class CannotWork extends Error {
   readonly code: AcpErrorCode;
 

@@ -28,18 +28,18 @@ export interface StoryDeps {
   readonly swarmId: string;
   readonly author: CommitAuthor;
   readonly limits: ReturnType<typeof limitsOf>;
-  /** Environment of checks and git: no credentials. */
+  /** The environment of checks and git, without credentials. */
   readonly env: Readonly<Record<string, string>>;
   readonly takeTurn: (turn: Turn, signal: AbortSignal) => Promise<WatchedEnd>;
   readonly say: (news: News) => Promise<unknown>;
-  /** The agent's own name of a story's conversation, where there is one that can be told. */
+  /** The agent's ID of a story's conversation, if there is one and it may be published. */
   readonly conversationOf: (storyId: string) => string | undefined;
   readonly snapshot: (storyId: string) => Promise<void>;
-  /** Makes the workspace again at a commit, from what was exported of it. */
+  /** Rebuilds the workspace at a commit, from the stored bundles. */
   readonly rebuild: (good: GoodCommit) => Promise<void>;
 }
 
-/** A commit that counts, and where everything up to it is stored; null when it is the one that all began with. */
+/** A commit that a failed story falls back to, and the bundle that holds it; null for the base commit. */
 export interface GoodCommit {
   readonly commit: string;
   readonly bundle: string | null;
@@ -47,17 +47,17 @@ export interface GoodCommit {
 
 export interface StoryStart {
   readonly story: UserStory;
-  /** The tip when it first started. */
+  /** The branch tip when the story first started. */
   readonly from: string;
-  /** The last good commit: what it falls back to. */
+  /** The last good commit, which a failed story falls back to. */
   readonly good: string;
   readonly goodBundle: string | null;
-  /** It was begun before, by a run that was cut off. */
+  /** Whether an earlier run began the story and was cut off. */
   readonly isResumed: boolean;
   readonly earlier: readonly EarlierStory[];
 }
 
-/** `scope: "worker"`: no other story would fare better. */
+/** `scope: "worker"`: every other story would fail, too. */
 export type StoryEnd =
   | {
       readonly kind: "completed";
@@ -72,7 +72,7 @@ export type StoryEnd =
       readonly scope: "story" | "worker";
     };
 
-/** Why a story is not done. */
+/** The reason why a story failed. */
 export interface Failure {
   readonly code: AcpErrorCode;
   readonly message: string;
@@ -80,13 +80,16 @@ export interface Failure {
   readonly checks?: readonly CheckResult[];
 }
 
-/** A story that is done, as far as it could be checked. */
+/** The result of a story whose checks have passed. */
 export interface Success {
   readonly tree: string;
   readonly checks: readonly CheckResult[];
 }
 
-/** Carries out one story to its verified end, or takes back what there is of it and says why. Ends with the signal by throwing its reason. */
+/**
+ * Runs one story until its checks pass. Resets the branch after a failure and returns the reason. When the task is cancelled,
+ * throws the signal's reason.
+ */
 export async function carryOutStory(
   deps: StoryDeps,
   start: StoryStart,
@@ -107,7 +110,7 @@ export async function carryOutStory(
   }
 }
 
-/** Limits of the story and of the task end it with a reason; a cancelled one goes on later and is not judged. */
+/** A limit of the story or of the task fails the story. A cancelled story is not judged: a later run resumes it. */
 async function tryInTime(
   deps: StoryDeps,
   start: StoryStart,

@@ -11,13 +11,13 @@ import { TaskLimit } from "./task-limit.ts";
 
 export interface TaskDeps extends StoryDeps {
   readonly history: History;
-  /** Which story is being carried out now, for heartbeats. */
+  /** Gets the current story for heartbeats, and null at its end. */
   readonly working: (storyId: string | null) => void;
 }
 
 type CompletionPayload = Completion["payload"];
 
-/** Carries out what is left of the stories, one after another. Ends with the signal by throwing its reason. */
+/** Runs the remaining stories, one after another. When the task is cancelled, throws the signal's reason. */
 export async function carryOutTask(deps: TaskDeps, signal: AbortSignal): Promise<CompletionPayload> {
   const { taskFile, history, workspace, say, request, working } = deps;
   const { userStories: stories } = taskFile;
@@ -47,7 +47,7 @@ export async function carryOutTask(deps: TaskDeps, signal: AbortSignal): Promise
         },
       });
     }
-    // What was begun comes before what was not: its changes lie in the files.
+    // A story that an earlier run began comes first: its changes are in the files.
     const ready = readyStories(stories, statusById);
     const story = ready.find(({ id }) => history.statusById.get(id) === "in_progress") ?? ready[0];
     if (!story) break;
@@ -96,7 +96,7 @@ export async function carryOutTask(deps: TaskDeps, signal: AbortSignal): Promise
   };
 }
 
-/** The tree that the files have when a story begins: that of the last good commit, or it does not begin. */
+/** Brings the files to the last good commit before a story begins, if need be by a rebuild, and returns the tree. */
 async function startTree({ workspace, rebuild }: TaskDeps, good: GoodCommit): Promise<string> {
   try {
     return await workspace.beAt(good.commit);
@@ -107,7 +107,7 @@ async function startTree({ workspace, rebuild }: TaskDeps, good: GoodCommit): Pr
   return workspace.beAt(good.commit);
 }
 
-/** What there is of the work, stored once more as a whole. */
+/** Stores all commits of the task in one bundle and describes it for the completion. */
 export async function describeWork({
   places,
   workspace,

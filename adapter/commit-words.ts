@@ -2,12 +2,12 @@ import { oneLine } from "../src/domain/clean-text.ts";
 import type { CommitAuthor } from "../src/domain/generated/acp.ts";
 import type { UserStory } from "../src/domain/generated/tasks.ts";
 
-/** Who makes the commits; also their author where the request names none that git takes. */
+/** The committer, and the author if the request names none that git accepts. */
 const committer: CommitAuthor = { name: "swarm", email: "swarm@localhost" };
 
 type Titled = Pick<UserStory, "id" | "title">;
 
-/** The commit of a story that is done. Titles are one line each: git reads a line below one as another trailer. */
+/** The commit message of a completed story. Each title becomes one line: git could read a second line as a trailer. */
 export function storyMessage(
   { id, title }: Titled,
   { swarmId, task }: { readonly swarmId: string; readonly task: string },
@@ -20,12 +20,12 @@ export function storyMessage(
   return `${oneLine(title, id)}\n\n${trailers.join("\n")}\n`;
 }
 
-/** What there was of one that is not. */
+/** The commit message for the unfinished work of a failed story. */
 export function unfinishedMessage({ id, title }: Titled, code: string): string {
   return `Unfinished: ${id} ${oneLine(title, "")}`.trimEnd().concat(`\n\n${code}\n`);
 }
 
-/** Name and address as git takes them: it refuses empty ones, and no program takes a NUL. */
+/** Author and committer as git accepts them: it refuses empty names, and a variable cannot contain a NUL. */
 export function authorVariables({ name, email }: CommitAuthor): Record<string, string> {
   return {
     ...{ GIT_AUTHOR_NAME: named(name, committer.name), GIT_AUTHOR_EMAIL: named(email, committer.email) },
@@ -33,7 +33,7 @@ export function authorVariables({ name, email }: CommitAuthor): Record<string, s
   };
 }
 
-/** git leaves these out of a name itself, and then says that it is empty. */
+/** git strips these characters from a name, and refuses a name that has no others. */
 function named(text: string, otherwise: string): string {
   const name = oneLine(text, otherwise);
   return /[^<>.,:;"'\\\s]/.test(name) ? name : otherwise;

@@ -1,11 +1,11 @@
 import type { TaskRequestPayload } from "../src/domain/generated/acp.ts";
 
-/** The one of an attempt before this one, whose home this attempt has. */
+/** The conversation of an earlier attempt, if this attempt has that attempt's home folder. */
 export function earlierConversation({ evidence }: TaskRequestPayload, storyId: string): string | null {
   return evidence?.storyId === storyId ? evidence.conversation : null;
 }
 
-/** An agent may call it anything; what is no plain name goes nowhere. */
+/** The agent chooses the ID of its conversation, so the adapter publishes only a plain one. */
 export function tellable(name: string | undefined): string | undefined {
   return name !== undefined && /^[A-Za-z0-9][A-Za-z0-9._:-]{0,199}$/.test(name) ? name : undefined;
 }

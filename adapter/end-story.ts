@@ -9,7 +9,7 @@ import { storeBundle } from "./exports.ts";
 import { GitFailure } from "./git.ts";
 import { WorkTooLarge } from "./measure-work.ts";
 
-/** What was checked is what is committed: droppings of the checks do not get in. */
+/** Commits exactly the tree that the checks saw, without files that the checks left. */
 export async function completeStory(
   { places, workspace, say, author, env, swarmId, taskFile, conversationOf }: StoryDeps,
   { story, from }: { readonly story: UserStory; readonly from: string },
@@ -50,7 +50,7 @@ export async function completeStory(
   return { kind: "completed", commit, good, goodBundle: stored?.bundle ?? null };
 }
 
-/** Keeps what there is where it is in nobody's way, and goes back to the last good commit. */
+/** Stores the unfinished work under its own ref and in its own bundle, and resets the branch to the last good commit. */
 export async function failStory(
   deps: StoryDeps,
   { story, good }: StoryStart,
@@ -90,7 +90,7 @@ export async function failStory(
   return { kind: "failed", code, message, scope };
 }
 
-/** Of what is too large, as much as can be kept; what was committed where nothing can. */
+/** Writes a tree without the files that are too large; returns the tree of the last commit if that is not possible. */
 async function writeWhatFits(workspace: StoryDeps["workspace"]): Promise<string> {
   try {
     return await workspace.writeTree();
@@ -101,7 +101,7 @@ async function writeWhatFits(workspace: StoryDeps["workspace"]): Promise<string>
   }
 }
 
-/** There is more than may be committed. It takes time to remove; the next story begins without it. */
+/** Fails a story that left more than a task may commit. Announces the removal of its files, which takes time. */
 export async function failLargeStory(
   deps: StoryDeps,
   start: StoryStart,
@@ -122,8 +122,8 @@ export async function failLargeStory(
 }
 
 /**
- * git failed. If it can work again, what there is is kept as of any story that fails; if not, there is nothing to keep, and the
- * next story gets a repository that is whole.
+ * Fails a story in which git failed. If git works again, stores the unfinished work as for any failed story. If not, nothing
+ * can be stored, and the next story gets a rebuilt repository.
  */
 export async function failBrokenStory(
   deps: StoryDeps,
@@ -131,7 +131,7 @@ export async function failBrokenStory(
   failure: GitFailure,
 ): Promise<StoryEnd> {
   const message = cutText(`git cannot work with what the story left: ${failure.message}`, 1_900);
-  // No other story would fare better, and what there is may need the room that is left.
+  // A full disk fails every other story, too, and the existing work may need the space that is left.
   if (/No space left on device/.test(failure.message)) throw new CannotWork("DISK_FULL", message);
   const code = "GIT_CHECKOUT_FAILED";
   try {

@@ -19,7 +19,7 @@ function firstProblem(validate: Validator, value: unknown): string | null {
     : "unknown problem";
 }
 
-/** Beyond its form, a request must make sense here. */
+/** Returns why the adapter cannot carry out a request that is valid by its schema; null if it can. */
 export function findRequestProblem({ agent, branchName }: TaskRequestPayload): string | null {
   if (branchName.startsWith("-")) return "/payload/branchName starts with -";
   const kind = agent?.kind ?? "claude";
@@ -31,7 +31,7 @@ export function findRequestProblem({ agent, branchName }: TaskRequestPayload): s
   return problem && `/payload/agent/script${problem}`;
 }
 
-/** A task file's content, or why the work cannot begin. */
+/** Validates a task file; throws `CannotWork` with its first problem. */
 export function checkTaskFile(value: unknown): TaskFile {
   const problem = firstProblem(validateTasks as Validator, value);
   if (problem) throw new CannotWork("TASK_FILE_INVALID", problem);
@@ -41,7 +41,7 @@ export function checkTaskFile(value: unknown): TaskFile {
   return taskFile;
 }
 
-/** One text for equal requests, whatever the order of their fields. */
+/** A text that is the same for equal requests, whatever the order of their fields. */
 export function canonicalRequest(payload: TaskRequestPayload): string {
   return JSON.stringify(sorted(payload));
 }
@@ -63,5 +63,5 @@ const defaults: Limits = {
   ...{ workFiles: 50_000, workBytes: 1024 ** 3, workFileBytes: 500 * 1024 ** 2 },
 };
 
-/** Limits with defaults for what was not said. */
+/** The limits of the request, with defaults for those that it does not set. */
 export const limitsOf = ({ limits }: TaskRequestPayload): Limits => ({ ...defaults, ...limits });

@@ -20,7 +20,7 @@ export interface FailedCheck {
   readonly result: string;
   /** The end of its output, for the agent. */
   readonly output: string;
-  /** What the sandbox had no more of. */
+  /** The resource that the sandbox ran out of. */
   readonly lacked: "memory" | "processes" | null;
 }
 
@@ -39,7 +39,7 @@ export async function runChecks(
   signal: AbortSignal,
 ): Promise<{ readonly results: CheckResult[]; readonly failed: FailedCheck | null }> {
   const results: CheckResult[] = [];
-  // Nothing is to be there; if git was led into starting something, it is no longer.
+  // No process of the agent's user should run now; the agent may have tricked git into starting one.
   await endAgentProcesses();
   for (const command of commands) {
     signal.throwIfAborted();
@@ -55,12 +55,12 @@ export async function runChecks(
     );
     const hasPassed = end.kind === "exited" && end.code === 0;
     const whyRefused = hasPassed ? null : await span.whyRefused();
-    // What a check leaves running would be beside the next one.
+    // A process that a check leaves behind could disturb the next check.
     await endAgentProcesses();
     signal.throwIfAborted();
     const output = cleanLines([stdout, stderr].filter(Boolean).join("\n"));
     const durationMs = Math.max(0, Math.round(clock.now() - startedAt));
-    // What was never begun proves nothing.
+    // A check that never started proves nothing.
     if (end.kind === "not-begun") throw new CutOff(`\`${command}\``, { end, isOutOfMemory });
     const exitCode = end.kind === "deadline" ? null : shellCode(end);
     await keepLog(places, storyId, `$ ${command}\n${output}\n${resultOf(exitCode, limitMs)}\n\n`);
@@ -83,7 +83,7 @@ function resultOf(exitCode: number | null, limitMs: number): string {
   return exitCode === null ? `ended after its limit of ${Math.round(limitMs / 1_000)} s` : `exit ${exitCode}`;
 }
 
-/** Evidence beside the journal; a full disk is told of elsewhere. */
+/** Appends to the story's check log, which is evidence beside the journal. The disk watch reports a full disk. */
 async function keepLog(places: Places, storyId: string, text: string): Promise<void> {
   const folder = `${outOf(places)}/checks`;
   try {

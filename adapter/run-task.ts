@@ -46,22 +46,22 @@ export interface RunEnd {
   readonly completion: Completion["payload"];
 }
 
-/** What one command of ours may take, git's included. */
+/** The time limit of one command of the adapter, git included. */
 const commandMs = 120_000;
-/** So long an agent may take to tell its version. */
+/** The time limit for an agent to report its version. */
 const versionMs = 30_000;
-/** So long the last commands of a task have that is stopped: what they do not keep lies in the work folder. */
+/** The time limit of the last commands of a stopped task; work that they do not store stays in the work folder. */
 const lastCommandsMs = 4_000;
 
 export interface TaskRun {
   readonly request: TaskRequestPayload;
-  /** Aborted when no more is to be begun: a limit of the task is reached, or it is cancelled. */
+  /** Aborted when nothing more may start: the task has reached a limit or is cancelled. */
   readonly halt: AbortController;
-  /** Aborted when it is cancelled: what is not done by then is left for later. */
+  /** Aborted when the task is cancelled; a later run continues the unfinished work. */
   readonly cancelled: AbortSignal;
 }
 
-/** Carries out an accepted request: from the workspace to the completion that is to be journalled. */
+/** Runs an accepted request, from the workspace to the completion, which the caller journals. */
 export async function runTask(deps: RunDeps, run: TaskRun): Promise<RunEnd> {
   const { places, clock, status } = deps;
   const { cancelled, request } = run;
@@ -78,13 +78,13 @@ export async function runTask(deps: RunDeps, run: TaskRun): Promise<RunEnd> {
   }
 }
 
-/** What there is so far that a stop has to keep. */
+/** The parts that exist so far, whose work a stop has to store. */
 interface Begun {
   workspace: Workspace | null;
   snapshots: Snapshots | null;
 }
 
-/** What was cut off without being cancelled is thrown as it is where another try may fare better. */
+/** The error of a task that was not cancelled. A `CutOff` stays a `CutOff` if a retry may succeed. */
 function failureOf(error: unknown): unknown {
   if (error instanceof GitFailure) return new CannotWork("GIT_CHECKOUT_FAILED", error.message);
   if (!(error instanceof CutOff)) return error;
@@ -114,7 +114,7 @@ async function carryOut(
       ),
     ),
   );
-  // Whatever a run before left behind is no part of this one.
+  // Kills the processes that an earlier run left behind.
   await endAgentProcesses();
 
   const wanted = {
@@ -155,7 +155,7 @@ async function carryOut(
     },
     tooFull: (message) => halt.abort(new TaskLimit("DISK_FULL", message, "nothing")),
   });
-  // A look goes on beside a measurement, which may take long.
+  // Not awaited: the checks of the free space go on while a measurement runs, which may take long.
   watches.defer(every(diskLookMs, async () => void lookAtDisk().catch(() => {})));
   const processes = watches.use(
     watchProcesses(await findProcessSource(), (highest, isCrowd) => status.count(highest, isCrowd)),
@@ -169,7 +169,7 @@ async function carryOut(
         status.storyId = storyId;
       },
       say: (news) => {
-        // In the order of events: what the agent said last comes before what came of it.
+        // Keeps the order of events: the agent's last activity comes before its outcome.
         feed.flush();
         return journal.append(news);
       },
@@ -211,7 +211,7 @@ async function carryOut(
   return { code: completion.status === "completed" ? 0 : 1, completion };
 }
 
-/** What is not finished is kept as it is: a later run goes on with it. */
+/** Stores unfinished work as it is, so that a later run can continue it. */
 async function stop(
   at: { readonly places: Places; readonly env: Readonly<Record<string, string>> },
   { workspace, snapshots }: Begun,
@@ -225,14 +225,14 @@ async function stop(
     if (storyId !== null) await snapshots?.take(storyId);
     return { ...(await describeWork({ ...at, workspace })), ...end };
   } catch {
-    // An agent can break the repository at any moment; a later run makes it again from what was exported before.
+    // An agent can break the repository at any moment; a later run rebuilds it from the earlier bundles.
     return { ...nothingMade, ...end };
   }
 }
 
 const nothingMade = { prUrl: null, head: null, bundle: null, sha256: null };
 
-/** The container's own variables and the task's: nothing else is known here, and no credential is among them. */
+/** The variables of the container and of the task, without credentials. */
 function environmentOf(
   base: Readonly<Record<string, string>>,
   { home }: Places,
@@ -268,7 +268,7 @@ async function readTaskFile(
   }
 }
 
-/** Before any story is begun: a missing program or key is nothing that a story could help. */
+/** Runs before any story: a missing program or key would fail each of them. */
 async function checkAgent(
   { places, status }: RunDeps,
   agent: Agent,

@@ -3,7 +3,7 @@ import type { TurnUsage } from "./agents/agent.ts";
 
 const perMs = 1_000;
 
-/** Adds up what the turns of an attempt spend, and tells it at most once a second and at the end of a turn. */
+/** Sums the usage of an attempt's turns, and publishes it at most once a second and at the end of each turn. */
 export class Spending {
   readonly #publish: (usage: UsageSoFar) => void;
   #before: TurnUsage;
@@ -15,7 +15,7 @@ export class Spending {
     this.#publish = publish;
   }
 
-  /** What the turn that is on has spent so far. */
+  /** Records the usage of the current turn so far. */
   note(storyId: string, usage: TurnUsage): void {
     this.#turn = usage;
     if (performance.now() - this.#toldAt >= perMs) this.#tell(storyId);
@@ -51,7 +51,7 @@ function addCost(total: number, cost: number): number {
   return Math.min(mostUsd, total + Math.max(0, cost));
 }
 
-/** An agent's own figures are a claim: what is no count is none, and none is larger than the protocol can say. */
+/** An agent's figures are untrusted: an invalid count becomes 0, and a large one is capped at the protocol's maximum. */
 function count(value: number): number {
   return Number.isFinite(value) && value > 0 ? Math.min(Number.MAX_SAFE_INTEGER, Math.round(value)) : 0;
 }

@@ -18,10 +18,10 @@ export interface StoryTurnsOf {
   readonly checks: readonly string[];
 }
 
-/** What an agent is asked in the course of a story. */
+/** The prompts for an agent in the course of a story. */
 export interface StoryTurns {
   first(): Turn;
-  /** After it broke, or was cut off. */
+  /** The turn after the agent failed or was cut off. */
   goOn(): Turn;
   repair(failed: FailedCheck): Turn;
 }
@@ -32,7 +32,7 @@ export function storyTurns({ request, taskFile, story, earlier, checks }: StoryT
   const plain = storyPrompt({ taskTitle, story, earlier, checks }, request.prompt);
   const asked = evidence === null ? plain : `${plain}\n\n${evidence}`;
   const common = { storyId: story.id, agent: request.agent ?? { kind: "claude" } };
-  // Whoever has lost the conversation, or never had one, must be told the story again.
+  // An agent that has lost its conversation, or keeps none, needs the whole story again.
   const later = (prompt: string): Turn => ({
     ...{ ...common, prompt, continues: true },
     promptAfresh: `${asked}\n\n${prompt}`,

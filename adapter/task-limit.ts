@@ -1,9 +1,9 @@
 import type { AcpErrorCode } from "../src/domain/acp-codes.ts";
 
-/** A limit of the whole task is reached: the story that is being carried out fails by it, and no other is begun. */
+/** The abort reason when the whole task has reached a limit: the current story fails, and no other one starts. */
 export class TaskLimit extends Error {
   readonly code: AcpErrorCode;
-  /** `result`: what was done counts. `nothing`: no run could go on here. */
+  /** `result`: the completed stories count. `nothing`: no later run could continue here. */
   readonly leaves: "result" | "nothing";
 
   constructor(code: AcpErrorCode, message: string, leaves: TaskLimit["leaves"]) {

@@ -1,10 +1,13 @@
 import { closeSync, mkdirSync, openSync, writeSync } from "node:fs";
 import { outOf, type Places } from "./places.ts";
 
-/** The most that is kept of one turn; a story may have several. */
+/** The maximum that is kept of one turn; a story may have several turns. */
 const mostBytes = 64 * 1024 * 1024;
 
-/** An agent's raw stream beside the journal, for whoever wants to know exactly. It is evidence, not the record: a full disk ends it, not the work. */
+/**
+ * An agent's raw stream, kept beside the journal for debugging. It is evidence, not the record: a full disk ends the transcript,
+ * not the work.
+ */
 export interface Transcript extends Disposable {
   add(bytes: Uint8Array): void;
 }

@@ -6,10 +6,10 @@ import type { Failure, StoryDeps, StoryStart, Success } from "./carry-out-story.
 import { type FailedCheck, runChecks } from "./run-checks.ts";
 import { storyTurns } from "./story-turns.ts";
 
-/** Agents that broke may be tried again; those that were refused or came to a limit would be again. */
+/** Failures after which a retry may succeed. A refused agent, or one at a limit, would fail again. */
 const worthAnotherTry: readonly string[] = ["AGENT_CRASH", "AGENT_STALLED", "CONTAINER_OOM"];
 
-/** Agent, checks and repairs, until the checks pass or nothing more can be tried. Commits nothing. */
+/** Runs the agent, checks and repairs, until the checks pass or no try is left. Commits nothing. */
 export async function tryStory(
   deps: StoryDeps,
   start: StoryStart,
@@ -20,7 +20,7 @@ export async function tryStory(
   const checks = checksOf(deps, story);
   const turns = storyTurns({ ...deps, ...start, checks });
   let turn: Turn | null = isResumed ? turns.goOn() : turns.first();
-  // A crash after the commit: the work is done, what is missing is its proof.
+  // The earlier run crashed after the commit: the work is done, and only its checks are missing.
   if (isResumed && (await isCommittedFor(deps, story, from))) turn = null;
 
   for (let repairs = 0, attempts = 1; ; ) {
@@ -28,7 +28,7 @@ export async function tryStory(
       const pauses = clock.pauses;
       const end = await deps.takeTurn(turn, signal);
       signal.throwIfAborted();
-      if (end.kind === "interrupted") throw new Error("A turn was interrupted by nobody");
+      if (end.kind === "interrupted") throw new Error("A turn was interrupted, but no signal was aborted");
       if (end.kind === "failed") {
         const isFree = clock.pauses > pauses;
         if (
@@ -65,7 +65,7 @@ export async function tryStory(
     );
     if (failed === null) return { tree, checks: results };
     if (repairs >= limits.maxRepairs) return checkFailure(failed, results, repairs);
-    // What a failed check left lying about is no work of the agent's.
+    // Files that a failed check left are not the agent's work.
     await workspace.restore(tree);
     repairs += 1;
     turn = turns.repair(failed);
