@@ -8,10 +8,10 @@ import { outOf, type Places } from "./places.ts";
 import { exitCodeOf, type ProgramEnd } from "./program-end.ts";
 import type { Workspace } from "./workspace.ts";
 
-/** What one bundle may hold: whoever fills a disk by it must not fill ours. */
+/** The maximum size of a bundle: an agent must not fill the adapter's volume with its commits. */
 const mostBytes = 4 * 1024 ** 3;
 
-/** Stores what `refs` have and `base` has not as `out/<name>`, whole and on the disk or not at all. */
+/** Stores the commits that `ref` has and the base has not as `out/<name>`: atomically, and synced to disk. */
 export async function storeBundle(
   places: Places,
   workspace: Workspace,
@@ -25,7 +25,7 @@ export async function storeBundle(
   const folder = outOf(places);
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const path = `${folder}/${name}`;
-  // Only one of a name is made at a time: the supervisor does one thing after another.
+  // The draft's name may be fixed: the supervisor makes bundles of one name one after another.
   const draft = `${path}.draft`;
   await using undo = new AsyncDisposableStack();
   undo.defer(() => rm(draft, { force: true }));
@@ -49,7 +49,7 @@ export async function storeBundle(
     child.stderr.on("data", (piece: Buffer) => {
       complaint = (complaint + piece.toString()).slice(-500);
     });
-    // With nothing to wait for since its start: what nobody reads when a program ends is thrown away.
+    // No `await` between the start and this loop: Node discards the unread output of a program that has ended.
     for await (const chunk of child.stdout as AsyncIterable<Buffer>) {
       bytes += chunk.length;
       if (bytes > mostBytes) enough.abort();

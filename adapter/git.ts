@@ -1,7 +1,7 @@
 import { runAsAgent, type UserResult, type UserRun } from "./agent-user.ts";
 import { describeEnd, exitCodeOf, type ProgramEnd } from "./program-end.ts";
 
-/** A git command that failed, or did not end in its time, in its own words. */
+/** A git command that failed or exceeded its time limit, with git's own message. */
 export class GitFailure extends Error {
   constructor(
     args: readonly string[],
@@ -13,20 +13,20 @@ export class GitFailure extends Error {
   }
 }
 
-/** The code that git answered with. A git that was killed or halted has said nothing about the repository. */
+/** The exit code of git; throws `CutOff` for a git that was killed or halted, which says nothing about the repository. */
 function answerOf(args: readonly string[], result: UserResult): number {
-  // What lies in the repository can make it take for ever.
+  // The content of the repository can make git run forever, so a timeout counts as a failure of git.
   if (result.end.kind === "deadline") throw new GitFailure(args, result);
   return exitCodeOf(`git ${args[0] ?? ""}`, result);
 }
 
-/** Whatever the agent wrote into the repository's configuration, none of this runs a hook, a helper or an editor. */
+/** Settings that override the repository's configuration, which the agent can write: no hook, helper or editor runs. */
 const settings: readonly string[] = [
   ...["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "commit.gpgSign=false"],
   ...["-c", "gc.auto=0", "-c", "core.untrackedCache=false", "-c", "core.quotePath=false"],
   ...["-c", "protocol.allow=never", "-c", "protocol.file.allow=always"],
   ...["-c", "core.alternateRefsCommand=true", "-c", "log.showSignature=false"],
-  // Nor does any of it change what is taken from the files.
+  // The configuration must not change what git reads from the files.
   ...["-c", "core.autocrlf=false", "-c", "core.fileMode=true", "-c", "core.symlinks=true"],
   ...["-c", "core.ignoreCase=false", "-c", "core.sparseCheckout=false", "-c", "submodule.recurse=false"],
   ...[
@@ -37,21 +37,21 @@ const settings: readonly string[] = [
     "-c",
     "core.commitGraph=false",
   ],
-  // Or makes it take for ever.
+  // Nor may it make git run forever.
   ...["-c", "pack.window=10", "-c", "pack.depth=50", "-c", "pack.windowMemory=0"],
 ];
 
 const environment: Readonly<Record<string, string>> = {
   ...{ GIT_CONFIG_NOSYSTEM: "1", GIT_CONFIG_GLOBAL: "/dev/null", GIT_TERMINAL_PROMPT: "0" },
   ...{ GIT_OPTIONAL_LOCKS: "0", GIT_EDITOR: "true", LC_ALL: "C" },
-  // The folder that we are in and no other, and commits as they are.
+  // git uses the repository in the current folder and no other, without replaced or grafted commits.
   ...{ GIT_DIR: ".git", GIT_WORK_TREE: "." },
   ...{ GIT_ATTR_NOSYSTEM: "1", GIT_NO_REPLACE_OBJECTS: "1", GIT_GRAFT_FILE: "/nonexistent" },
 };
 
 /**
- * Begins the time that one command may take, two minutes where nothing else is said. A file that lies in the repository may be a pipe that nobody writes to: whoever
- * reads it would wait for ever.
+ * Starts the time limit of one command, two minutes by default. A file in the repository may be a pipe without a writer, on
+ * which git would block forever.
  */
 export type CommandLimit = (ms?: number) => Disposable & { readonly signal: AbortSignal };
 
@@ -60,15 +60,15 @@ export type GitRun = Pick<UserRun, "input" | "keep"> & {
   readonly withinMs?: number;
 };
 
-/** git in the workspace, as the agent's user: root may not even read there, and nothing that lies there can reach us. */
+/** git in the workspace, as the agent's user: root may not even read there, and hostile files cannot attack the supervisor. */
 export interface Git {
-  /** What it printed, without the last line break; a failure is thrown. */
+  /** Returns git's output without the last line break; throws on a failure. */
   run(args: readonly string[], run?: GitRun): Promise<string>;
-  /** What it printed; null where it answers with a failure. One that gives no answer is thrown. */
+  /** Returns git's output, or null when git exits with a failure; throws when git was cut off. */
   find(args: readonly string[]): Promise<string | null>;
-  /** Its exit code, for questions that are answered by it. One that gives no answer is thrown. */
+  /** Returns git's exit code, for questions that the code answers; throws when git was cut off. */
   ask(args: readonly string[]): Promise<number>;
-  /** Command and environment, for who streams its output. */
+  /** Returns the command and its environment, for callers that stream the output. */
   command(args: readonly string[]): {
     readonly command: readonly string[];
     readonly env: Record<string, string>;

@@ -3,16 +3,16 @@ import { runAsAgent } from "./agent-user.ts";
 import { type CommandLimit, type Git, GitFailure } from "./git.ts";
 import { exitCodeOf } from "./program-end.ts";
 
-/** How much a task may add to the commit that it starts from. */
+/** The limits of what a task may add to its base commit. */
 export interface WorkLimits {
   readonly workFiles: number;
   readonly workBytes: number;
   readonly workFileBytes: number;
 }
 
-/** What git would add is more than a task may commit. */
+/** Thrown when git would add more than a task may commit. */
 export class WorkTooLarge extends Error {
-  /** Files without which the rest could be committed; empty when nothing can. */
+  /** The files to leave out, so that the rest can be committed; empty when nothing can. */
   readonly without: readonly string[];
 
   constructor(message: string, without: readonly string[] = []) {
@@ -26,27 +26,27 @@ export interface MeasureDeps {
   readonly folder: string;
   readonly git: Pick<Git, "command">;
   readonly limit: CommandLimit;
-  /** The commit whose files are no work of the task. */
+  /** The base commit, whose files are not the task's work. */
   readonly base: string;
   readonly limits: WorkLimits;
 }
 
-/** So many folders and files are kept in mind to be named. */
+/** The maximum number of folders, and of large files, that the count remembers for the message. */
 const mostNamed = 50;
 const blockBytes = 512;
 
 /**
- * Throws where the files that git would add, new ones and those of another size than in the base, are more than a task may
- * commit. No content is read: a sparse file of a terabyte costs no more than another. Counting stops at the limit.
+ * Throws `WorkTooLarge` when the new files, and those whose size differs from the base, are more than a task may commit. Reads
+ * no content, so that a sparse file of a terabyte costs no more than any other. Stops counting at the limit.
  */
 export async function measureWork(deps: MeasureDeps, env: Readonly<Record<string, string>>): Promise<void> {
-  // Most repositories are within the limits with all that they have, and what the base holds need not be known.
+  // Most repositories as a whole are within the limits; then the sizes in the base are not needed.
   if ((await weigh(deps, env, null)) === null) return;
   const refusal = await weigh(deps, env, await sizesIn(deps));
   if (refusal !== null) throw refusal;
 }
 
-/** Why the files are too many or too large, without those that are as large as before. */
+/** Why the files are too many or too large, not counting files of the same size as in the base; null if they are not. */
 async function weigh(
   deps: MeasureDeps,
   env: Readonly<Record<string, string>>,
@@ -110,7 +110,7 @@ function sizeOf(file: Sized | null): string {
   return `${nameOf(file.path)} with ${showBytes(file.bytes)}${onDisk}`;
 }
 
-/** Bytes of a name as text, and no more of it than a message can have. */
+/** Decodes a path from raw bytes and shortens it for a message. */
 function nameOf(path: string): string {
   const text = Buffer.from(path, "latin1").toString();
   return text.length > 300 ? `${text.slice(0, 299)}…` : text;
@@ -119,7 +119,7 @@ function nameOf(path: string): string {
 const remedy = (setting: string): string =>
   `add what is no work to .gitignore, or raise the setting ${setting}`;
 
-/** The size of each file of the base, by its name as bytes. */
+/** The size of each file in the base, by its path as raw bytes. */
 async function sizesIn(deps: MeasureDeps): Promise<ReadonlyMap<string, string>> {
   const sizes = new Map<string, string>();
   const list = ["ls-tree", "-r", "-l", "-z", "--full-tree", deps.base];
@@ -132,10 +132,13 @@ async function sizesIn(deps: MeasureDeps): Promise<ReadonlyMap<string, string>> 
 }
 
 const asIs = '"$@"';
-/** Not `stat`: gVisor refuses its call. What goes away meanwhile, or has a longer name than the kernel takes, has no size; git will say what it thinks of it. */
+/**
+ * Uses `find`, not `stat`, whose system call gVisor refuses. A file that vanishes meanwhile, or whose name is too long for the
+ * kernel, gets no size here; `git add` reports it.
+ */
 const sizeEach = `"$@" | find -files0-from - -maxdepth 0 -printf '%s %b %p\\0'`;
 
-/** Reads what a command of git lists, a record at a time; at the signal it need not go on. */
+/** Reads the list that a git command prints, record by record, until the signal. */
 async function readRecords(
   { folder, git, limit }: MeasureDeps,
   {

@@ -17,26 +17,27 @@ export interface WorkspaceRequest {
   readonly branch: string;
   readonly repoUrl: string;
   readonly baseCommit: string | null;
-  /** Where it started when this volume was first used. */
+  /** The base commit that the first run on this volume chose; null before. */
   readonly knownBase: string | null;
   readonly history: Pick<History, "statusById" | "lastCheckpoint" | "lastBundle">;
   readonly limit: CommandLimit;
   readonly workLimits: WorkLimits;
-  /** What git was told to overlook when this volume was first used; null before. */
+  /** The content of `.git/info/exclude` in the first run on this volume; null before. */
   readonly knownExclude: string | null;
 }
 
 /**
- * The repository on its branch, at the last good commit or behind it. In a container that prepared it before it is as it was
- * left. In a new one, and where a kill cut off a move of the files, it is made again from what was exported.
+ * Prepares the repository on its branch, at the last good commit or a later one. In a container that prepared it before, it
+ * stays as the last run left it. In a new container, or after a kill in the middle of a checkout, it is restored from the
+ * stored bundles.
  */
 export async function prepareWorkspace(request: WorkspaceRequest): Promise<Workspace> {
   const { places, env, branch, repoUrl, history, limit } = request;
   const folder = places.workspace;
   const git = gitIn(folder, env, limit);
-  // Before git looks at anything there: it would wait for who writes into a pipe.
+  // Runs before git reads anything there, since git would block on a pipe.
   await removeLocks({ folder, env, limit });
-  // A branch name is told from anything else by git itself.
+  // git itself decides whether this is a branch name.
   if ((await git.ask(["check-ref-format", "--branch", branch])) !== 0)
     throw new CannotWork("GIT_CHECKOUT_FAILED", `git does not accept ${JSON.stringify(branch)} as a branch`);
   if (repoUrl.startsWith("bundle:")) await fetchRepository(request);
@@ -72,7 +73,7 @@ export async function prepareWorkspace(request: WorkspaceRequest): Promise<Works
   return workspace;
 }
 
-/** Makes everything again, from what was exported: git cannot work any more with what is there. */
+/** Rebuilds the repository from the stored bundles, when git can no longer work with it. */
 export async function rebuildWorkspace(
   request: WorkspaceRequest,
   { commit, bundle }: { readonly commit: string; readonly bundle: string | null },
@@ -80,7 +81,7 @@ export async function rebuildWorkspace(
   const { places, env, repoUrl, limit } = request;
   const history = { statusById: new Map(), lastCheckpoint: { commit, bundle }, lastBundle: bundle };
   await workspaceMark(places).around(async () => {
-    // Only what came as a bundle can be had again.
+    // Only a repository that came as a bundle can be fetched again.
     if (repoUrl.startsWith("bundle:")) {
       using limited = limit();
       const command = ["sh", "-c", emptyFolder, "sh", places.workspace];
@@ -94,14 +95,14 @@ export async function rebuildWorkspace(
 const emptyFolder =
   'chmod u+rwx "$1"; find "$1" -type d ! -perm -700 -exec chmod u+rwx {} \\;; find "$1" -mindepth 1 -maxdepth 1 -exec rm -rf {} +';
 
-/** Whether the branch is there with all that was called good: then what lies in the files is worth keeping, too. */
+/** Whether the branch exists and contains the last good commit; then the files are worth keeping, too. */
 async function isAtWork({ git, branch, isAncestor, tip }: Workspace, good: string): Promise<boolean> {
   if ((await git.ask(["rev-parse", "--verify", "--quiet", `refs/heads/${branch}`])) !== 0) return false;
   if ((await git.ask(["cat-file", "-e", `${good}^{commit}`])) !== 0) return false;
   return isAncestor(good, await tip());
 }
 
-/** The tree's own commit, where nobody said from which to start. */
+/** The repository's HEAD, the base of a request that names none. */
 async function headOf({ places, env, limit }: WorkspaceRequest): Promise<string> {
   const git = gitIn(places.workspace, env, limit);
   const head = await git.find(["rev-parse", "--verify", "HEAD^{commit}"]);
@@ -110,12 +111,12 @@ async function headOf({ places, env, limit }: WorkspaceRequest): Promise<string>
   return head;
 }
 
-/** Images say there what they have of their own in the folder; a later agent could hide its files by it. */
+/** Reads the exclude file before any agent runs: an image lists its own files there, and an agent could hide its files there. */
 async function readExclude({ places, env, limit }: WorkspaceRequest): Promise<string> {
   using limited = limit();
   const command = ["sh", "-c", readPlainFile, "sh", ".git/info/exclude"];
   const read = await runAsAgent({ command, env, folder: places.workspace, deadline: limited.signal });
-  // It is kept for all time: what was not read must not count as empty.
+  // Every later run uses the result, so a failed read must not count as empty.
   return exitCodeOf("reading .git/info/exclude", read) === 0 ? read.stdout : "";
 }
 
@@ -130,7 +131,7 @@ async function fetchRepository({ places, env, repoUrl, baseCommit, limit }: Work
     } else if (base !== null && (await git.ask(["cat-file", "-e", `${base}^{commit}`])) === 0) return;
     await fetchBundle({ folder, env, limit }, { bundle, refspec: "+refs/*:refs/aimi/in/*" });
     if ((await git.ask(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"])) === 0) return;
-    // A base that is not in there is told of by whoever checks it.
+    // `prepareWorkspace` reports a base that the bundle lacks.
     if (base !== null && (await git.ask(["cat-file", "-e", `${base}^{commit}`])) !== 0) return;
     const [first] = (await git.run(["for-each-ref", "--format=%(objectname)", "refs/aimi/in"])).split("\n");
     const start = base ?? first;

@@ -8,7 +8,7 @@ import { CutOff } from "./program-end.ts";
 import { fetchBundle, type Workspace } from "./workspace.ts";
 
 const bundleName = "wip.bundle";
-/** Never the agent's own index: it may be locked by what the agent does right now. */
+/** The adapter's own index for snapshots: the agent may have locked the repository's. */
 const ownIndex = "aimi-wip-index";
 
 export interface SnapshotDeps {
@@ -18,7 +18,7 @@ export interface SnapshotDeps {
   readonly author: CommitAuthor;
 }
 
-/** Keeps what is not committed yet, outside the branch, so that the loss of a container costs at most the time between two. */
+/** Stores uncommitted work outside the branch, so that the loss of a container costs at most the work since the last snapshot. */
 export class Snapshots {
   readonly #deps: SnapshotDeps;
   #last = "";
@@ -29,14 +29,14 @@ export class Snapshots {
     this.#deps = deps;
   }
 
-  /** Stores the state of the files as it is now, if it changed. An agent in the middle of something may spoil one; the next one will do. */
+  /** Stores the current files, if they changed. A snapshot may fail while the agent writes; the next one makes up for it. */
   async take(storyId: string): Promise<void> {
-    // One that is under way may have passed by what changed last.
+    // A snapshot that is under way may have missed the latest change.
     await this.#taking;
     await this.takeSoon(storyId);
   }
 
-  /** The same, unless one is under way. */
+  /** The same, but if a snapshot is under way, waits for that one instead. */
   takeSoon(storyId: string): Promise<void> {
     this.#taking ??= this.#take(storyId)
       .catch(() => {})
@@ -48,12 +48,12 @@ export class Snapshots {
 
   async #take(storyId: string): Promise<void> {
     const { places, workspace, env, author } = this.#deps;
-    // A stop may cut off a move of the files. What is there then must not replace the snapshot that they are made again from.
+    // A stop may cut off a checkout. Its half-changed files must not replace the snapshot that restores them.
     if (!(await workspace.mark.isSet())) return;
     const tree = await workspace.writeTree({ index: ownIndex });
     const parent = await workspace.git.run(["rev-parse", "--verify", "HEAD^{commit}"]);
     if (`${tree} ${parent}` === this.#last) return;
-    // A change that was taken back must be taken back there, too.
+    // When a stored change was reverted, the snapshot must follow.
     const isNew = this.#isStored || parent !== workspace.base || tree !== (await workspace.treeOf(parent));
     if (isNew) {
       const message = `Snapshot of ${storyId}\n`;
@@ -69,7 +69,7 @@ export class Snapshots {
 
 const refOf = (storyId: string): string => `refs/aimi/wip/${storyId}`;
 
-/** Puts the last snapshot of a story that was being carried out back into the files, uncommitted as it was. */
+/** Restores the files, uncommitted, from the last snapshot of the story in progress. */
 export async function restoreSnapshot(
   {
     places,
@@ -93,12 +93,12 @@ export async function restoreSnapshot(
   const isFetched = await fetchBundle({ folder, env, limit }, { bundle, refspec: `+${ref}:${ref}` }).then(
     () => true,
     (error: unknown) => {
-      // Not read is not unreadable: it may hold what is nowhere else.
+      // A fetch that was cut off does not prove the bundle unreadable, and the bundle may be the only copy.
       if (error instanceof CutOff) throw error;
       return false;
     },
   );
-  // A snapshot of an earlier story, or one that stands on something else, is no help.
+  // A snapshot of an earlier story, or one that is not based on the good commit, does not apply.
   if (!isFetched || !(await workspace.isAncestor(good, `${ref}^`))) return;
   await workspace.moveTo(`${ref}^`);
   await workspace.git.run(["read-tree", "-u", "--reset", ref]);

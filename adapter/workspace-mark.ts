@@ -2,16 +2,16 @@ import { mkdir, open, readFile, rename, rm } from "node:fs/promises";
 import type { Places } from "./places.ts";
 
 /**
- * Says that the workspace is as the adapter prepared it and as the agent went on with it. The adapter removes the mark before
- * it moves the files to another commit, and sets it again afterwards: a move that a kill cut off leaves none.
+ * Marks a workspace that the adapter has prepared and only the agent has changed since. The adapter removes the mark before it
+ * checks out another commit and sets it again afterwards, so that a killed checkout leaves no mark.
  */
 export interface WorkspaceMark {
   isSet(): Promise<boolean>;
-  /** Moves the files. A move within a move is part of the outer one. */
+  /** Runs a checkout, without the mark meanwhile. A nested checkout is part of the outer one. */
   around<Result>(move: () => Promise<Result>): Promise<Result>;
 }
 
-/** The mark lies in the container's own layer, where the files are: it is lost with them, and never without them. */
+/** The mark is in the container's own layer, like the files: both are lost together. */
 export function workspaceMark(places: Pick<Places, "layer">): WorkspaceMark {
   const file = `${places.layer}/prepared`;
   let depth = 0;
@@ -39,7 +39,7 @@ export function workspaceMark(places: Pick<Places, "layer">): WorkspaceMark {
   };
 }
 
-/** A machine that lost its power may have kept the mark and lost what was written before it. */
+/** The mark's content: after a power failure the mark may have survived, and files written before it not. */
 const bootId = async (): Promise<string> => (await readIfThere("/proc/sys/kernel/random/boot_id")) ?? "";
 
 async function readIfThere(file: string): Promise<string | null> {

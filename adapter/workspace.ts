@@ -10,31 +10,31 @@ import { unblockGit } from "./plain-file.ts";
 import { exitCodeOf } from "./program-end.ts";
 import type { WorkspaceMark } from "./workspace-mark.ts";
 
-/** The repository's copy that the agent works in, seen through git as the agent's user. */
+/** The copy of the repository that the agent works in, accessed through git as the agent's user. */
 export interface Workspace {
   readonly git: Git;
   readonly branch: string;
-  /** Where the branch started. */
+  /** The commit where the branch started. */
   readonly base: string;
   readonly exclude: string;
   readonly limit: CommandLimit;
   readonly mark: WorkspaceMark;
   tip(): Promise<string>;
-  /** Brings HEAD back to our branch and takes away what killed programs left locked. What is in the files stays. */
+  /** Points HEAD at the task's branch again and removes the locks of killed programs. Does not change the files. */
   settle(): Promise<void>;
-  /** A tree of everything in the work folder that is not ignored, but for some files; throws `WorkTooLarge`. */
+  /** Writes a tree of everything in the work folder that is not ignored, except `without`; throws `WorkTooLarge`. */
   writeTree(how?: { readonly index?: string; readonly without?: readonly string[] }): Promise<string>;
   treeOf(commit: string): Promise<string>;
   isAncestor(older: string, newer: string): Promise<boolean>;
-  /** A commit of a tree that no branch names yet. */
+  /** Makes a commit of a tree, without moving a branch to it. */
   makeCommit(commit: NewCommit): Promise<string>;
-  /** Gives the files that are not ignored the content of a tree that was written before; branch and commits stay. */
+  /** Resets the files that are not ignored to a tree that was written before; branch and commits stay. */
   restore(tree: string): Promise<void>;
-  /** Takes away what a run before told git of its files: an agent may have told it to overlook some. */
+  /** Removes the index and resets `.git/info`: in an earlier run, an agent may have used them to hide files from git. */
   forget(): Promise<void>;
-  /** Moves the branch, and the files with it; what is not ignored and not in the commit goes. */
+  /** Moves the branch and the files to a commit; removes files that are neither ignored nor in the commit. */
   moveTo(commit: string): Promise<void>;
-  /** Makes sure that index and files are those of a commit that the branch is at, and gives its tree. */
+  /** Makes index and files equal to the commit at the tip of the branch, and returns its tree. */
   beAt(commit: string): Promise<string>;
   point(ref: string, commit: string): Promise<void>;
 }
@@ -53,22 +53,25 @@ export interface WorkspaceSpec {
   readonly base: string;
   readonly limit: CommandLimit;
   readonly workLimits: WorkLimits;
-  /** What git was told to overlook before any agent was here. */
+  /** The content of `.git/info/exclude` before any agent ran. */
   readonly exclude: string;
   readonly mark: WorkspaceMark;
 }
 
-/** Gives the owner back what he needs of rights, and takes away pipes and sockets: no commit has them, and whoever reads one waits. */
+/** Restores the owner's permissions, and removes pipes and sockets: no commit can contain them, and to read one would block. */
 const loosen = `chmod u+rwx . && find . \\( -type d ! -perm -700 -exec chmod u+rwx {} \\; \\) \
   -o \\( -type f ! -perm -400 -exec chmod u+r {} + \\) -o \\( \\( -type p -o -type s \\) -exec rm -f {} + \\)`;
-/** What killed programs left half done, and words to git that are in no commit: they change what it takes from the files, and run filters. */
+/**
+ * Removes the half-done state of killed programs, and resets `.git/info`, which is in no commit but changes what git reads from
+ * the files and can run filters.
+ */
 const clear = `find .git/ -name '*.lock' -type f -delete; rm -rf .git/rebase-merge .git/rebase-apply .git/info
   mkdir .git/info && echo '* -filter' > .git/info/attributes && printf %s "$1" > .git/info/exclude`;
 const mostNested = 1_000;
 /** A million files take minutes to remove. */
 const removalMs = 600_000;
 
-/** An index of our own, made anew each time: the agent's may be locked, hold a half-done merge, or be told to overlook files. */
+/** The adapter's own index, made anew each time: the agent's may be locked, hold an unfinished merge, or hide files. */
 const ownIndex = "aimi-index";
 
 export function workspaceIn({
@@ -86,12 +89,12 @@ export function workspaceIn({
   const runIn = async (place: string, command: readonly string[]) => {
     using limited = limit();
     const result = await runAsAgent({ command, env, folder: place, deadline: limited.signal });
-    // What takes too long is done as far as it came.
+    // A command that exceeds its time limit counts as done as far as it came.
     if (result.end.kind !== "deadline") exitCodeOf(command[0] ?? "", result);
     return result;
   };
   const run = (script: string, ...args: string[]) => runIn(folder, ["sh", "-c", script, "sh", ...args]);
-  /** The folder itself may be shut. */
+  /** Starts in `/`, since the agent may have removed the permissions of the work folder itself. */
   const open = () =>
     runIn("/", ["sh", "-c", `chmod u+rwx "$1"; cd "$1" && ${loosen}; ${unblockGit}`, "sh", folder]);
 
@@ -100,13 +103,13 @@ export function workspaceIn({
   const isAncestor = async (older: string, newer: string): Promise<boolean> =>
     (await git.ask(["merge-base", "--is-ancestor", older, newer])) === 0;
 
-  /** Takes away what is neither ignored nor in the index, however much it is. */
+  /** Removes all files that are neither ignored nor in the index, however many. */
   async function clean(env: GitRun["env"] = {}): Promise<void> {
     try {
       await git.run(["clean", "-ffd", "--quiet"], { env, withinMs: removalMs });
     } catch (error) {
       if (!(error instanceof GitFailure)) throw error;
-      // Paths longer than the kernel takes at once: rm goes down step by step.
+      // git fails on paths that are too long for one system call; `rm` descends folder by folder.
       const others = ["ls-files", "--others", "--exclude-standard", "--directory", "-z"];
       const left = (await git.run(others, { env })).split("\0").filter(Boolean);
       await runIn(folder, ["rm", "-rf", "--", ...left.slice(0, mostNested)]);
@@ -116,14 +119,14 @@ export function workspaceIn({
   const moveTo = (commit: string): Promise<void> =>
     mark.around(async () => {
       await open();
-      // Ours knows how the files are, and overlooks none.
+      // The adapter's index knows the state of the files and hides none.
       await run('[ ! -e "$1" ] || { rm -rf .git/index && cp "$1" .git/index; }', `.git/${ownIndex}`);
       await git.run(["symbolic-ref", "HEAD", ref]);
       await git.run(["reset", "--quiet", "--hard", commit]);
       await clean();
     });
 
-  /** A repository within ours would be committed as a mere reference: what lies in it is work like any other. */
+  /** Removes nested `.git` folders: git would commit a nested repository as a mere reference, without the work in it. */
   async function dissolveNested(): Promise<void> {
     const { stdout } = await run("find . -mindepth 2 -name .git -not -path './.git/*' -print0");
     for (const path of stdout.split("\0").filter(Boolean).slice(0, mostNested)) {
@@ -152,7 +155,7 @@ export function workspaceIn({
       const head = await git.find(["rev-parse", "--verify", "HEAD^{commit}"]);
       const current = await git.find(["symbolic-ref", "--quiet", "HEAD"]);
       if (current !== ref) {
-        // Commits made beside our branch are work like any other, if they stand on it.
+        // Commits beside the task's branch count as work if they descend from it.
         const before = await tip();
         if (head !== null && (await isAncestor(before, head)))
           await git.run(["update-ref", ref, head, before]);
@@ -163,14 +166,14 @@ export function workspaceIn({
 
     async writeTree({ index = ownIndex, without = [] } = {}) {
       const path = `.git/${index}`;
-      // Never the agent's own index; that of snapshots is kept from one to the next, for there may be many.
+      // Never the agent's own index. Snapshots reuse theirs, for there may be many of them.
       await run(
         index === ownIndex ? 'rm -rf "$1" "$1.lock"' : '[ -f "$1" ] || rm -rf "$1"; rm -rf "$1.lock"',
         path,
       );
       const withIndex = { env: { GIT_INDEX_FILE: path } };
       await git.run(["read-tree", "--reset", "HEAD"], withIndex);
-      // Before git reads a single one of them.
+      // Measures the files before git reads any of them.
       if (without.length === 0) await measureWork({ folder, git, limit, base, limits }, withIndex.env);
       const others = without.map((path) => `:(exclude,literal)${path}`);
       await git.run(["add", "--all", "--", ".", ...others], withIndex);
@@ -206,7 +209,7 @@ export function workspaceIn({
       if (!(await isIndexed()) || (await git.run(["status", "--porcelain", "--no-renames"])) !== "") {
         await moveTo(commit);
         const [missing] = (await git.run(["ls-files", "--deleted"])).split("\n");
-        // Files that git would write in another way, their line ends above all, differ for ever. What is missing must not.
+        // Files that git itself would write differently, such as other line endings, always differ. A missing file is an error.
         if (missing !== "" || !(await isIndexed()))
           throw new CannotWork(
             "GIT_CHECKOUT_FAILED",
@@ -222,7 +225,10 @@ export function workspaceIn({
   };
 }
 
-/** Programs that were killed leave the repository locked, and an agent may have left pipes in it. No other program works in it when the adapter calls this. */
+/**
+ * Removes the locks of killed programs, and pipes that an agent may have left. The adapter calls this while no other program
+ * works in the repository.
+ */
 export async function removeLocks({ folder, env, limit }: BundlePlace): Promise<void> {
   using limited = limit();
   const command = ["sh", "-c", `${unblockGit}\nfind .git -name '*.lock' -type f -delete`];
@@ -231,14 +237,14 @@ export async function removeLocks({ folder, env, limit }: BundlePlace): Promise<
 
 type BundlePlace = Pick<WorkspaceSpec, "folder" | "env" | "limit">;
 
-/** Gives a file that only root may read to git: a copy that is the agent's, for the time of the fetch. */
+/** Fetches from a bundle that only root may read, through a temporary copy that belongs to the agent's user. */
 export async function fetchBundle(
   { folder, env, limit }: BundlePlace,
   { bundle, refspec }: { readonly bundle: string; readonly refspec: string },
 ): Promise<void> {
   const copy = ".git/aimi-bundle";
   using limited = limit();
-  // Opened before anything else is waited for: a stream tells of its failure only who listens by then.
+  // Opens the file before any other wait: a stream reports its failure only to listeners that are already there.
   await using file = await openFile(bundle);
   const copied = await runAsAgent({
     ...{ command: ["sh", "-c", 'rm -rf "$1" && cat > "$1"', "sh", copy], env, folder },
