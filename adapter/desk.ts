@@ -17,18 +17,18 @@ export interface DeskDeps {
   readonly complain: (line: string) => void;
 }
 
-/** Where messages from the host arrive. Requests and cancels may come any number of times from any number of listeners. */
+/** The inbox for messages from the host. Requests and cancels may come repeatedly, over any number of connections. */
 export interface Desk {
   readonly hear: (message: unknown, listener: Pick<Listener, "send">) => void;
-  /** The request, once it came; null when the signal came first. A request that cannot be one is thrown. */
+  /** Resolves with the request, or with null when the signal comes first; rejects for an invalid request. */
   request(signal: AbortSignal): Promise<TaskRequestPayload | null>;
-  /** Resolves once the host has everything up to `seq`, or at the signal. */
+  /** Resolves once the host has acknowledged everything up to `seq`, or at the signal. */
   acknowledged(seq: number, signal: AbortSignal): Promise<void>;
-  /** The newest that were handed over; only in memory. */
+  /** The newest credentials from the host, kept only in memory. */
   readonly credentials: () => Readonly<Record<string, string>>;
 }
 
-/** Deeper than any task file or script; whoever compares or writes it goes down as deep. */
+/** The maximum depth of a message, more than any task file or script needs: code that compares or writes it recurses as deep. */
 const deepest = 64;
 
 const fromHost: readonly string[] = ["task-request", "credentials", "ack", "cancel", "resumed"];
@@ -49,7 +49,7 @@ export function openDesk({ status, journal, known, clock, onCancel, complain }: 
     }
     const canonical = canonicalRequest(payload);
     if (accepted !== null && canonical !== accepted) {
-      // Whoever asks for something else must not end what was asked for first.
+      // A conflicting request must not end the one that was accepted first.
       listener.send(
         errorLine(
           "REQUEST_CONFLICT",
@@ -70,7 +70,7 @@ export function openDesk({ status, journal, known, clock, onCancel, complain }: 
 
   function refuse(problem: string): void {
     if (accepted === null) arrived.reject(new CannotWork("REQUEST_INVALID", problem));
-    else complain(`a request was left alone: ${problem}`);
+    else complain(`ignored a request: ${problem}`);
   }
 
   function errorLine(code: string, message: string): string {
@@ -81,14 +81,14 @@ export function openDesk({ status, journal, known, clock, onCancel, complain }: 
     hear(message, listener) {
       const type = typeOf(message);
       if (type === null || !fromHost.includes(type))
-        return complain("a line from the host that says nothing was left alone");
+        return complain("ignored a line from the host that is no message");
       const problem =
         (isDeeperThan(message, deepest)
           ? `it is nested deeper than ${deepest}`
           : findMessageProblem(message)) ?? findForeign(message as AcpMessage, status.swarmId);
       if (problem !== null) {
         if (type === "task-request") refuse(problem);
-        else complain(`a ${type} was left alone: ${problem}`);
+        else complain(`ignored a ${type} message: ${problem}`);
         return;
       }
       const heard = message as AcpMessage;

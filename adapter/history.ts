@@ -2,16 +2,16 @@ import type { AcpMessage } from "../src/domain/generated/acp.ts";
 import type { StoryStatus } from "../src/domain/generated/swarm-state.ts";
 import type { TurnUsage } from "./agents/agent.ts";
 
-/** What earlier runs on this volume came to. */
+/** The results of earlier runs on this volume. */
 export interface History {
   readonly statusById: ReadonlyMap<string, StoryStatus>;
   readonly commitById: ReadonlyMap<string, string | null>;
-  /** The tip when a story first started. */
+  /** The branch tip when each story first started. */
   readonly fromById: ReadonlyMap<string, string>;
   readonly lastCheckpoint: { readonly commit: string; readonly bundle: string | null } | null;
   /** The newest bundle that a checkpoint named. */
   readonly lastBundle: string | null;
-  /** The exit code of an attempt that came to its end; null while there is something left to do. */
+  /** The exit code of an attempt that has ended; null while work is left. */
   readonly exitCode: 0 | 1 | 2 | null;
   readonly usage: TurnUsage;
 }
@@ -19,7 +19,7 @@ export interface History {
 const exitCodes = { completed: 0, failed: 1, stopped: null } as const;
 const noUsage = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
 
-/** Reads our own journal: only the supervisor writes there, so its messages are what they seem. */
+/** Reads the adapter's own journal. Only the supervisor writes it, so the messages need no validation. */
 export async function readHistory(messages: AsyncIterable<unknown>): Promise<History> {
   const statusById = new Map<string, StoryStatus>();
   const commitById = new Map<string, string | null>();

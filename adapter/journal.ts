@@ -7,7 +7,7 @@ import { type NumberedLines, readNumbered } from "../src/wire/numbered-lines.ts"
 import { jsonLines } from "../src/wire/text-lines.ts";
 import { journalOf, type Places, reserveOf } from "./places.ts";
 
-/** Messages that are numbered and on the disk before anybody hears of them. */
+/** Messages that have a number and are on the disk before any listener gets them. */
 export type JournalledMessage = Extract<AcpMessage, { readonly seq?: number }>;
 
 type Unnumbered<Message> = Message extends JournalledMessage ? Pick<Message, "type" | "payload"> : never;
@@ -28,13 +28,13 @@ export interface Envelope {
 const reserveBytes = 4 << 20;
 const longestLine = 64 << 10;
 
-/** The messages of an earlier run in this volume. */
+/** Reads the messages of earlier runs on this volume. */
 export async function* readJournal(places: Places): AsyncGenerator<unknown> {
   const exists = await stat(journalOf(places)).catch(() => null);
   if (exists) yield* jsonLines(createReadStream(journalOf(places)), { longest: longestLine });
 }
 
-/** Opens the journal of this volume; `envelope` says who speaks, at each message anew. */
+/** Opens the journal of this volume; calls `envelope` for each message. */
 export async function openJournal(
   places: Places,
   { envelope, onFull }: { readonly envelope: () => Envelope; readonly onFull: () => void },
@@ -54,7 +54,7 @@ export async function openJournal(
     async append({ type, payload }) {
       const seq = next;
       const line = fitMessage({ type, ...envelope(), seq, payload });
-      // One that cannot be written takes no number: a gap would be the end of the journal.
+      // A message that does not fit takes no number: the journal must have no gap.
       next += 1;
       await lines.add(line);
       return seq;
@@ -68,7 +68,7 @@ async function keepReserve(places: Places): Promise<void> {
   const reserve = reserveOf(places);
   const there = await stat(reserve).catch(() => null);
   if (there?.size === reserveBytes) return;
-  // On a disk that is full already the last words must do without.
+  // On a disk that is already full, the last messages have no reserve.
   await writeFile(reserve, Buffer.alloc(reserveBytes), { mode: 0o600, flush: true }).catch(() =>
     rm(reserve, { force: true }),
   );

@@ -10,7 +10,7 @@ const [command, ...args] = process.argv.slice(2);
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 const complain = (line: string): void => void process.stderr.write(`adapter: ${line}\n`);
 
-/** The in-container program; its commands are for the host, and for people who look inside. */
+/** The commands of the in-container program, for the host and for people who inspect a container. */
 const commands: Readonly<Record<string, () => Promise<number>>> = {
   async probe() {
     say(JSON.stringify(await probe()));
@@ -20,7 +20,7 @@ const commands: Readonly<Record<string, () => Promise<number>>> = {
   async supervise() {
     const stopped = new AbortController();
     process.on("SIGTERM", () => stopped.abort());
-    // The agent's user may send it none, and whoever is in the container as root means the engine's.
+    // The agent's user cannot signal root's process, so a SIGINT comes from root and means the same as the engine's SIGTERM.
     process.on("SIGINT", () => stopped.abort());
     const env = Object.fromEntries(
       Object.entries(process.env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
@@ -40,7 +40,7 @@ const commands: Readonly<Record<string, () => Promise<number>>> = {
   async tail() {
     const options = parseTail(args);
     if (options === null) {
-      complain("tail takes --follow, and --last with how many lines of what happened before");
+      complain("tail takes --follow, and --last with the number of earlier lines");
       return 2;
     }
     await tail(places, options, say);
@@ -53,14 +53,14 @@ const commands: Readonly<Record<string, () => Promise<number>>> = {
 const work = commands[command ?? ""];
 if (work) {
   const code = await work();
-  // What still waits for a line, like a stdin that nobody closes, must not keep the program.
+  // Exits even if a handle is still open, such as a stdin that its writer never closes.
   process.exit(code);
 } else {
   complain(`unknown command ${JSON.stringify(command ?? "")}; known: ${Object.keys(commands).join(", ")}`);
   process.exitCode = 2;
 }
 
-/** Null for words that it does not know. Who follows says by the end of its input that it wants to know no more. */
+/** Parses the arguments of `tail`; null for unknown ones. With `--follow`, the end of stdin ends the command. */
 function parseTail(words: readonly string[]): TailOptions | null {
   const isFollowed = words.includes("--follow");
   const [flag, count = "", ...more] = words.filter((word) => word !== "--follow");

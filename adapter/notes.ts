@@ -2,13 +2,13 @@ import { open, readFile, rename } from "node:fs/promises";
 import { syncFolder } from "./exports.ts";
 import { notesOf, type Places, requestOf } from "./places.ts";
 
-/** What must be known again after a crash and stands in no message. */
+/** Facts that the adapter needs after a crash and that no message contains. */
 export interface Notes {
-  /** Where the branch started. */
+  /** The commit where the branch started. */
   readonly base: string | null;
-  /** What git was told to overlook before any agent was here. */
+  /** The content of `.git/info/exclude` before any agent ran. */
   readonly exclude: string | null;
-  /** Agents' own names of their conversations, by story. */
+  /** The agents' IDs of their conversations, by story. */
   readonly conversations: Readonly<Record<string, string>>;
 }
 
@@ -22,13 +22,13 @@ export async function readNotes(places: Places): Promise<Notes> {
 export const writeNotes = (places: Places, notes: Notes): Promise<void> =>
   replaceFile(places, notesOf(places), JSON.stringify(notes));
 
-/** The request that was accepted in this volume, in its canonical form; null before that. */
+/** Reads the request that this volume has accepted, in canonical form; null before that. */
 export const readRequest = (places: Places): Promise<string | null> => readIfThere(requestOf(places));
 
 export const writeRequest = (places: Places, request: string): Promise<void> =>
   replaceFile(places, requestOf(places), request);
 
-/** Whole and on the disk, or as it was. Only the supervisor writes in this folder. */
+/** Replaces a file atomically and syncs it to disk. Only the supervisor writes in this folder. */
 async function replaceFile({ aimi }: Places, file: string, text: string): Promise<void> {
   const draft = `${file}.draft`;
   {

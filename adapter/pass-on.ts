@@ -1,18 +1,18 @@
 import { connect, createServer, type Socket } from "node:net";
 
-/** Connections that are open at once, at most: an agent may ask for as many as it likes. */
+/** The maximum number of open connections: an agent may open as many as it likes. */
 const mostConnections = 512;
 
 /**
- * Listens on the loopback of a sandbox that has no network, and passes everything on to a socket that it sees. What comes
- * through is nobody's business here.
+ * A loopback proxy in a sandbox without a network: forwards each connection to the gateway's Unix socket, and does not read
+ * the bytes.
  */
 export async function passOn(
   { port, socketFile }: { readonly port: number; readonly socketFile: string },
   complain: (line: string) => void,
 ): Promise<AsyncDisposable> {
   const open = new Set<Socket>();
-  // Small pieces go on at once: else the end of an answer waits for somebody to acknowledge its beginning, 40 ms each time.
+  // `noDelay`, since with Nagle's algorithm the end of an answer waits for the ACK of its beginning, 40 ms each time.
   const options = { allowHalfOpen: true, pauseOnConnect: true, noDelay: true };
   const server = createServer(options, (client) => {
     const door = connect({ path: socketFile, allowHalfOpen: true });
@@ -25,7 +25,7 @@ export async function passOn(
       socket.on("error", end);
       socket.on("close", () => {
         open.delete(socket);
-        // Whatever the other one still has to say is said first.
+        // `end` sends the pending data of the other socket first.
         (socket === client ? door : client).end();
       });
     }
@@ -36,7 +36,7 @@ export async function passOn(
     });
   });
   server.maxConnections = mostConnections;
-  server.on("error", (error) => complain(`the way to the gateway: ${error.message}`));
+  server.on("error", (error) => complain(`the proxy to the gateway: ${error.message}`));
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(port, "127.0.0.1", resolve);

@@ -1,10 +1,13 @@
-/** Where things lie in a worker's sandbox. Only root reads and writes below `/aimi` and `/var/lib/aimi`; only the agent's user in the others. */
+/**
+ * The folders of a worker's sandbox. Only root reads and writes below `/aimi` and `/var/lib/aimi`, only the agent's user in the
+ * others.
+ */
 export interface Places {
   readonly workspace: string;
   readonly home: string;
-  /** A volume: survives the container. */
+  /** The adapter's volume, which survives the container. */
   readonly aimi: string;
-  /** In the container's own layer, as the workspace is: lost with it. */
+  /** A folder in the container's own layer, like the workspace; it is lost with the container. */
   readonly layer: string;
 }
 
@@ -18,7 +21,7 @@ export const places: Places = {
 export const journalOf = ({ aimi }: Places): string => `${aimi}/journal.ndjson`;
 export const requestOf = ({ aimi }: Places): string => `${aimi}/request.json`;
 export const notesOf = ({ aimi }: Places): string => `${aimi}/notes.json`;
-/** Removed to write the last messages when the disk is full. */
+/** A file that reserves space: when the disk is full, the journal removes it to write the last messages. */
 export const reserveOf = ({ aimi }: Places): string => `${aimi}/reserve`;
 export const outOf = ({ aimi }: Places): string => `${aimi}/out`;
 export const socketOf = ({ aimi }: Places): string => `${aimi}/sock/supervisor`;

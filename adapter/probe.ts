@@ -19,7 +19,7 @@ import { networkInterfaces, release } from "node:os";
 import { join } from "node:path";
 import type { Probe } from "../src/domain/isolation.ts";
 
-/** What this container is, seen from inside, and whether the everyday things of an agent work in it. */
+/** Inspects this container from inside: its isolation, and whether the everyday operations of an agent work. */
 export async function probe(): Promise<Probe> {
   const status = readFileSync("/proc/self/status", "utf8");
   const field = (name: string): string | undefined =>
@@ -70,7 +70,7 @@ function parseMounts(text: string): Mount[] {
     }));
 }
 
-/** The kernel gives its first namespaces fixed numbers; whoever has one of these shares it with the host. */
+/** The fixed inode numbers of the kernel's initial namespaces; a container with one of them shares it with the host. */
 const firstNamespaces: readonly (readonly [name: string, inode: number])[] = [
   ["ipc", 0xefffffff],
   ["uts", 0xeffffffe],
@@ -83,11 +83,12 @@ function sharedNamespaces(): string[] {
     try {
       return readlinkSync(`/proc/self/ns/${name}`) === `${name}:[${inode}]` ? [name] : [];
     } catch {
-      // A kernel of its own need not have them.
+      // A runtime with a kernel of its own may lack them.
       return [];
     }
   });
-  // Only the newest kernels fix the number of the network's. A container without a network has nothing but loopback.
+  // Only the newest kernels fix the inode of the network namespace. The probe runs without a network, so that any interface
+  // but loopback is the host's.
   const hasNetwork = Object.values(networkInterfaces()).some((found) =>
     found?.some(({ internal }) => !internal),
   );
@@ -99,13 +100,13 @@ const everydayDevices: readonly string[] = [
   ...["stderr", "stdin", "stdout", "tty", "urandom", "zero"],
 ];
 
-/** Where an engine mounts the kernel's own filesystems; anywhere else they are the host's, with its sockets and devices. */
+/** The places where an engine mounts the kernel's filesystems; anywhere else they are the host's, with its sockets and devices. */
 const kernelPlaces = /^\/(?:proc|sys|dev)(?:\/|$)|^\/tmp$/;
 const kernelTypes: readonly string[] = [
   ...["proc", "sysfs", "tmpfs", "devpts", "mqueue", "cgroup", "cgroup2", "devtmpfs"],
 ];
 
-/** What an engine gives every container, of whatever type the folder is in which it keeps it. */
+/** The mounts that an engine gives every container, whatever their filesystem type. */
 const everydayMounts: readonly string[] = [
   ...["/", "/etc/hostname", "/etc/hosts", "/etc/resolv.conf"],
   ...["/sbin/docker-init", "/usr/sbin/docker-init", "/run/.containerenv", "/run/secrets"],
@@ -116,9 +117,9 @@ function isOfTheHost({ path, type }: Mount): boolean {
   return !isOfTheKernel && !everydayMounts.includes(path);
 }
 
-/** What an engine hides or makes read-only in `/proc`, as far as this kernel has it. */
+/** Finds the paths in `/proc` that an engine should hide or make read-only, and that are open here. */
 function openPaths(mounts: readonly Mount[]): string[] {
-  // What hides is a tmpfs or a device: with mapped users one of the host's own.
+  // An engine hides a path behind a tmpfs or a device; with mapped users, behind a device of the host.
   const covered = (path: string): boolean =>
     mounts.some((mount) => mount.path === path && (mount.readOnly || mount.type !== "proc"));
   return ["/proc/sys", "/proc/sysrq-trigger", "/proc/timer_list", "/proc/keys", "/proc/kcore"].filter(
@@ -151,7 +152,7 @@ async function trySteps(folder: string): Promise<Probe["steps"]> {
   return results;
 }
 
-/** The tools that agents live by, where the image has them. */
+/** Steps with the tools that agents depend on, if the image has them. */
 function toolSteps(folder: string): [step: string, run: () => unknown][] {
   const identity = ["-c", "user.name=probe", "-c", "user.email=probe@example.invalid"];
   const steps: [step: string, program: string, args: string[]][] = [

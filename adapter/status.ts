@@ -4,24 +4,24 @@ import type { Idleness } from "./idleness.ts";
 import type { Envelope } from "./journal.ts";
 import type { ProcessCount } from "./process-watch.ts";
 
-/** What the supervisor is and does now, as it stands in the messages that are in no journal and in every envelope. */
+/** The supervisor's current state, for every envelope and for the messages that are in no journal. */
 export class Status {
   readonly swarmId: string;
   readonly attempt: number;
   readonly version: string;
   phase: AdapterPhase = "waiting";
-  /** As the host told it; empty before. */
+  /** The container's ID from the host's request; empty before. */
   containerId = "";
   storyId: string | null = null;
   agent: Hello["payload"]["agent"] = null;
   diskBytes = 0;
-  /** The agent that is at work. */
+  /** The idleness of the agent in the current turn; null between turns. */
   idleness: Idleness | null = null;
-  /** The most that there were at once in the turn or check that is on. */
+  /** The highest process count in the current turn or check. */
   processes: ProcessCount | null = null;
-  /** Asks for a heartbeat before its time. */
+  /** Sends a heartbeat before its time. */
   beat: () => void = () => {};
-  /** How long an agent may take to stop. */
+  /** The time that an agent has to stop. */
   graceMs = 5_000;
 
   constructor(env: Readonly<Record<string, string>>, version: string) {
@@ -41,7 +41,7 @@ export class Status {
     return JSON.stringify({ type: "hello", ...this.envelope(), payload });
   }
 
-  /** A crowd is told of at once: it may end the sandbox. */
+  /** Reports a marked rise at once, since too many processes may end the sandbox. */
   count(highest: ProcessCount, isCrowd: boolean): void {
     this.processes = highest;
     if (isCrowd) this.beat();

@@ -18,7 +18,7 @@ import { WorkClock } from "./work-clock.ts";
 
 export interface SuperviseDeps {
   readonly places: Places;
-  /** The container's own environment, as it was made. */
+  /** The environment that the container was created with. */
   readonly env: Readonly<Record<string, string>>;
   readonly version: string;
   /** Aborted when the engine stops the container. */
@@ -27,14 +27,14 @@ export interface SuperviseDeps {
 }
 
 const cancelledCode = 143;
-/** As sysexits.h has it: a failure that another try may not meet. */
+/** `EX_TEMPFAIL` of sysexits.h: a retry may succeed. */
 const cutOffCode = 75;
 const tickMs = 200;
 const heartbeatMs = 5_000;
 const acknowledgeMs = 10_000;
 const engineGraceMs = 2_000;
 
-/** Carries out one task, from the request to the acknowledged end, and gives the container its exit code. */
+/** Runs one task, from the request to the acknowledged end, and returns the container's exit code. */
 export async function supervise({ places, env, version, stopped, complain }: SuperviseDeps): Promise<number> {
   await mkdir(outOf(places), { recursive: true, mode: 0o700 });
   const known = await readRequest(places);
@@ -43,7 +43,7 @@ export async function supervise({ places, env, version, stopped, complain }: Sup
   const status = new Status(env, version);
   const halt = new AbortController();
   const cancelled = new AbortController();
-  // Work may have come to a limit before: whoever cancels does not wait for what that still takes.
+  // A limit may have aborted `halt` before, and the work after a limit takes time; `cancelled` ends that as well.
   const cancel = (cause: Cancel["payload"]): void => {
     cancelled.abort(cause);
     halt.abort(cause);
@@ -54,7 +54,7 @@ export async function supervise({ places, env, version, stopped, complain }: Sup
     onFull: () =>
       halt.abort(new TaskLimit("DISK_FULL", "the disk of the sandbox's volume is full", "nothing")),
   });
-  // Not before it is open: until then it may end in a message that nobody was told of.
+  // Reads after the opening, which removes an incomplete last message that no listener got.
   const history = await readHistory(readJournal(places));
   const desk = openDesk({
     ...{ status, journal, known, clock, complain },
@@ -77,7 +77,7 @@ export async function supervise({ places, env, version, stopped, complain }: Sup
   status.beat = () =>
     void status.heartbeat().then(
       (line) => listeners.broadcast(line),
-      (error: unknown) => complain(`a heartbeat was left out: ${String(error)}`),
+      (error: unknown) => complain(`a heartbeat was not sent: ${String(error)}`),
     );
   timers.defer(clearIntervalOf(setInterval(status.beat, heartbeatMs)));
 
@@ -91,7 +91,7 @@ export async function supervise({ places, env, version, stopped, complain }: Sup
       const request = await desk.request(halt.signal);
       if (request === null) return cancelledCode;
       if (known === null) await writeRequest(places, canonicalRequest(request));
-      // An attempt that came to its end is only told again.
+      // An attempt that has ended only sends its journal again.
       if (history.exitCode !== null) return history.exitCode;
       const author = authorOf(request);
       const { code: result, completion } = await runTask(
@@ -117,14 +117,13 @@ export async function supervise({ places, env, version, stopped, complain }: Sup
   }
 }
 
-/** In whose name work is committed that nobody else was named for. */
 function authorOf({ author }: TaskRequestPayload): CommitAuthor {
   return author ?? { name: "swarm", email: "swarm@localhost" };
 }
 
 async function giveUp(journal: Journal, error: unknown, complain: (line: string) => void): Promise<number> {
   if (error instanceof CutOff) {
-    // Without a last word the host starts the container again: what was cut off can be gone on with.
+    // Journals no last message, so that the host restarts the container and the work continues.
     complain(error.message);
     return cutOffCode;
   }

@@ -5,15 +5,15 @@ import { folderBell, type GrowingLines, growingLines } from "../src/wire/growing
 import { journalOf, type Places } from "./places.ts";
 
 export interface TailOptions {
-  /** How much of what happened before is told; null for all of it. */
+  /** The number of earlier lines to print; null for all of them. */
   readonly last: number | null;
-  /** Aborted when nobody wants to know any more; null for no more than what happened so far. */
+  /** Aborted when the caller stops following; null to print only what happened so far. */
   readonly until: AbortSignal | null;
 }
 
 const lookEveryMs = 500;
 
-/** What happened so far, a line for each message, for people; and then what happens. */
+/** Prints the journal for people, a line for each message, and then follows it. */
 export async function tail(
   places: Places,
   { last, until }: TailOptions,
