@@ -100,7 +100,7 @@ const everydayDevices: readonly string[] = [
   ...["stderr", "stdin", "stdout", "tty", "urandom", "zero"],
 ];
 
-/** The places where an engine mounts the kernel's filesystems; anywhere else they are the host's, with its sockets and devices. */
+/** Where an engine mounts the kernel's filesystems; anywhere else they are the host's, with its sockets and devices. */
 const kernelPlaces = /^\/(?:proc|sys|dev)(?:\/|$)|^\/tmp$/;
 const kernelTypes: readonly string[] = [
   ...["proc", "sysfs", "tmpfs", "devpts", "mqueue", "cgroup", "cgroup2", "devtmpfs"],

@@ -3,7 +3,7 @@ import type { AgentTools, Turn, TurnFailure } from "./agent.ts";
 import { fieldsOf, listOf, numberOf, type Said, textOf } from "./fields.ts";
 import { type JsonRpc, RpcError } from "./json-rpc.ts";
 
-/** A conversation in which a prompt can be given. */
+/** An open conversation, ready for a prompt. */
 export interface AcpSession {
   readonly kind: "open";
   readonly id: string;
@@ -14,7 +14,7 @@ const protocolVersion = 1;
 const cwd = "/workspace";
 const mcpServers: readonly never[] = [];
 
-/** Greets the agent and opens the story's conversation, or a new one where that is not to be had. */
+/** Initializes the protocol and loads the story's conversation, or opens a new one if the agent no longer has that. */
 export async function openAcpSession(
   rpc: JsonRpc,
   turn: Turn,
@@ -23,7 +23,7 @@ export async function openAcpSession(
   const greeting = await rpc.request("initialize", {
     protocolVersion,
     clientInfo: { name: "aimi-swarm", version: "1" },
-    // It has files and programs of its own, in the sandbox; going through us would only be slower.
+    // The agent reads files and starts programs in the sandbox itself; the adapter as a proxy would only be slower.
     clientCapabilities: { fs: { readTextFile: false, writeTextFile: false }, terminal: false },
   });
   const spoken = numberOf(greeting, "protocolVersion");
@@ -50,7 +50,7 @@ export async function openAcpSession(
   return refused ?? { kind: "open", id, isResumed: false };
 }
 
-/** Null when it does not have that conversation any more; the story can still be done from its beginning. */
+/** Loads a conversation; null when the agent no longer has it. The story then starts again in a new one. */
 async function load(rpc: JsonRpc, sessionId: string): Promise<Said | null> {
   try {
     return await rpc.request("session/load", { sessionId, cwd, mcpServers });
@@ -70,12 +70,12 @@ async function prepare(
   return chooseModel(rpc, turn, sessionId, session);
 }
 
-/** The modes in which Claude, Gemini and Codex ask nobody and shut nothing in; the protocol has no common word for it. */
+/** The modes in which Claude, Gemini and Codex ask for no permission and use no sandbox of their own; each has its own name. */
 const freeModes = ["bypassPermissions", "yolo", "agent-full-access"];
 
 /**
- * Nobody is there to be asked, and the sandbox is the limit. One agent keeps programs in a sandbox of its own, which cannot
- * be made inside ours.
+ * Chooses a mode without permission requests: no user is present, and the container is the boundary. One agent would run
+ * programs in a sandbox of its own, which cannot be created inside the container.
  */
 async function chooseMode(rpc: JsonRpc, sessionId: string, session: Said): Promise<void> {
   const offered = listOf(fieldsOf(session["modes"])["availableModes"]).map((mode) => textOf(mode, "id"));
@@ -84,12 +84,12 @@ async function chooseMode(rpc: JsonRpc, sessionId: string, session: Said): Promi
   try {
     await rpc.request("session/set_mode", { sessionId, modeId });
   } catch (error) {
-    // It will ask, then, and be answered.
+    // The agent then asks for permissions, and the adapter answers.
     if (!(error instanceof RpcError)) throw error;
   }
 }
 
-/** A model that was asked for and cannot be had is a failure: another one costs other money. */
+/** Selects the requested model. Fails if the agent does not offer it: another model has another price. */
 async function chooseModel(
   rpc: JsonRpc,
   { agent: { model } }: Turn,

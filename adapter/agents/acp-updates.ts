@@ -10,18 +10,18 @@ interface Tool {
   readonly state: "open" | "ended";
 }
 
-/** All that a turn's updates have told so far. */
+/** The facts from a turn's updates so far. */
 export interface AcpFacts {
-  /** Grows in place, as a turn may have any number; the newest are enough. */
+  /** The tools by ID. Mutated in place, as a turn may have any number; holds only the newest. */
   readonly tools: Map<string, Tool>;
-  /** The beginning of the message that is being written, until its first line is told; null once it is. */
+  /** The beginning of the current message, until its first line is reported; null after that. */
   readonly message: string | null;
   readonly messageId: string | null;
-  /** What the whole conversation has cost, where the agent says that. */
+  /** The cost of the whole conversation, if the agent reports it. */
   readonly totalCostUsd: number | null;
-  /** Told aside by Codex, which calls the end of a turn that broke an end like any other. */
+  /** The failure of a turn, which Codex reports only in metadata: it ends a broken turn like any other. */
   readonly breakdown: Breakdown | null;
-  /** The status of the last call of the model that failed, for the breakdown that may follow. */
+  /** The HTTP status of the last failed call of the model, for the breakdown that may follow. */
   readonly lastStatus: number | null;
 }
 
@@ -43,7 +43,7 @@ export const nothingTold = (): AcpFacts => ({
   lastStatus: null,
 });
 
-/** Takes in the `update` of a `session/update`. */
+/** Applies the `update` of a `session/update`. */
 export function readAcpUpdate(facts: AcpFacts, update: Said): AcpStep {
   const kind = update["sessionUpdate"];
   if (kind === "agent_message_chunk") return readChunk(facts, update);
@@ -65,12 +65,12 @@ export function readAcpUpdate(facts: AcpFacts, update: Said): AcpStep {
   }
 }
 
-/** Not every agent tells of a tool before it asks whether it may be used. */
+/** Applies the tool call of a permission request: not every agent reports a tool before it asks for permission. */
 export function readAcpPermission(facts: AcpFacts, request: Said): AcpStep {
   return after(endMessage(facts), (ended) => readTool(ended, fieldsOf(request["toolCall"])));
 }
 
-/** The end of a turn, or of one of its messages: what was not told yet. */
+/** Reports the rest of a message at its end, or at the end of the turn. */
 export function endMessage(facts: AcpFacts): AcpStep {
   const summary = firstLine(facts.message ?? "");
   return {
@@ -79,7 +79,7 @@ export function endMessage(facts: AcpFacts): AcpStep {
   };
 }
 
-/** Tools that the agent has left open have ended with its turn. */
+/** The ends of the tools that the agent has left open: they ended with its turn. */
 export function endTools({ tools }: AcpFacts): AgentActivity[] {
   return [...tools].flatMap(([id, { kind, summary, state }]) =>
     state === "open" ? [{ kind, summary, tool: { id, state: "ended" } } satisfies AgentActivity] : [],
@@ -87,8 +87,8 @@ export function endTools({ tools }: AcpFacts): AgentActivity[] {
 }
 
 /**
- * What the turn took, by the answer to its prompt; null when nobody says. Agents tell their cost as the sum of the
- * conversation, so `earlierCostUsd` comes off.
+ * The usage of a turn, from the answer to its prompt; null when the agent reports none. Agents report the cost of the whole
+ * conversation, so `earlierCostUsd` is subtracted.
  */
 export function usageOfTurn(
   answer: Said,
@@ -101,14 +101,14 @@ export function usageOfTurn(
   if (Object.keys(usage).length > 0)
     return {
       inputTokens: countOf(usage, "inputTokens"),
-      // Thoughts are paid for like words.
+      // Providers bill thoughts as output.
       outputTokens: countOf(usage, "outputTokens") + countOf(usage, "thoughtTokens"),
       cacheReadTokens: countOf(usage, "cachedReadTokens"),
       cacheWriteTokens: countOf(usage, "cachedWriteTokens"),
       ...cost,
     };
 
-  // Where Gemini says it; the protocol's own place is younger.
+  // Gemini reports its usage here; the protocol's own field is newer.
   const quota = fieldsOf(fieldsOf(fieldsOf(answer["_meta"])["quota"])["token_count"]);
   const inputTokens = countOf(quota, "input_tokens");
   const outputTokens = countOf(quota, "output_tokens");
@@ -135,7 +135,7 @@ function readAside(facts: AcpFacts, codex: Said): AcpStep {
   const error = fieldsOf(codex["error"]);
   const words = firstLine(`${textOf(error, "message") ?? ""} ${textOf(error, "additionalDetails") ?? ""}`);
   if (words === "") return { facts, activities: [] };
-  // The name of the kind of error is the key.
+  // The only key is the name of the kind of error.
   const [kind] = listOf(Object.values(fieldsOf(error["codexErrorInfo"])));
   const lastStatus = numberOf(kind ?? {}, "httpStatusCode");
   return { facts: { ...facts, lastStatus }, activities: [{ kind: "retry", summary: words }] };
@@ -155,7 +155,7 @@ function readTool(facts: AcpFacts, call: Said): AcpStep {
   const step = (activities: readonly AgentActivity[]): AcpStep => ({ facts, activities });
 
   if (known && known.summary === tool.summary && known.state === tool.state) return step([]);
-  // Some words come only after the end; the call is not open again by that.
+  // A title may come after the end; it does not open the call again.
   if (known?.state === "ended") return step([]);
   const summary = hasEnded ? `${words}: ${status === "failed" ? "failed" : "done"}` : words;
   return step([{ kind, summary, tool: { id, state: tool.state } }]);

@@ -4,7 +4,7 @@ import type { TurnEnd, TurnFailure } from "./agent.ts";
 import { fieldsOf, textOf } from "./fields.ts";
 import { RpcClosed, type RpcError, RpcViolation } from "./json-rpc.ts";
 
-/** What a `stopReason` says. Only one of them is an end that the agent chose itself. */
+/** Judges a turn by its `stopReason`. Only `end_turn` is an end that the agent chose itself. */
 export function judgeStop(stopReason: string | null): TurnEnd {
   switch (stopReason) {
     case "end_turn":
@@ -22,7 +22,7 @@ export function judgeStop(stopReason: string | null): TurnEnd {
   }
 }
 
-/** A turn whose model broke, whatever it called its end. */
+/** Judges a turn whose model failed, whatever its `stopReason` is. */
 export function judgeBreakdown({ status }: Breakdown): TurnFailure {
   return (
     judgeStatus(status, `the model's API answered ${status}`) ??
@@ -30,7 +30,7 @@ export function judgeBreakdown({ status }: Breakdown): TurnFailure {
   );
 }
 
-/** What a request's failure means; `exit` is how the program ended, when it has. */
+/** Judges a turn by the failure of a request; `exit` is how the program ended, if it has. */
 export function judgeRpcFailure(
   error: RpcError | RpcClosed | RpcViolation,
   exit: { readonly code: number; readonly complaint: string } | null,
@@ -39,7 +39,7 @@ export function judgeRpcFailure(
   if (error instanceof RpcClosed) return judgeExit(exit);
   if (error instanceof RpcViolation)
     return failure("AGENT_CRASH", "story", `it does not keep to the protocol: ${words}`);
-  // Agents that call models by HTTP give its status, or the kind of error in their own words.
+  // Agents that call models by HTTP report its status, or a name of their own for the kind of error.
   const kind = textOf(fieldsOf(error.details), "errorKind");
   const told = judgeStatus(error.code, words);
   if (told) return told;

@@ -15,7 +15,7 @@ import { endWithin, killAfter } from "./end-program.ts";
 import { fieldsOf, idOf, listOf, type Said, textOf } from "./fields.ts";
 import { type JsonRpc, openJsonRpc, RpcClosed, RpcError, RpcViolation } from "./json-rpc.ts";
 
-/** How long an agent may take to end after the end of its input, or to answer that it has stopped. */
+/** The time limits for an agent to end after the end of its input, and to stop after a cancel. */
 const farewellMs = 10_000;
 const stopMs = 5_000;
 
@@ -23,7 +23,7 @@ const stopMs = 5_000;
 export const acp: Agent = acpAgent();
 
 function acpAgent(): Agent {
-  // Agents tell the cost of a conversation as a sum, over programs that come and go; what was told last is remembered.
+  // Agents report the total cost of a conversation, which may span several programs, so the last total is remembered.
   const costById = new Map<string, number>();
   return {
     kind: "acp",
@@ -45,7 +45,7 @@ async function carryOut(
   if (signal.aborted) return wasStopped;
   const program = tools.start(command);
   const end = await endOf(converse(turn, tools, program, costById), program, signal);
-  // With one that does not keep to the protocol there is nothing to agree on, its end neither.
+  // An agent that violates the protocol cannot be asked to end either.
   if (end.kind === "broke" && end.error instanceof RpcViolation) await program.kill();
   else program.endInput();
   const code = await endWithin(program, farewellMs);
@@ -53,7 +53,7 @@ async function carryOut(
   return end.kind === "broke" ? judgeRpcFailure(end.error, { code, complaint: program.complaint }) : end;
 }
 
-/** With the signal it is asked to stop, and killed when it does not. */
+/** Waits for the end of a conversation. On the signal, cancels it, and kills an agent that does not stop. */
 async function endOf(
   conversation: Conversation,
   program: AgentProgram,
@@ -108,13 +108,13 @@ function converse(
       const session = await openAcpSession(rpc, turn, tools);
       if (session.kind === "failed") return session;
       sessionId = session.id;
-      // Of a conversation that was begun before this program, the sum so far is only known when it was told to us.
+      // The earlier cost of a resumed conversation is only known if the agent reported it to this adapter.
       const earlierCostUsd = session.isResumed ? (costById.get(session.id) ?? null) : 0;
       let answer: Said = {};
       try {
         answer = await prompt(rpc, teller, turn, session);
       } finally {
-        // What a broken turn has cost is owed all the same.
+        // A broken turn costs, too.
         const { totalCostUsd } = teller.facts();
         if (totalCostUsd !== null) costById.set(session.id, totalCostUsd);
         const usage = usageOfTurn(answer, teller.facts(), earlierCostUsd);
@@ -149,12 +149,12 @@ async function prompt(
   }
 }
 
-/** Tells people what the updates of one turn say. */
+/** Reports the updates of one turn as activities. */
 interface UpdateTeller {
-  /** What comes before it is the past: a conversation that is loaded is told again. */
+  /** Starts the reports. Earlier updates are ignored, since an agent replays a conversation that it loads. */
   begin(): void;
   take(update: Said): void;
-  /** Answers a question for permission. */
+  /** Answers a permission request. */
   permit(request: Said): Said;
   finish(): void;
   facts(): AcpFacts;
@@ -181,12 +181,12 @@ function tellUpdates(tools: AgentTools): UpdateTeller {
     permit(request) {
       tell(readAcpPermission(facts, request));
       const options = listOf(request["options"]);
-      // The names of options differ between agents; their kinds do not. What is allowed always, some agents write into
-      // a file of the work folder, where it ends in a commit.
+      // The names of options differ between agents; their kinds do not. `allow_once` comes first: some agents write an
+      // `allow_always` into a file of the work folder, which would end in a commit.
       const yes = ["allow_once", "allow_always"].flatMap((kind) =>
         options.filter((option) => option["kind"] === kind),
       )[0];
-      // It is repeated in the answer: what is no name, or has no end, is none to be chosen.
+      // The answer repeats the ID, so an option whose ID is missing or too long cannot be chosen.
       const optionId = yes ? idOf(yes, "optionId") : null;
       hasDenied ||= optionId === null;
       return { outcome: optionId === null ? { outcome: "cancelled" } : { outcome: "selected", optionId } };

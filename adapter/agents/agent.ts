@@ -1,17 +1,17 @@
 import type { ActivityKind, RequestedAgent } from "../../src/domain/generated/acp.ts";
 
-/** What a coding program is asked to do: one story, or to repair it after a check failed. */
+/** One request to an agent: a story, or its repair after a failed check. */
 export interface Turn {
   readonly storyId: string;
   readonly prompt: string;
-  /** Goes on with what was said before: a repair, or a story whose agent broke. */
+  /** Whether the turn continues the earlier conversation: a repair, or a story whose agent failed. */
   readonly continues: boolean;
-  /** What to ask instead when there is nothing to go on with: the conversation was lost. Default: the prompt. */
+  /** The prompt to use instead when the earlier conversation was lost. Default: `prompt`. */
   readonly promptAfresh?: string;
   readonly agent: RequestedAgent;
 }
 
-/** Why a turn did not do what was asked. `worker`: no other story would fare better. */
+/** The reason why a turn failed. `worker`: every other story would fail, too. */
 export interface TurnFailure {
   readonly kind: "failed";
   readonly code:
@@ -24,10 +24,10 @@ export interface TurnFailure {
   readonly scope: "story" | "worker";
 }
 
-/** `ended`: it came to its own end, which says nothing about whether the work is right. */
+/** `ended`: the agent ended by itself, which does not prove that its work is right. */
 export type TurnEnd = { readonly kind: "ended" } | TurnFailure;
 
-/** What an agent is doing, said to people; a tool call that is open is no silence. */
+/** An agent's activity, described for people; an open tool call counts as a sign of life. */
 export interface AgentActivity {
   readonly kind: ActivityKind;
   readonly summary: string;
@@ -40,38 +40,38 @@ export interface TurnUsage {
   readonly outputTokens: number;
   readonly cacheReadTokens: number;
   readonly cacheWriteTokens: number;
-  /** Of the turn alone. */
+  /** The cost of the turn alone. */
   readonly costUsd?: number;
 }
 
-/** A program that runs as the agent's user; what it writes is kept in the story's transcript. */
+/** A program that runs as the agent's user; the story's transcript keeps its output. */
 export interface AgentProgram {
-  /** Lines of its output, without their breaks; a line of more than 8 MiB is left out. */
+  /** The lines of its output, without line breaks; a line of more than 8 MiB is left out. */
   readonly lines: AsyncIterable<string>;
-  /** Resolves when it is out of here, or will never be: what is not waited for is kept. */
+  /** Resolves when the text is written, or never can be; text that the caller does not wait for is buffered. */
   write(text: string): Promise<void>;
   endInput(): void;
-  /** SIGINT to the program alone. */
+  /** Sends SIGINT to the program alone. */
   interrupt(): void;
-  /** All that the agent's user runs is ended. */
+  /** Kills every process of the agent's user. */
   kill(): Promise<void>;
-  /** Resolves once it has ended; a signal has the code 128 + its number. */
+  /** The exit code, once the program has ended; 128 + its number for a signal. */
   readonly exit: Promise<number>;
-  /** The end of what it wrote on stderr, so far. */
+  /** The end of its stderr so far. */
   readonly complaint: string;
 }
 
-/** What an agent may use of its sandbox. */
+/** The parts of the sandbox that an agent's turn may use. */
 export interface AgentTools {
   /** Starts a program in the work folder with the agent's environment and `env` on top. */
   start(command: readonly string[], env?: Readonly<Record<string, string>>): AgentProgram;
-  /** Runs a short program as the agent's user and gives its exit code and output. */
+  /** Runs a short program as the agent's user and returns its exit code and output. */
   ask(command: readonly string[]): Promise<{ readonly code: number; readonly output: string }>;
   report(activity: AgentActivity): void;
   spend(usage: TurnUsage): void;
-  /** The agent's own name of this story's conversation, kept across crashes; null before the first turn. */
+  /** The agent's ID of this story's conversation, kept across crashes; null before the first turn. */
   readonly conversation: { readonly id: string | null; keep(id: string): Promise<void> };
-  /** The agent's environment as its programs see it. */
+  /** The environment of the agent's programs. */
   readonly env: Readonly<Record<string, string>>;
 }
 
@@ -82,8 +82,8 @@ export interface Agent {
   program(agent: RequestedAgent): string;
   /** Environment variables of which at least one must be set; none when it needs none. */
   readonly needsOneOf: readonly string[];
-  /** Its version as it says itself, in one line; empty when it cannot be asked. */
+  /** The flags with which the program prints its version in one line; empty if it has none. */
   readonly versionFlags: readonly string[];
-  /** Ends when the program has ended. With the signal, it is asked to stop first. */
+  /** Resolves when the program has ended. On the signal, first asks the program to stop. */
   turn(turn: Turn, tools: AgentTools, signal: AbortSignal): Promise<TurnEnd>;
 }

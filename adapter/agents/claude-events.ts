@@ -4,46 +4,46 @@ import { type ToolWords, tellTool } from "./claude-words.ts";
 import { countOf, fieldsOf, idOf, listOf, numberOf, type Said, textOf } from "./fields.ts";
 import { firstLine } from "./first-line.ts";
 
-/** What Claude Code reported at the end. Its `subtype` is left out: API errors are called "success". */
+/** The result that Claude Code reports at the end, without its `subtype`, which is "success" even for API errors. */
 export interface ClaudeResult {
   readonly isError: boolean;
-  /** `completed`, `max_turns`, `api_error` …; null in versions that do not say. */
+  /** `completed`, `max_turns`, `api_error` …; null in versions that do not report it. */
   readonly terminalReason: string | null;
   readonly stopReason: string | null;
   readonly deniedTools: readonly string[];
   readonly words: string;
 }
 
-/** A call of the model's API that failed for good: its kind in Claude Code's words, and the status where one came. */
+/** A call of the model's API that failed for good: Claude Code's name for the error, and the HTTP status if there was one. */
 export interface ApiError {
   readonly kind: string;
   readonly status: number | null;
 }
 
-/** All that one run of Claude Code has shown so far. */
+/** The facts from one run of Claude Code so far. */
 export interface ClaudeFacts {
   readonly hasBegun: boolean;
-  /** Whether it went on with an earlier conversation. */
+  /** Whether the run continues an earlier conversation. */
   readonly isResumed: boolean;
   readonly folder: string;
-  /** Grows in place, as a turn may have any number; the newest are enough. */
+  /** The open tools by ID. Mutated in place, as a turn may have any number; holds only the newest. */
   readonly openTools: Map<string, ToolWords>;
-  /** Programs that it left running and waits for. */
+  /** The number of background programs that Claude Code waits for. */
   readonly backgroundTasks: number;
-  /** How often in a row the API did not know the key. */
+  /** How often in a row the API refused the key (401). */
   readonly refusedKeys: number;
   readonly modelRefused: boolean;
   readonly apiError: ApiError | null;
-  /** Null while it works: work after a result takes that result back. */
+  /** The result; null while Claude Code works, since work after a result voids that result. */
   readonly result: ClaudeResult | null;
-  /** What the results so far account for, and what the calls since add to it. */
+  /** The usage up to the last result, and the usage of the calls since. */
   readonly settled: TurnUsage;
   readonly since: TurnUsage;
-  /** Messages whose usage is in `since`. Grows in place like the tools. */
+  /** The messages whose usage is in `since`. Mutated in place like the tools. */
   readonly counted: Set<string>;
 }
 
-/** What an event means: the new facts, what to tell people, and the usage when it changed. */
+/** The effect of an event: the new facts, the activities to report, and the usage if it changed. */
 export interface ClaudeStep {
   readonly facts: ClaudeFacts;
   readonly activities: readonly AgentActivity[];
@@ -69,7 +69,7 @@ export function claudeFacts({ isResumed }: { readonly isResumed: boolean }): Cla
   };
 }
 
-/** Takes in one event of `--output-format stream-json`. */
+/** Applies one event of `--output-format stream-json`. */
 export function readClaudeEvent(facts: ClaudeFacts, event: Said): ClaudeStep {
   switch (event["type"]) {
     case "system":
@@ -134,7 +134,7 @@ function readAssistant(facts: ClaudeFacts, event: Said): ClaudeStep {
   }
 
   const messageId = idOf(message, "id");
-  // Each block of a message is an event of its own, and all repeat the usage of the whole.
+  // Each block of a message comes as an event of its own, and each repeats the usage of the whole message.
   const isNew = messageId !== null && !counted.has(messageId);
   const known = { ...facts, refusedKeys: 0, apiError: null };
   if (!isNew) return step(known, activities);
@@ -164,7 +164,7 @@ function readToolResults(facts: ClaudeFacts, event: Said): ClaudeStep {
 function readResult(facts: ClaudeFacts, event: Said): ClaudeStep {
   const errors = Array.isArray(event["errors"]) ? event["errors"] : [];
   const result: ClaudeResult = {
-    // What is not clearly well is not well.
+    // Only an explicit `false` counts as success.
     isError: event["is_error"] !== false,
     terminalReason: textOf(event, "terminal_reason"),
     stopReason: textOf(event, "stop_reason"),
@@ -172,7 +172,7 @@ function readResult(facts: ClaudeFacts, event: Said): ClaudeStep {
     words: firstLine(textOf(event, "result") ?? errors.filter((part) => typeof part === "string").join("\n")),
   };
   const settled = addUsage(facts.settled, resultUsage(facts, event));
-  // Tools whose end was never told have ended with their turn.
+  // Tools without a reported end have ended with the turn.
   const activities = [...facts.openTools].map(
     ([id, { kind, summary }]): AgentActivity => ({ kind, summary, tool: { id, state: "ended" } }),
   );
@@ -182,8 +182,8 @@ function readResult(facts: ClaudeFacts, event: Said): ClaudeStep {
 }
 
 /**
- * What a result adds. The totals of a result are the conversation's, over all its runs; only
- * `model_usage_since_last_result` is of this run, and it knows of sub-agents and small models too.
+ * The usage that a result adds. The totals of a result cover all runs of the conversation; only
+ * `model_usage_since_last_result` is limited to this run, and it includes sub-agents and small models.
  */
 function resultUsage(facts: ClaudeFacts, event: Said): TurnUsage {
   const models = listOf(Object.values(fieldsOf(event["model_usage_since_last_result"])));

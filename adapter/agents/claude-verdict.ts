@@ -2,19 +2,19 @@ import { cleanText } from "../../src/domain/clean-text.ts";
 import type { TurnEnd, TurnFailure } from "./agent.ts";
 import type { ClaudeFacts, ClaudeResult } from "./claude-events.ts";
 
-/** How the program ended, and whether by itself: asked to stop, or left waiting for programs in its background. */
+/** How the program ended: by itself, or interrupted, either by a stop or while it waited for background programs. */
 export interface ClaudeExit {
   readonly code: number;
   readonly complaint: string;
   readonly manner: "by-itself" | "stopped" | "left-waiting";
 }
 
-/** A second 401 is no accident, and it would be tried again for minutes. */
+/** Whether the API refused the key twice in a row: that is no accident, and Claude Code would retry for minutes. */
 export function isKeyRefused(facts: ClaudeFacts): boolean {
   return facts.refusedKeys >= 2;
 }
 
-/** What a run came to, by facts alone: neither its subtype nor the model's words count. */
+/** Judges a run by its facts alone: neither the result's subtype nor the model's words count. */
 export function judgeClaude(facts: ClaudeFacts, exit: ClaudeExit): TurnEnd {
   const { result } = facts;
   if (isKeyRefused(facts) && (result === null || result.isError))

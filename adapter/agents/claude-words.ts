@@ -2,13 +2,13 @@ import type { ActivityKind } from "../../src/domain/generated/acp.ts";
 import { fieldsOf, listOf, type Said, textOf } from "./fields.ts";
 import { firstLine } from "./first-line.ts";
 
-/** How a tool call is told to people. */
+/** A tool call, described for people. */
 export interface ToolWords {
   readonly kind: ActivityKind;
   readonly summary: string;
 }
 
-/** One line for a call of Claude Code's tools; paths are said as seen from the work folder. */
+/** Describes a call of one of Claude Code's tools in one line, with paths relative to the work folder. */
 export function tellTool(name: string, input: Said, folder: string): ToolWords {
   const of = (field: string): string => textOf(input, field) ?? "";
   switch (name) {

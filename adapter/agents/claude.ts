@@ -6,12 +6,12 @@ import { endWithin, killAfter } from "./end-program.ts";
 import { parseLine } from "./fields.ts";
 
 const stopMs = 5_000;
-/** With a result it still waits for programs in its background: a test run will end, a server never. */
+/** How long Claude Code may wait for its background programs after a result: a test run ends, a server never does. */
 const backgroundMs = 120_000;
-/** Output that comes after the end is that of programs which hold its pipe. */
+/** How long other programs may hold the output of a Claude Code that has ended. */
 const lastWordsMs = 5_000;
 
-/** Claude Code, without its screen. */
+/** Claude Code in its non-interactive mode. */
 export const claude: Agent = {
   kind: "claude",
   program: () => "claude",
@@ -25,7 +25,7 @@ export const claude: Agent = {
 
 interface Start {
   readonly id: string;
-  /** Whether the conversation is there to go on with. */
+  /** Whether the run continues an existing conversation. */
   readonly isResumed: boolean;
 }
 
@@ -34,28 +34,28 @@ async function carryOut(turn: Turn, tools: AgentTools, signal: AbortSignal): Pro
   const start =
     kept === null ? await keepNew(tools) : { id: kept, isResumed: await hasConversation(kept, tools) };
   const { facts, exit } = await run(turn, start, tools, signal);
-  // It would not take the conversation, be it damaged or in use; the story itself can still be done.
+  // Claude Code refused the conversation, which may be damaged or in use; the story is still possible in a new one.
   const isUnknown = !facts.hasBegun && exit.manner === "by-itself" && exit.code === 1;
   if (kept === null || !isUnknown) return judgeClaude(facts, exit);
   const again = await run(turn, await keepNew(tools), tools, signal);
   return judgeClaude(again.facts, again.exit);
 }
 
-/** The name is chosen and kept before the start: a container that dies in its midst can be gone on with. */
+/** Chooses and stores the ID before the start, so that the conversation can continue after a crash of the container. */
 async function keepNew(tools: AgentTools): Promise<Start> {
   const id = randomUUID();
   await tools.conversation.keep(id);
   return { id, isResumed: false };
 }
 
-/** Takes away what is no file: Claude Code would wait for ever for the other end of a pipe. */
+/** Finds the conversation's file. Removes anything of its name that is no file: Claude Code would block forever on a pipe. */
 const findConversation = `for each in "\${CLAUDE_CONFIG_DIR:-$HOME/.claude}"/projects/*/"$1".jsonl; do
   [ -f "$each" ] && exit 0
   rm -rf -- "$each"
 done
 exit 1`;
 
-/** Asking to go on with an unknown conversation is an error, and so is beginning one that is there. */
+/** Claude Code fails both when it resumes an unknown conversation and when it begins an existing one, so ask first. */
 async function hasConversation(id: string, tools: AgentTools): Promise<boolean> {
   const { code } = await tools.ask(["sh", "-c", findConversation, "sh", id]);
   return code === 0;
@@ -79,7 +79,7 @@ async function run(turn: Turn, start: Start, tools: AgentTools, signal: AbortSig
     manner = why;
     program.interrupt();
     ending = endWithin(program, stopMs);
-    // Waited for as soon as the program has ended.
+    // `end` awaits it once the program has ended.
     ending.catch(() => {});
   };
   const cancel = (): void => stop("stopped");
@@ -116,7 +116,7 @@ async function run(turn: Turn, start: Start, tools: AgentTools, signal: AbortSig
 function commandOf({ agent }: Turn, { id, isResumed }: Start): string[] {
   return [
     ...["claude", "-p", "--output-format", "stream-json", "--verbose"],
-    // Nobody is there to be asked, and the sandbox is the limit.
+    // No user is present to grant permissions, and the container is the boundary.
     ...["--permission-mode", "bypassPermissions"],
     ...(agent.model === undefined ? [] : ["--model", agent.model]),
     ...(agent.maxTurns === undefined ? [] : ["--max-turns", String(agent.maxTurns)]),
@@ -124,7 +124,7 @@ function commandOf({ agent }: Turn, { id, isResumed }: Start): string[] {
   ];
 }
 
-/** A sealed sandbox reaches nothing but the model's API; what would call elsewhere only waits. */
+/** Turns off all other network calls: a sealed sandbox reaches only the model's API, and they would wait for a timeout. */
 function quietly(env: AgentTools["env"]): Record<string, string> {
   return {
     CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
@@ -132,7 +132,7 @@ function quietly(env: AgentTools["env"]): Record<string, string> {
     DISABLE_AUTOUPDATER: "1",
     DISABLE_ERROR_REPORTING: "1",
     IS_SANDBOX: "1",
-    // About two minutes of an overloaded API; a story is not worth less than that.
+    // Eight retries outlast about two minutes of an overloaded API; a story is worth that wait.
     CLAUDE_CODE_MAX_RETRIES: env["CLAUDE_CODE_MAX_RETRIES"] ?? "8",
   };
 }
@@ -141,7 +141,7 @@ async function give(program: AgentProgram, prompt: string): Promise<void> {
   try {
     await program.write(prompt);
   } catch {
-    // It ended before it had read everything; its exit code says why.
+    // The program ended before it had read everything; its exit code says why.
   }
   program.endInput();
 }

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { RequestedAgent } from "../../src/domain/generated/acp.ts";
 import type { Agent, AgentProgram, AgentTools, Turn, TurnEnd } from "./agent.ts";
 
-/** Any program: the prompt on its input and in a file, its exit code decides. */
+/** Any program: it gets the prompt on its input and in a file, and its exit code decides. */
 export const command: Agent = {
   kind: "command",
   needsOneOf: [],
@@ -15,21 +15,21 @@ function commandOf({ command: words }: RequestedAgent): readonly string[] {
   return words ?? [];
 }
 
-/** Into a folder that nothing was in: what lies at a name that the agent can know may be a pipe, and a writer would wait for its reader. */
+/** Writes into a new folder of a random name: at a known path the agent could put a pipe, on which the writer would block. */
 const writePrompt = 'umask 077 && mkdir -- "$1" && cat > "$1/$2"';
 
-/** Runs the program to its end; every line that it writes is an activity. */
+/** Runs the program to its end; reports every line of its output as an activity. */
 async function runProgram(
   words: readonly string[],
   { storyId, continues, ...asked }: Turn,
   tools: AgentTools,
   signal: AbortSignal,
 ): Promise<TurnEnd> {
-  // A program remembers nothing: it is told the whole story each time.
+  // A program remembers nothing, so it gets the whole story each time.
   const prompt = asked.promptAfresh ?? asked.prompt;
   const [folder, name] = [`/tmp/aimi-prompt-${randomUUID()}`, `${storyId}.md`];
   const writer = tools.start(["sh", "-c", writePrompt, "sh", folder, name]);
-  // A full pipe takes no more from a writer that has not begun to read.
+  // Not awaited: the pipe may be full until the writer begins to read.
   void writer.write(prompt);
   writer.endInput();
   const written = await exitOrKill(writer, signal);
@@ -43,7 +43,7 @@ async function runProgram(
   signal.addEventListener("abort", interrupt, { once: true });
   if (signal.aborted) interrupt();
   try {
-    // Not waited for: one that never reads it may say more than a pipe holds.
+    // Not awaited: a program that never reads its input may fill its output, which the loop below must drain.
     void program.write(prompt);
     program.endInput();
     for await (const line of program.lines) tools.report({ kind: "text", summary: line });
@@ -58,7 +58,7 @@ async function runProgram(
   }
 }
 
-/** Its exit code; with the signal it is ended. */
+/** Resolves with the program's exit code; on the signal, kills the program. */
 async function exitOrKill(program: AgentProgram, signal: AbortSignal): Promise<number> {
   const kill = () => void program.kill();
   signal.addEventListener("abort", kill, { once: true });

@@ -1,6 +1,6 @@
 import type { AgentProgram } from "./agent.ts";
 
-/** Waits for a program that was asked to end, and kills it when it does not in time. Gives its exit code. */
+/** Waits for a program to end, kills it if it does not in time, and returns its exit code. */
 export async function endWithin(program: AgentProgram, ms: number): Promise<number> {
   const late = Promise.withResolvers<"late">();
   const timer = setTimeout(() => late.resolve("late"), ms);
@@ -9,12 +9,12 @@ export async function endWithin(program: AgentProgram, ms: number): Promise<numb
   return await program.exit;
 }
 
-/** Kills a program after a while, if this is not disposed before. A kill that has begun is waited for then, and its failure thrown. */
+/** Kills a program after a delay, unless disposed before. Disposal awaits a kill that has begun, and throws its failure. */
 export function killAfter(program: AgentProgram, ms: number): AsyncDisposable {
   let killing = Promise.resolve();
   const timer = setTimeout(() => {
     killing = program.kill();
-    // Nobody waits for it yet.
+    // Only disposal awaits it; an earlier failure must not go unhandled.
     killing.catch(() => {});
   }, ms);
   return {

@@ -1,14 +1,14 @@
-/** What another program said, of which nothing is known yet. */
+/** A JSON object from another program, not yet validated. */
 export type Said = Readonly<Record<string, unknown>>;
 
 const longestId = 500;
 
-/** An object's fields; none of anything else. */
+/** The fields of an object; no fields for any other value. */
 export function fieldsOf(value: unknown): Said {
   return isSaid(value) ? value : {};
 }
 
-/** The objects of a list; none of anything else. */
+/** The objects of a list; an empty list for any other value. */
 export function listOf(value: unknown): readonly Said[] {
   return Array.isArray(value) ? value.filter(isSaid) : [];
 }
@@ -18,7 +18,7 @@ export function textOf(said: Said, field: string): string | null {
   return typeof value === "string" ? value : null;
 }
 
-/** A name that the other program gives to something; null for one that is too long to be remembered. */
+/** An ID that the other program chose; null if it is too long to store. */
 export function idOf(said: Said, field: string): string | null {
   const id = textOf(said, field);
   return id !== null && id.length <= longestId ? id : null;
@@ -29,18 +29,18 @@ export function numberOf(said: Said, field: string): number | null {
   return typeof value === "number" && Number.isFinite(value) ? value : null;
 }
 
-/** A count of tokens: what is absent or nonsense is none. */
+/** A count of tokens; 0 if it is absent or invalid. */
 export function countOf(said: Said, field: string): number {
   return Math.max(0, Math.round(numberOf(said, field) ?? 0));
 }
 
-/** One line of a program that should write JSON objects; null for anything else it writes. */
+/** Parses a line of a program that should write JSON objects; null for any other line. */
 export function parseLine(line: string): Said | null {
   try {
     const value: unknown = JSON.parse(line);
     return isSaid(value) ? value : null;
   } catch {
-    // Warnings of its libraries, and a last line that was torn.
+    // A warning of one of its libraries, or an incomplete last line.
     return null;
   }
 }

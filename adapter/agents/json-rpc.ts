@@ -2,7 +2,7 @@ import { cleanText } from "../../src/domain/clean-text.ts";
 import type { AgentProgram } from "./agent.ts";
 import { fieldsOf, idOf, numberOf, parseLine, type Said, textOf } from "./fields.ts";
 
-/** The other side's answer that it will not or cannot. */
+/** An error that the peer answered. */
 export class RpcError extends Error {
   readonly code: number;
   readonly details: unknown;
@@ -15,7 +15,7 @@ export class RpcError extends Error {
   }
 }
 
-/** The other side is gone, and with it the answer. */
+/** The peer ended without an answer. */
 export class RpcClosed extends Error {
   constructor() {
     super("it ended without an answer");
@@ -23,7 +23,7 @@ export class RpcClosed extends Error {
   }
 }
 
-/** The other side does what no agent does: nothing more is read of it. */
+/** The peer violated the protocol; the adapter reads no more from it. */
 export class RpcViolation extends Error {
   constructor(message: string) {
     super(message);
@@ -32,7 +32,7 @@ export class RpcViolation extends Error {
 }
 
 export interface Incoming {
-  /** Gives the answer's result; undefined for a method that is not known here. */
+  /** Returns the result to answer with; undefined for an unknown method. */
   onRequest(method: string, params: Said): unknown;
   onNotification(method: string, params: Said): void;
 }
@@ -44,7 +44,7 @@ export interface JsonRpc {
 }
 
 const methodNotFound = -32601;
-/** So many answers may wait for an agent that is slow to read; then it is not listened to either, for so long. */
+/** At this many unread answers the adapter stops reading from the agent, for at most `patienceMs`. */
 const mostUnread = 1_000;
 const patienceMs = 10_000;
 const shownMethod = 100;
@@ -61,7 +61,7 @@ export function openJsonRpc(
   let end: { readonly reason: unknown } | null = null;
 
   function send(message: Said): Promise<void> {
-    // What it does not read any more it will not answer either, and its end is seen in its output.
+    // A failed write needs no handling: the agent is ending, and the end of its output rejects all requests.
     return program.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`).catch(() => {});
   }
 
@@ -76,7 +76,7 @@ export function openJsonRpc(
 
   function answer(message: Said, method: string, params: Said): void {
     const id = message["id"];
-    // It is repeated in the answer, so it has to be as small as the protocol means it to be.
+    // The answer repeats the ID, so the ID must be as small as the protocol intends.
     if (id !== null && numberOf(message, "id") === null && idOf(message, "id") === null)
       throw new RpcViolation("it asks under an id that is neither a number nor a short text");
     const result = onRequest(method, params);
@@ -88,7 +88,7 @@ export function openJsonRpc(
         : send({ id, result });
   }
 
-  /** Resolves when all answers are out of here. */
+  /** Resolves when all answers are written; rejects when that takes too long. */
   async function untilRead(): Promise<void> {
     const late = Promise.withResolvers<never>();
     const timer = setTimeout(
@@ -122,7 +122,7 @@ export function openJsonRpc(
         if (unread >= mostUnread) await untilRead();
       }
     } catch (error) {
-      // Whoever waits for an answer is told; an end comes to nobody else.
+      // Every pending request rejects with this reason; so does each later one.
       reason = error;
     }
     end = { reason };

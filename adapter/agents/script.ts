@@ -4,7 +4,7 @@ import type { Agent } from "./agent.ts";
 
 const program = "/opt/aimi/adapter";
 
-/** The scripted agent: does what a file says, for demonstrations and tests. It is a program like any other, under the agent's user. */
+/** The scripted agent: runs the steps of a file, for demonstrations and tests. Its program runs as the agent's user, like any. */
 export const script: Agent = {
   kind: "script",
   needsOneOf: [],
@@ -30,7 +30,7 @@ export const script: Agent = {
   },
 };
 
-/** What comes first, or what `onRepair` says when there was a turn before; the last `onRepair` serves every later turn. */
+/** The steps of the first turn; for every later turn, the last `onRepair` if there is one. */
 function stepsFor({ script: content }: RequestedAgent, storyId: string, continues: boolean): ScriptSteps {
   const steps = ((content ?? {}) as AgentScript)[storyId] ?? [];
   const repair = steps.findLast(({ onRepair }) => onRepair !== undefined)?.onRepair;
