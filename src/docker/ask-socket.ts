@@ -3,8 +3,8 @@ import { connect } from "node:net";
 const longestAnswer = 64 * 1024 * 1024;
 
 /**
- * Asks an engine at a local socket one question, in the oldest words of HTTP: Node's own client takes longer to load and to warm up
- * than all the rest of a quick answer. Null for whatever is not a plain answer in time; others ask properly then.
+ * Sends one GET request, in HTTP/1.0, to an engine's local socket: Node's own client takes longer to load and to warm up than
+ * all the rest of a quick answer. Null without a plain answer in time; the caller then falls back to a full request.
  */
 export function askSocket(
   path: string,
@@ -26,12 +26,12 @@ export function askSocket(
     clearTimeout(timer);
     resolve(hadError || !socket.readableEnded ? null : answerIn(Buffer.concat(chunks)));
   });
-  // Whoever closes its side right away seems to have lost interest.
+  // Does not end the socket: an engine could take an early end for a client that is gone.
   socket.write(`GET ${question} HTTP/1.0\r\nHost: engine\r\n\r\n`);
   return promise;
 }
 
-/** What is in a complete answer that needs no decoding. */
+/** Parses the JSON of a complete answer that needs no decoding; null for any other answer. */
 function answerIn(bytes: Buffer): unknown {
   const end = bytes.indexOf("\r\n\r\n");
   const [status = "", ...headers] = bytes.toString("latin1", 0, Math.max(0, end)).toLowerCase().split("\r\n");

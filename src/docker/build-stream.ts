@@ -14,7 +14,7 @@ const longestLine = 4 * 1024 * 1024;
 const keptOutput = 8_000;
 
 /**
- * Reads a build's answer, tells its steps, and returns the image's id. A failed build is a message in a successful answer.
+ * Reads a build's answer, reports its steps, and returns the image's ID. A failed build is a message in a successful answer.
  */
 export async function readBuildStream(
   stream: AsyncIterable<Uint8Array | string>,
@@ -45,7 +45,7 @@ interface StepTeller {
   buildkit(trace: string): void;
   classic(text: string): void;
   end(): void;
-  /** The step that a failure is of, and what it wrote at the end. */
+  /** The step that failed, and the end of its output. */
   failed(failure: string): { readonly step: string; readonly lastWords: string[] };
 }
 
@@ -102,7 +102,7 @@ function stepTeller(onEvent: (event: BuildEvent) => void): StepTeller {
     },
 
     failed(failure) {
-      // Steps that ran beside the one that failed were ended with it, and have errors of their own.
+      // BuildKit cancels the steps that run in parallel with the failed one, and these have errors of their own.
       const [first] = errorByStep.keys();
       const [cause] = [...errorByStep].find(([, error]) => failure.includes(error)) ?? [first ?? step];
       const lines = cleanLines(outputByStep.get(cause) ?? "").split("\n");
@@ -123,7 +123,7 @@ async function* linesOf(stream: AsyncIterable<Uint8Array | string>): AsyncGenera
   for await (const bytes of stream) {
     const text = typeof bytes === "string" ? bytes : decoder.decode(bytes, { stream: true });
     const [first = "", ...more] = text.split("\n");
-    // Of a line beyond all measure only the end is read, which is no message.
+    // An overlong line is cut to its end, which is no valid message.
     rest = rest.length > longestLine ? first : rest + first;
     for (const next of more) {
       yield* parsed(rest);
@@ -139,6 +139,6 @@ function* parsed(line: string): Generator<Line> {
     const message: unknown = JSON.parse(line);
     if (typeof message === "object" && message !== null) yield message;
   } catch {
-    // What is no message of the builder cannot fail the build that it stands in.
+    // A line that is no message of the builder must not fail the build.
   }
 }

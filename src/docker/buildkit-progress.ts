@@ -1,4 +1,4 @@
-/** What BuildKit tells about a build, as far as we show it. */
+/** The part of BuildKit's progress that `swarm` shows. */
 export interface BuildkitStatus {
   readonly vertices: readonly BuildkitVertex[];
   readonly logs: readonly { readonly vertex: string; readonly text: string }[];
@@ -64,7 +64,7 @@ function timestampIn(bytes: Buffer): number {
   return ms;
 }
 
-/** The fields of a protobuf message: numbers, and byte strings. Ends quietly where it is not one. */
+/** Yields the fields of a protobuf message, as numbers and byte strings. Ends without an error at malformed bytes. */
 function* fieldsOf(bytes: Buffer): Generator<{ field: number; value: number | Buffer }> {
   let at = 0;
   const number = (): number => {

@@ -4,28 +4,28 @@ import { SwarmError } from "../domain/errors.ts";
 import { until } from "./dockerode-at.ts";
 import { type CallMeaning, translateFailure } from "./translate-failure.ts";
 
-/** How long a call may go without an answer. */
+/** How long a call may stay without an answer. */
 const limits = {
-  /** An unpause, a look, a beginning: milliseconds, where nothing is wrong. */
+  /** For a call about one container, such as unpause, inspect or exec, which normally takes milliseconds. */
   container: 25_000,
   other: 120_000,
-  /** After this time a container that is frozen is helped. */
+  /** After this time, `endBeginnings` runs for a container that is frozen. */
   suspicious: 8_000,
   list: 4_000,
 } as const;
 
 export interface TimedMeaning extends CallMeaning {
-  /** Whom it is about: one that stays frozen is told as such. */
+  /** The container that the call is about; if it stays frozen, the call fails with `CONTAINER_STUCK`. */
   readonly container?: string;
-  /** For what may take longer than others. */
+  /** The time limit of a call that takes longer than others. */
   readonly limitMs?: number;
-  /** It leaves a container frozen, or freezes it for as long as it takes. */
+  /** Whether the call leaves the container frozen, or freezes it while it runs. */
   readonly isForFrozen?: boolean;
 }
 
 /**
- * Calls the engine through dockerode, and says in our words what went wrong. What is not answered in time ends with a reason:
- * the signal given to the call is aborted with it.
+ * Calls the engine through dockerode and translates its failures. Without an answer in time, aborts the call's signal with the
+ * reason.
  */
 export type CallEngine = <Result>(
   meaning: TimedMeaning,
@@ -35,7 +35,7 @@ export type CallEngine = <Result>(
 export interface CallerDeps {
   readonly docker: Docker;
   readonly endpoint: string;
-  /** Ends programs that are just beginning in a container, where that is in our power. How many. */
+  /** Kills the programs that are just starting in a container, if this process may, and returns their number. */
   readonly endBeginnings: (containerId: string) => Promise<number>;
 }
 
@@ -62,7 +62,7 @@ export function callerFor(deps: CallerDeps): CallEngine {
   };
 }
 
-/** Resolves with why it is given up, once it has taken too long; rejects when it is done. */
+/** Resolves with the error of a call that has taken too long; rejects when the call is done. */
 async function watch(
   deps: CallerDeps,
   { container, operation, isForFrozen = false, limitMs }: TimedMeaning,
@@ -75,7 +75,7 @@ async function watch(
   if (container !== undefined) {
     await reach(Math.min(limits.suspicious, longestMs));
     const frozen = await findFrozen(deps, container);
-    // The engine thaws it by itself, once the program has ended that was beginning when it was frozen.
+    // The engine itself thaws the container once the program has ended that was starting during the freeze.
     if (frozen !== null) await deps.endBeginnings(frozen);
   }
   if (container !== undefined && !isForFrozen) {
@@ -91,7 +91,7 @@ async function watch(
     : new SwarmError("ENGINE_FAILED", { operation, reason });
 }
 
-/** The id of this container, when it is frozen. */
+/** The ID of this container if it is frozen; null otherwise. */
 async function findFrozen(deps: CallerDeps, container: string): Promise<string | null> {
   const found = (await listFrozen(deps))?.find(
     ({ Id, Names }) => Id.startsWith(container) || Names.includes(`/${container}`),
@@ -99,7 +99,7 @@ async function findFrozen(deps: CallerDeps, container: string): Promise<string |
   return found?.Id ?? null;
 }
 
-/** A list is given by an engine that does not answer about a container in it. Null when not even that is answered. */
+/** Lists the frozen containers: an engine that no longer answers about one of them still lists it. Null without an answer. */
 async function listFrozen({ docker }: CallerDeps): Promise<Docker.ContainerInfo[] | null> {
   const filters = JSON.stringify({ status: ["paused"] });
   const ending = until(AbortSignal.timeout(limits.list));

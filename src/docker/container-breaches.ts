@@ -4,7 +4,7 @@ import type { ContainerSpec } from "../ports/containers.ts";
 import { logOptions, networkMode } from "./container-options.ts";
 import { isOwnProfile, seccompOption } from "./seccomp-profile.ts";
 
-/** What an inspected container tells about its confinement; dockerode's types lack some of it. */
+/** The confinement of an inspected container; dockerode's types lack some of these fields. */
 interface Inspected {
   readonly HostConfig: Docker.HostConfig & {
     readonly MaskedPaths?: string[] | null | undefined;
@@ -18,11 +18,11 @@ interface Inspected {
 
 export interface BreachOptions {
   readonly limitsSwap?: boolean;
-  /** What it was just made with; null where the engine's own counts, or a version before this one made it. */
+  /** The seccomp profile that a new container was created with; null if it has the engine's own, or is not new. */
   readonly profile?: string | null;
 }
 
-/** What every engine hides, or makes read-only, as far as the kernel has it. */
+/** The paths that every engine hides or makes read-only, as far as the kernel has them. */
 const hidden: readonly string[] = ["/proc/kcore", "/proc/keys", "/proc/timer_list", "/sys/firmware"];
 const readOnly: readonly string[] = [
   "/proc/bus",
@@ -33,8 +33,8 @@ const readOnly: readonly string[] = [
 ];
 
 /**
- * In which ways a container that the engine has made is weaker than it was asked for. An engine's defaults, its plugins
- * and whoever else speaks to it can add what nobody asked for.
+ * Finds the ways in which a created container is weaker than its spec. The engine's defaults, its plugins and its other
+ * clients can add what the spec does not contain.
  */
 export function findBreaches(
   { HostConfig: host, Config: config, Mounts, NetworkSettings }: Inspected,
@@ -48,20 +48,20 @@ export function findBreaches(
   const has = (list: readonly unknown[] | null | undefined): boolean => (list?.length ?? 0) > 0;
 
   refuse(has(host.Binds), `folders of the host are bound: ${host.Binds?.join(", ")}`);
-  // A volume may have options of its own, by which its driver shows any folder of the host.
+  // With driver options of its own, a volume can expose any folder of the host.
   for (const { Type, Source, Target, VolumeOptions } of host.Mounts ?? []) {
     const isOurs =
       Type === "volume" && spec.volumes.some(({ name, path }) => Source === name && Target === path);
     const driver = VolumeOptions?.DriverConfig;
     refuse(
       !isOurs || driver,
-      `a ${Type} that nobody asked for is mounted at ${Target}: ${Source || JSON.stringify(driver ?? {})}`,
+      `a ${Type} that was not requested is mounted at ${Target}: ${Source || JSON.stringify(driver ?? {})}`,
     );
   }
   for (const mount of Mounts) {
     const isOurs = spec.volumes.some(({ name, path }) => mount.Name === name && mount.Destination === path);
     const isAnonymous = mount.Type === "volume" && /^[0-9a-f]{64}$/.test(mount.Name ?? "");
-    // tmpfs is memory of its own; a volume that an image declares is made for this container alone.
+    // A tmpfs is the container's own memory; an image's anonymous volume is created for this container alone.
     const isHarmless = mount.Type === ("tmpfs" as string) || isAnonymous || isOurs;
     refuse(!isHarmless, `${mount.Source || mount.Name} is mounted at ${mount.Destination}`);
   }
@@ -102,7 +102,7 @@ export function findBreaches(
   return breaches;
 }
 
-/** An engine's own network is called `bridge` by Docker and `podman` by Podman. */
+/** Whether the spec allows this network. Docker calls the engine's own network `bridge`, Podman `podman`. */
 function mayHave({ network }: ContainerSpec, name: string): boolean {
   return name === networkMode(network) || (network.kind === "bridge" && name === "podman");
 }
@@ -117,7 +117,7 @@ function confinementBreaches(
   const unasked = added.filter((name: string) => !spec.capabilities.some((asked) => asked === name));
   const dropsAll = (host.CapDrop ?? []).some((name: string) => /^(CAP_)?ALL$/i.test(name));
   const isAsked = (option: string): boolean => /^no-new-privileges(?:[:=]true)?$/.test(option);
-  // A profile of somebody else's making can allow as much as none.
+  // A foreign profile can allow as much as no profile.
   const unaskedOptions = options.filter(
     (option: string) => !isAsked(option) && !isOwnProfile(option, spec.limits),
   );
@@ -139,7 +139,7 @@ function confinementBreaches(
   return found.filter((breach) => breach !== false);
 }
 
-/** What the engine did not take over of the limits. */
+/** The limits that the engine did not apply. */
 function limitBreaches(
   host: Inspected["HostConfig"],
   { limits, runtime }: ContainerSpec,
@@ -152,7 +152,7 @@ function limitBreaches(
   const found: (string | false)[] = [
     host.Memory !== limits.memoryBytes && "its memory is not limited",
     (host.MemorySwap ?? 0) > limits.memoryBytes + limits.swapBytes && "its swap is not limited",
-    // A kernel that does not count swap cannot limit it, and the engine says so once for all containers.
+    // A kernel that does not count swap cannot limit it; the engine's `/info` says so for all containers.
     limitsSwap && host.MemorySwap === -1 && "its swap has no limit",
     host.NanoCpus !== Math.round(limits.cpus * 1e9) && "its CPUs are not limited",
     (host.PidsLimit !== ofContainer || (ofUser !== null && limitOf("nproc") !== ofUser)) &&

@@ -1,7 +1,7 @@
 import type Docker from "dockerode";
 import type { ContainerFacts, ContainerStats } from "../ports/containers.ts";
 
-/** What an inspected container is, in our words. */
+/** Translates an inspected container to the facts of the port. */
 export function factsOf(found: Docker.ContainerInspectInfo & { SizeRw?: number }): ContainerFacts {
   const { State } = found;
   const ended = State.Status === "exited" || State.Status === "dead";
@@ -19,12 +19,12 @@ export function factsOf(found: Docker.ContainerInspectInfo & { SizeRw?: number }
   };
 }
 
-/** The engine's year 1 is never. */
+/** The engine writes the year 1 for "never". */
 function timeOf(text: string): Date | null {
   return text.startsWith("0001-") ? null : new Date(text);
 }
 
-/** One measurement, as people read it. */
+/** Translates one measurement to figures for people. */
 export function statsOf(stats: Docker.ContainerStats): ContainerStats {
   const { cpu_stats: now, precpu_stats: before, memory_stats: memory } = stats;
   const used = now.cpu_usage.total_usage - before.cpu_usage.total_usage;
@@ -32,7 +32,7 @@ export function statsOf(stats: Docker.ContainerStats): ContainerStats {
   const networks = Object.values(stats.networks ?? {});
   return {
     cpuPercent: elapsed > 0 ? (used / elapsed) * (now.online_cpus ?? 1) * 100 : 0,
-    // What the kernel only keeps because there is room is not in use.
+    // The inactive file cache is not in use: the kernel reclaims it on demand.
     memoryBytes: Math.max(
       0,
       (memory.usage ?? 0) - (memory.stats?.total_inactive_file ?? memory.stats?.inactive_file ?? 0),

@@ -3,7 +3,7 @@ import { processLimits } from "../domain/process-limits.ts";
 import type { ContainerLimits, ContainerNetwork, ContainerSpec } from "../ports/containers.ts";
 import { seccompOption } from "./seccomp-profile.ts";
 
-/** A spec in the engine's words. What is not said here, the engine's defaults would decide; see `container-breaches.ts`. */
+/** Translates a spec to the engine's options. The engine's defaults decide the rest, which `container-breaches.ts` checks. */
 export function containerOptions(
   spec: ContainerSpec,
   {
@@ -11,7 +11,7 @@ export function containerOptions(
     profile,
   }: {
     readonly diskEnforced: boolean;
-    /** The filter of system calls; null leaves the engine's own. */
+    /** The seccomp profile; null leaves the engine's own. */
     readonly profile: string | null;
   },
 ): Docker.ContainerCreateOptions {
@@ -26,7 +26,7 @@ export function containerOptions(
     Labels: { ...spec.labels },
     Tty: false,
     OpenStdin: false,
-    // An image's own health check would start processes that nobody asked for.
+    // An image's own health check would start processes that are not part of the spec.
     Healthcheck: { Test: ["NONE"] },
     ...addressOptions(spec.network),
     HostConfig: {
@@ -40,7 +40,7 @@ export function containerOptions(
       SecurityOpt: spec.privileged ? [] : securityOptions(profile),
       IpcMode: "private",
       RestartPolicy: { Name: "no" },
-      // The engine's own default is noexec, which breaks builds; its pages count against the memory.
+      // The engine's own default is noexec, which breaks builds. The pages of a tmpfs count against the memory limit.
       Tmpfs: { "/tmp": `exec,nosuid,nodev,size=${spec.tmpBytes},mode=1777` },
       Mounts: spec.volumes.map(({ name, path, readOnly = false }) => ({
         ...{ Type: "volume", Source: name, Target: path },

@@ -3,13 +3,13 @@ import type { OutputChunk } from "../ports/containers.ts";
 
 const headerBytes = 8;
 
-/** The engine's own word, in the midst of what a program writes, that it cannot go on. */
+/** The type of a frame in which the engine itself reports an error, amid the program's output. */
 const engineError = 3;
 
 /**
- * Without a terminal the engine frames both streams into one: a type, three zeros, a length, the bytes. dockerode's own
- * demultiplexer reads on while nobody takes what it has read; this one reads when it is asked. The engine writes frames
- * whole, so a stream that ends within one was cut off.
+ * Splits the engine's framed output: without a terminal, the engine puts both streams into frames of a type, three zeros, a
+ * length and the bytes. dockerode's own demultiplexer has no back-pressure; this one reads only on demand. The engine writes
+ * frames whole, so a stream that ends within one was cut off.
  */
 export async function* demultiplex(
   source: AsyncIterable<Uint8Array>,

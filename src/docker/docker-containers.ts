@@ -28,11 +28,11 @@ export interface DockerDeps {
 }
 
 const cleanUpMs = 15_000;
-/** How often a removal is looked at that another one has begun. */
+/** The retry interval for a removal that another client has begun. */
 const lookAgainMs = 100;
-/** To begin a sandbox on a busy machine, or to count its files. */
+/** The time limit to start a sandbox on a busy machine, or to count its files. */
 const slowMs = 120_000;
-/** To move or to remove many files. */
+/** The time limit to move or to remove many files. */
 const longMs = 600_000;
 
 /** The containers of a Docker-compatible engine. */
@@ -40,7 +40,7 @@ export function dockerContainers(deps: DockerDeps): Containers {
   const { docker, endpoint, call, gate } = deps;
   const inspectEngine = rememberSuccess(() => docker.info());
   const tellAboutItself = (signal?: AbortSignal) =>
-    call({ operation: "tell about itself", signal }, inspectEngine);
+    call({ operation: "describe itself", signal }, inspectEngine);
   const limited = limiter(async () => 2 * Math.max(1, Number((await tellAboutItself()).NCPU)));
   const about = (id: string, operation: string, signal?: AbortSignal) => ({
     ...{ operation, signal, container: id },
@@ -75,7 +75,7 @@ export function dockerContainers(deps: DockerDeps): Containers {
     return id;
   };
 
-  /** The container of this name, when it is the one that is meant. */
+  /** The container of this name, if it has the labels of the spec; null otherwise. */
   const findSame = async (spec: ContainerSpec): Promise<Docker.ContainerInspectInfo | null> => {
     const found = await docker
       .getContainer(spec.name)
@@ -100,7 +100,7 @@ export function dockerContainers(deps: DockerDeps): Containers {
       } catch (error) {
         const same = isError(error, "NAME_TAKEN") ? await findSame(spec) : null;
         if (same === null) {
-          // The engine may have made it before the call was given up or its answer was lost.
+          // The engine may have created it before the call was aborted or its answer was lost.
           if (signal?.aborted || isError(error, "ENGINE_UNREACHABLE")) await removeUnstarted(spec);
           throw error;
         }
@@ -117,7 +117,7 @@ export function dockerContainers(deps: DockerDeps): Containers {
         });
         if (breaches.length > 0) throw new SwarmError("CONTAINER_REFUSED", { name: spec.name, breaches });
       } catch (error) {
-        // By its id: whoever changed the rest of it may have changed its name and labels too.
+        // By its ID: the plugin or client that changed the container may have changed its name and labels too.
         if (isNew) await removeNow(id);
         else if (isError(error, "CONTAINER_REFUSED")) await removeUnstarted(spec);
         throw error;
@@ -133,7 +133,7 @@ export function dockerContainers(deps: DockerDeps): Containers {
               docker
                 .getContainer(id)
                 .start({ ...until(ending) })
-                // It runs already.
+                // 304: the container runs already.
                 .catch(unless(304)),
             );
           } catch (error) {
@@ -167,7 +167,7 @@ export function dockerContainers(deps: DockerDeps): Containers {
         docker
           .getContainer(id)
           .unpause({ ...until(ending) })
-          // It was thawed meanwhile.
+          // Another client, or the engine itself, has thawed it meanwhile.
           .catch((error: unknown) => {
             if (!/is not paused/.test(reasonOf(error))) throw error;
           }),
@@ -206,7 +206,7 @@ export function dockerContainers(deps: DockerDeps): Containers {
             .putArchive(source, { path, noOverwriteDirNonDir: "true", ...until(ending) }),
         );
       } catch (error) {
-        // An archive that cannot be read ends the request, and is the reason to tell.
+        // An archive that cannot be read ends the request, and its error is the one to report.
         throw source.errored ?? error;
       } finally {
         source.destroy();
@@ -264,7 +264,7 @@ export function dockerContainers(deps: DockerDeps): Containers {
         ...{ limitMs: longMs, isForFrozen: true },
       };
       const { Id } = await call(meaning, (ending) =>
-        // It stands still meanwhile.
+        // The commit freezes the container while it runs.
         freezeAlone({ docker, gate }, id, () => container.commit({ ...options, ...until(ending) }), ending),
       );
       return String(Id);
@@ -273,19 +273,22 @@ export function dockerContainers(deps: DockerDeps): Containers {
     events: (labels, signal) => engineEvents(deps, labels, signal),
   };
 
-  /** One that was there before and has run may hold work. */
+  /** Removes the container of this spec only if it never ran: one that existed before and has run may hold work. */
   async function removeUnstarted(spec: ContainerSpec): Promise<void> {
     const found = await findSame(spec);
     if (found?.State.Status === "created") await removeNow(found.Id);
   }
 
-  /** Cleaning up is not cancelled with the work. */
+  /** Removes a container even when the caller's signal is aborted, with a time limit of its own. */
   async function removeNow(id: string): Promise<void> {
     await removeContainer(docker, id, AbortSignal.timeout(cleanUpMs)).catch(() => {});
   }
 }
 
-/** Removing what is gone succeeds; what another one removes right now is waited for, or its volumes would still be in use. */
+/**
+ * Removes a container; one that is gone is no error. If another client is removing it, waits for that end: until then its
+ * volumes are in use.
+ */
 async function removeContainer(docker: Docker, id: string, signal?: AbortSignal): Promise<void> {
   for (;;) {
     try {
@@ -300,7 +303,7 @@ async function removeContainer(docker: Docker, id: string, signal?: AbortSignal)
   }
 }
 
-/** `--storage-opt size` is refused by overlay on ext4; these can. */
+/** Whether the storage driver supports `--storage-opt size`, which overlay on ext4 refuses. */
 function canLimitDisk({
   Driver,
   DriverStatus,

@@ -8,7 +8,7 @@ import type { EngineHelp } from "./open-engine.ts";
 import type { ProbeDeps } from "./probe-runtime.ts";
 
 export interface DockerEngineDeps extends ProbeDeps {
-  /** Loaded with what acts on the engine. */
+  /** Loads the help, together with the code that acts on the engine. */
   readonly help: () => Promise<EngineHelp>;
 }
 
@@ -32,11 +32,14 @@ export function dockerEngine(endpoint: string, deps: DockerEngineDeps): Containe
       throw new SwarmError("ENGINE_FAILED", { operation, reason: messageIn(body) || `HTTP ${status}` });
     const answer = parseAnswer(body);
     if (!answer)
-      throw new SwarmError("ENGINE_FAILED", { operation, reason: "its answer is not what an engine says" });
+      throw new SwarmError("ENGINE_FAILED", {
+        operation,
+        reason: "its answer is neither a JSON object nor a list",
+      });
     return answer;
   };
 
-  // One for all, so that starts are counted together.
+  // All callers share one, so that one limiter counts all starts.
   let opened: Promise<OpenEngine> | undefined;
 
   return {
@@ -49,7 +52,7 @@ export function dockerEngine(endpoint: string, deps: DockerEngineDeps): Containe
           tried: [`${endpoint}: what answers there is not a container engine`],
         });
       }
-      const info = await askFor("tell about itself", { path: "/info", signal });
+      const info = await askFor("describe itself", { path: "/info", signal });
       return toInfo(endpoint, info, builderOf(ping));
     },
 
@@ -89,7 +92,7 @@ export function dockerEngine(endpoint: string, deps: DockerEngineDeps): Containe
     },
 
     async parts(signal) {
-      return partsIn(await askFor("tell its version", { path: "/version", signal }));
+      return partsIn(await askFor("report its version", { path: "/version", signal }));
     },
 
     async reachesRegistry(signal) {
@@ -112,7 +115,7 @@ function parseAnswer(body: string): Record<string, unknown> | null {
   }
 }
 
-/** Docker names its parts; of those that Debian made, only the place of the commit has the package's revision. */
+/** Reads the parts of an engine. In Debian's packages, only the commit field holds the package's revision. */
 function partsIn({ Components }: Record<string, unknown>): EnginePart[] {
   return (Array.isArray(Components) ? Components : []).flatMap((component) => {
     const { Name, Version, Details } = (component ?? {}) as Record<string, unknown>;
@@ -132,7 +135,7 @@ function toInfo(endpoint: string, info: Record<string, unknown>, builder: Engine
     version: text("ServerVersion"),
     kernel: text("KernelVersion"),
     architecture: text("Architecture"),
-    // containerd's own names of the same runc.
+    // Leaves out containerd's own names for the same runc.
     runtimes: Object.keys((info["Runtimes"] as object | undefined) ?? {}).filter(
       (name) => !name.startsWith("io.containerd."),
     ),
@@ -145,7 +148,7 @@ function toInfo(endpoint: string, info: Record<string, unknown>, builder: Engine
   };
 }
 
-/** Docker has BuildKit behind its API since 1.39, whatever it names as its default; others say it if they have it. */
+/** Docker has had BuildKit behind its API since 1.39, whatever default it names; other engines announce it in a header. */
 function builderOf({ headers }: EngineAnswer): EngineInfo["builder"] {
   if (headers["builder-version"] === "2") return "buildkit";
   const [major = 0, minor = 0] = String(headers["api-version"]).split(".").map(Number);

@@ -9,7 +9,7 @@ import { refuseImage } from "./refuse-name.ts";
 import { splitTag } from "./split-tag.ts";
 import { reasonOf, translateFailure } from "./translate-failure.ts";
 
-/** Of an image of gigabytes through a slow line. */
+/** The time limit of a pull: gigabytes over a slow connection. */
 const pullMs = 3_600_000;
 
 /** The images of a Docker-compatible engine. */
@@ -93,7 +93,7 @@ export function dockerImages({ docker, endpoint, call }: DockerDeps): Images {
       try {
         return await readBuildStream(answer, image, onEvent);
       } catch (error) {
-        // The classic builder refuses a Dockerfile before it builds anything.
+        // The classic builder refuses an invalid Dockerfile before it builds anything.
         const refusal = isError(error, "ENGINE_FAILED") ? (error.cause as { statusCode?: number }) : null;
         if (refusal?.statusCode !== 400) throw error;
         throw new SwarmError("IMAGE_BUILD_FAILED", { image, step: "", reason: reasonOf(refusal) }, error);
@@ -136,7 +136,7 @@ export function dockerImages({ docker, endpoint, call }: DockerDeps): Images {
     },
   };
 
-  /** dockerode would open a session for BuildKit, which fails now and then; a plain request does not. */
+  /** Sends a plain request: dockerode would open a BuildKit session, which fails now and then. */
   async function* upload(
     { modem }: Docker,
     {
@@ -155,7 +155,7 @@ export function dockerImages({ docker, endpoint, call }: DockerDeps): Images {
   ): AsyncGenerator<Uint8Array> {
     const file = Readable.from(body, { objectMode: false });
     const { promise, resolve, reject } = Promise.withResolvers<AsyncIterable<Uint8Array>>();
-    // A body that cannot be read ends the request, and is the reason to tell.
+    // A body that cannot be read ends the request, and its error is the one to report.
     const inWords = (error: unknown): unknown =>
       file.errored ?? translateFailure(endpoint, { operation, signal }, error);
     modem.dial(

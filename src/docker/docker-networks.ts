@@ -19,16 +19,17 @@ export function dockerNetworks({ docker, call }: DockerDeps): Networks {
         docker
           .createNetwork({
             Name: name,
-            // Two networks of one name can exist otherwise.
+            // Without this, an engine allows two networks of one name.
             CheckDuplicate: true,
             Internal: internal,
-            // An internal network lets its containers reach whatever the host listens with on all addresses, at its own.
+            // Without this, the host has an address in an internal network, and containers reach there every service of the
+            // host that listens on all addresses.
             ...(internal && { Options: { "com.docker.network.bridge.inhibit_ipv4": "true" } }),
             Labels: { ...labels },
             ...(subnet !== null && { IPAM: { Driver: "default", Config: [{ Subnet: subnet }] } }),
             ...until(ending),
           })
-          // Each version of the engine has another status for it.
+          // The status for an overlapping subnet differs between versions of the engine.
           .catch((error: unknown) => {
             if (subnet === null || !/overlap/i.test(reasonOf(error))) throw error;
             throw new SwarmError("SUBNET_TAKEN", { subnet });

@@ -4,15 +4,15 @@ import { connectionTo } from "./engine-http.ts";
 import { refuseImage, refuseName } from "./refuse-name.ts";
 import { sendOnlyTo } from "./send-request.ts";
 
-/** Of a call that has no signal: not each of dockerode's takes one. */
+/** The time limit of a call without a signal: not every method of dockerode takes one. */
 const longestMs = 120_000;
 
-/** A dockerode client for an endpoint: it asks about nothing but ids and names, and it asks nothing but this endpoint. */
+/** A dockerode client that sends requests to this endpoint only, and only with valid IDs and names. */
 export function dockerodeAt(endpoint: string): Docker {
   const connection = connectionTo(endpoint);
   const { options, secure } = connection;
   const docker = new Docker({
-    // Left out, it would be the one that DOCKER_HOST names.
+    // Without this key, dockerode would use the host in DOCKER_HOST.
     host: undefined,
     ...(options as Docker.DockerOptions),
     ...(!options.socketPath && { protocol: secure ? "https" : "http" }),
@@ -21,7 +21,7 @@ export function dockerodeAt(endpoint: string): Docker {
   sendOnlyTo(connection, docker);
   const { modem } = docker;
   const dial = modem.dial.bind(modem);
-  // Where an answer breaks off in its middle, dockerode calls back only for streams and waits for ever for the rest.
+  // When an answer breaks off, dockerode calls back only for streams and otherwise waits forever, so read each as a stream.
   modem.dial = (request, callback = () => {}) => {
     if (request.isStream || request.openStdin) return dial(request, callback);
     const abortSignal = request.abortSignal ?? AbortSignal.timeout(longestMs);
@@ -36,7 +36,7 @@ export function dockerodeAt(endpoint: string): Docker {
   return docker;
 }
 
-/** dockerode puts what it is given into the address as it is. */
+/** Validates IDs and names, since dockerode puts them into the URL unescaped. */
 function refuseAddresses(docker: Docker): void {
   const { getContainer, getImage, getNetwork, getVolume, getExec } = docker;
   docker.getContainer = (id) => {
@@ -61,12 +61,12 @@ function refuseAddresses(docker: Docker): void {
   };
 }
 
-/** A signal in dockerode's words, left out where there is none. */
+/** The signal as an option of dockerode; empty without a signal. */
 export function until(signal: AbortSignal | undefined): { readonly abortSignal?: AbortSignal } {
   return signal ? { abortSignal: signal } : {};
 }
 
-/** JSON as what it says, anything else as its bytes: as dockerode does it. */
+/** Parses an answer as JSON, or returns its bytes, as dockerode does. */
 async function readWhole(answer: IncomingMessage): Promise<object> {
   const bytes = Buffer.concat(await answer.toArray());
   try {

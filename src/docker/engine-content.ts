@@ -1,7 +1,7 @@
 import { SwarmError } from "../domain/errors.ts";
 import { callEngine } from "./engine-http.ts";
 
-/** How many containers and volumes an engine has, whoever made them. */
+/** Counts all containers and volumes of an engine, including those of other programs. */
 export async function engineContent(
   endpoint: string,
   signal?: AbortSignal,

@@ -6,13 +6,13 @@ import { translateFailure } from "./translate-failure.ts";
 
 const longestLine = 1024 * 1024;
 
-/** What happens to containers with these labels, until the signal. */
+/** Yields the events of containers with these labels, until the signal. */
 export async function* engineEvents(
   { docker, endpoint, call }: DockerDeps,
   labels: Readonly<Record<string, string>>,
   signal: AbortSignal,
 ): AsyncGenerator<ContainerEvent> {
-  const meaning = { operation: "tell what happens", signal };
+  const meaning = { operation: "report events", signal };
   const filters = {
     type: ["container"],
     label: Object.entries(labels).map(([name, value]) => `${name}=${value}`),
@@ -34,9 +34,9 @@ export async function* engineEvents(
     if (signal.aborted) return;
     throw translateFailure(endpoint, meaning, error);
   }
-  // An engine that is stopped closes the stream as if all had been told.
+  // An engine that stops closes the stream as if it were complete.
   if (!signal.aborted)
-    throw new SwarmError("ENGINE_UNREACHABLE", { tried: [`${endpoint}: it tells no more events`] });
+    throw new SwarmError("ENGINE_UNREACHABLE", { tried: [`${endpoint}: it ended the stream of events`] });
 }
 
 function eventIn(line: string): ContainerEvent | null {

@@ -1,6 +1,6 @@
 import type { EngineFilter } from "../domain/system-call-filter.ts";
 
-/** What an engine's `/info` says of its own filter. */
+/** Reads the engine's own filter of system calls from its `/info`. */
 export function engineFilterOf(info: object): EngineFilter {
   const { Architecture, SecurityOptions } = info as { Architecture?: unknown; SecurityOptions?: unknown };
   const options = (Array.isArray(SecurityOptions) ? SecurityOptions : []).map(String);
@@ -8,7 +8,7 @@ export function engineFilterOf(info: object): EngineFilter {
   return {
     architecture: String(Architecture ?? ""),
     profile: seccomp ? (seccomp[1] ?? "default") : null,
-    // Only Podman says with what it builds.
+    // Only Podman reports a `BuildahVersion`.
     isPodman: "BuildahVersion" in info,
   };
 }

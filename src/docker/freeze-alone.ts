@@ -11,7 +11,7 @@ export interface FreezeDeps {
   readonly gate: PauseGate;
 }
 
-/** Does to a container what freezes it, while no program begins in it. */
+/** Runs an operation that freezes a container, while no program is starting in it. */
 export async function freezeAlone<Result>(
   { docker, gate }: FreezeDeps,
   id: string,
@@ -25,8 +25,8 @@ export async function freezeAlone<Result>(
 }
 
 /**
- * Resolves when no program is just being begun in a container: one of another user, or of a process that was killed while it
- * began it, passes no gate. Rather no pause than one for ever.
+ * Resolves when no program is just starting in a container. The gate does not cover a program that another user starts, or
+ * whose starter was killed. Fails in the end: no pause is better than one that lasts forever.
  */
 async function programsBegun(docker: Docker, id: string, signal?: AbortSignal): Promise<void> {
   for (const end = performance.now() + patienceMs; ; await delay(10, undefined, { signal })) {
@@ -35,10 +35,10 @@ async function programsBegun(docker: Docker, id: string, signal?: AbortSignal): 
       docker
         .getExec(exec)
         .inspect({ ...until(signal) })
-        // It has ended meanwhile.
+        // The program has ended meanwhile.
         .catch(() => null),
     );
-    // The engine says that a program runs before it has a process.
+    // The engine reports a program as running before it has a process.
     const isAnyBeginning = (await Promise.all(programs)).some(
       (program) => program?.Running === true && program.Pid === 0,
     );

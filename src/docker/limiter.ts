@@ -1,10 +1,10 @@
 export interface Turn {
-  /** Before everybody who is not, however long they have waited. */
+  /** Whether it goes before all waiting calls that are not first. */
   readonly isFirst?: boolean;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Lets so many run at once; the others wait in the order in which they came. */
+/** Limits how many calls run at once; the others wait in a FIFO queue. */
 export function limiter(
   width: () => Promise<number>,
 ): <Result>(work: () => Promise<Result>, turn?: Turn) => Promise<Result> {
@@ -25,7 +25,7 @@ export function limiter(
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const giveUp = (): void => {
       const place = waiting.indexOf(resolve);
-      // Whoever was called in already has a place to hand on.
+      // A call that has left the queue holds a slot, which it must hand on.
       if (place < 0) return;
       waiting.splice(place, 1);
       reject(signal?.reason);
@@ -36,7 +36,7 @@ export function limiter(
     signal?.removeEventListener("abort", giveUp);
   };
 
-  /** A place is handed on, so that nobody slips in between. */
+  /** Hands the slot to the next call in the queue, so that a new call cannot take it. */
   const leave = (): void => {
     const next = lanes.first.shift() ?? lanes.others.shift();
     if (next) next();

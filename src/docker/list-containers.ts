@@ -1,18 +1,18 @@
 import { type EngineScope, type LabelledContainer, labels } from "../ports/engine.ts";
 
-/** Where an engine lists the containers of one worktree. */
+/** The API path under which an engine lists the containers of one worktree. */
 export function listPath(scope: EngineScope): string {
   return `/containers/json?all=1&filters=${filtersFor(scope)}`;
 }
 
-/** By labels, as a part of an address. */
+/** A filter by labels, for the query of a URL. */
 export function filtersFor({ projectId, worktree }: EngineScope): string {
   return encodeURIComponent(
     JSON.stringify({ label: [`${labels.project}=${projectId}`, `${labels.worktree}=${worktree}`] }),
   );
 }
 
-/** The rows of the engine's answer that have what a row must have; null when it is no list. */
+/** The valid rows of the engine's answer; null when the answer is no list. */
 export function containersIn(list: unknown): LabelledContainer[] | null {
   return Array.isArray(list) ? list.filter(isRow).map(toContainer) : null;
 }
@@ -48,7 +48,7 @@ const ownStates: readonly LabelledContainer["state"][] = [
   "exited",
 ];
 
-/** Podman has names of its own for some states; what nobody knows is not alive. */
+/** Podman's own names for some states. An unknown state counts as dead. */
 const otherStates: Readonly<Record<string, LabelledContainer["state"]>> = {
   configured: "created",
   initialized: "created",

@@ -6,14 +6,14 @@ import { dockerImages } from "./docker-images.ts";
 import { dockerNetworks, dockerVolumes } from "./docker-networks.ts";
 import { dockerodeAt } from "./dockerode-at.ts";
 
-/** What an engine does not do by itself for those who act on it. */
+/** Functions that an engine lacks and the code that acts on it needs. */
 export interface EngineHelp {
   readonly gate: PauseGate;
-  /** Ends programs that are just beginning in a container, where that is in our power. How many. */
+  /** Kills the programs that are just starting in a container, if this process may, and returns their number. */
   readonly endBeginnings: (containerId: string) => Promise<number>;
 }
 
-/** Everything of an engine that dockerode is needed for. */
+/** The parts of an engine that need dockerode. */
 export function openDockerEngine(endpoint: string, { gate, endBeginnings }: EngineHelp): OpenEngine {
   const docker = dockerodeAt(endpoint);
   const deps = { docker, endpoint, gate, call: callerFor({ docker, endpoint, endBeginnings }) };

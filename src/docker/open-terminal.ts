@@ -3,11 +3,11 @@ import type { TerminalSession, TerminalSize, TerminalSpec } from "../ports/conta
 import { until } from "./dockerode-at.ts";
 import { type ExecDeps, type StartedExec, startExec } from "./start-exec.ts";
 
-/** The engine answers before the program is there to have a window. */
+/** The maximum number of resize attempts: the engine answers the start before the program has a terminal to resize. */
 const resizes = 20;
 const againMs = 25;
 const lookEveryMs = 1_000;
-/** What a program wrote last is still on its way when it has ended. */
+/** The time for a program's last output to arrive after its end. */
 const lastWordsMs = 300;
 
 /** Starts a program with a terminal of its own in a running container. */
@@ -20,7 +20,7 @@ export async function openTerminal(
   const started = await startExec(deps, { id, spec: { ...exec, input: true }, terminal: true }, signal);
   let wanted: TerminalSize = { columns, rows };
 
-  /** A window of a wrong size is no reason to end what goes on in it. */
+  /** Resizes the terminal, and ignores a final failure: a wrong size is no reason to end the session. */
   const resize = async (size: TerminalSize): Promise<void> => {
     wanted = size;
     for (let tries = 0; tries < resizes && !started.socket.destroyed && wanted === size; tries += 1) {
@@ -64,7 +64,7 @@ export async function openTerminal(
 
 /**
  * Resolves with true when the program or its container has ended: not every runtime closes a terminal with its container, and
- * whoever reads it could not even type Ctrl-C. With false when nobody reads any more.
+ * the user could not even leave it with Ctrl-C. Resolves with false when the caller no longer reads.
  */
 async function endOf(
   { docker }: Pick<ExecDeps, "docker">,
@@ -86,7 +86,7 @@ async function endOf(
       const { State } = await docker.getContainer(id).inspect({ ...until(reading) });
       return Running && State.Running;
     } catch (error) {
-      // Gone is over; an engine that is away is told by the connection.
+      // 404 means that it has ended; the connection itself reports an engine that is gone.
       return (error as { statusCode?: number }).statusCode !== 404;
     }
   }

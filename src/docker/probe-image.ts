@@ -6,7 +6,7 @@ import type Docker from "dockerode";
 import { pack } from "tar-stream";
 import { SwarmError } from "../domain/errors.ts";
 
-/** What the probe image is made of: this very Node, the libraries it loads, and our in-container program. */
+/** A file of the probe image: the running Node, a library that Node loads, or the adapter. */
 interface ProbeFile {
   readonly from: string;
   readonly to: string;
@@ -15,8 +15,8 @@ interface ProbeFile {
 const repository = "aimi-sandbox";
 
 /**
- * An image for measuring with nothing in it but Node and our program, made from this machine's own files, since no
- * registry need answer. Made once for each Node and program; the tag says which.
+ * Ensures the image that the probe runs in. It contains only Node and the adapter, from this machine's own files, so it needs
+ * no registry. It is made once for each version of the two, which its tag identifies.
  */
 export async function ensureProbeImage(
   docker: Docker,
@@ -54,9 +54,9 @@ async function probeFiles(adapter: string): Promise<ProbeFile[]> {
   ];
 }
 
-/** The dynamic loader tells what it would load. */
+/** The libraries that the dynamic loader would load for a program. */
 async function librariesOf(program: string): Promise<ProbeFile[]> {
-  // Most runs find the image there, and this takes as long to load as much of what they do.
+  // Most runs find the image and need no `execa`, which is slow to load.
   const { execa } = await import("execa");
   const { stdout, failed } = await execa("ldd", [program], { reject: false });
   if (process.platform !== "linux" || failed) {
@@ -83,7 +83,7 @@ async function importImage(
     changes: ['LABEL "org.aimi.sandbox"="true" "org.aimi.role"="probe-image"'],
   };
   const imported = docker.importImage(archive as unknown as NodeJS.ReadableStream, options);
-  // Whichever of the two fails ends the other: a request without its body, or a body that nobody reads.
+  // If the request or its body fails, ends the other: each would wait for the other forever.
   const giveUp = (error: unknown): never => {
     archive.destroy(error as Error);
     throw error;
@@ -92,7 +92,7 @@ async function importImage(
   signal?.addEventListener("abort", aborted, { once: true });
   const [stream] = await Promise.all([imported.catch(giveUp), fill(archive, files).catch(giveUp)]);
   signal?.removeEventListener("abort", aborted);
-  // A failed import is a message in a successful answer.
+  // The engine reports a failed import as a message in a successful answer.
   let answer = "";
   for await (const chunk of stream) answer += String(chunk);
   const problem = /"error":\s*"([^"]*)"/.exec(answer)?.[1];

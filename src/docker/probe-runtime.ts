@@ -16,12 +16,12 @@ const longestMs = 60_000;
 const removeMs = 15_000;
 
 export interface ProbeDeps {
-  /** The bundled in-container program. */
+  /** The file of the bundled adapter. */
   readonly adapterFile: string;
   readonly parseProbe: (text: string) => Promise<Probe>;
 }
 
-/** Runs `adapter probe` under a runtime, confined as an agent would be, and returns what it saw. */
+/** Runs `adapter probe` under a runtime, confined as an agent would be, and returns its findings. */
 export async function probeRuntime(
   { adapterFile, parseProbe }: ProbeDeps,
   { endpoint, runtime }: { endpoint: string; runtime: string },
@@ -48,14 +48,14 @@ export async function probeRuntime(
 
 const making = new Map<string, Promise<string>>();
 
-/** Runtimes are measured together, and two of them would import the same image twice. */
+/** Shares one import for each engine: runtimes are probed in parallel, and each would import the same image. */
 function oneAtATime(endpoint: string, make: () => Promise<string>): Promise<string> {
   const made = making.get(endpoint) ?? make().finally(() => making.delete(endpoint));
   making.set(endpoint, made);
   return made;
 }
 
-/** The base image, when it holds this very adapter: there the tools of agents can be tried too. */
+/** The base image, if it contains this very adapter: in it the probe can try the agents' tools, too. */
 async function findProbingBase(docker: Docker, adapterFile: string): Promise<string | null> {
   const adapter = createHash("sha256")
     .update(await readFile(adapterFile))
@@ -82,7 +82,7 @@ async function runOnce(docker: Docker, image: string, runtime: string, signal: A
       NetworkMode: "none",
       CapDrop: ["ALL"],
       SecurityOpt: securityOptions(profile),
-      // gVisor counts its own threads.
+      // The limit counts gVisor's own threads, too.
       PidsLimit: 1024,
       Memory: 512 * 1024 * 1024,
       Tmpfs: { "/tmp": "exec,nosuid,nodev,size=64m,mode=1777" },
@@ -107,7 +107,7 @@ async function runOnce(docker: Docker, image: string, runtime: string, signal: A
   }
 }
 
-/** Without a terminal Docker frames both streams: a type, three zeros, a length, the bytes. */
+/** Splits Docker's framed output: without a terminal, a frame is a type, three zeros, a length and the bytes. */
 function split(frames: Buffer): { stdout: string; stderr: string } {
   const texts = { 1: "", 2: "" } as Record<number, string>;
   for (let at = 0; at + 8 <= frames.length && at < longestAnswer; ) {

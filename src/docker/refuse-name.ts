@@ -3,7 +3,7 @@ import { isEngineName } from "../domain/engine-name.ts";
 import { SwarmError } from "../domain/errors.ts";
 import { isImageReference } from "../domain/image-reference.ts";
 
-/** Refuses to make what is not named as ours are. */
+/** Refuses to create an object whose name does not have the pattern of `swarm`'s own objects. */
 export function refuseOurs(name: string): void {
   if (!isContainerName(name))
     refuse(
@@ -12,7 +12,7 @@ export function refuseOurs(name: string): void {
     );
 }
 
-/** Refuses an id or a name that no engine gives: in the address of a request it would be a path of its own. */
+/** Refuses an ID or a name that no engine gives: in the URL of a request it could lead to another path. */
 export function refuseName(name: string): void {
   if (!isEngineName(name))
     refuse(

@@ -18,15 +18,15 @@ interface Rule {
 }
 
 export interface ProfileOptions {
-  /** Whether `socketcall` is open, by which older 32-bit programs make sockets. No filter can see which family they ask for. */
+  /** Whether `socketcall` is allowed, with which older 32-bit programs make sockets. No filter can see the family in it. */
   readonly programs32Bit?: boolean | undefined;
 }
 
-/** unix, inet, inet6, netlink, packet. All others lead to drivers that no agent needs, and some out of the sandbox. */
+/** The allowed families: unix, inet, inet6, netlink, packet. Others reach drivers that no agent needs; some leave the sandbox. */
 const families: readonly number[] = [1, 2, 10, 16, 17];
-/** Linux, Linux of the older kind, the two with names of 2.6, and the question which one it is. */
+/** The allowed personalities: `PER_LINUX`, `PER_LINUX32`, both with `UNAME26`, and the query for the current one. */
 const personalities: readonly number[] = [0, 8, 0x20000, 0x20008, 0xffffffff];
-/** New namespaces of every kind. */
+/** The flags of `clone` for new namespaces of every kind. */
 const namespaceFlags = 0x7e020000;
 const notThere = 38;
 
@@ -40,8 +40,8 @@ const answerNotThere = (name: string): Rule => ({
 });
 
 /**
- * The filter of system calls of our containers, as an engine takes it: what is not named is refused with EPERM. It knows
- * of no capability, for none of our containers has one that opens further calls.
+ * The seccomp profile of `swarm`'s containers, in the engine's format: a system call that it does not name fails with EPERM. It
+ * has no rules for capabilities, since none of these containers has one that allows further calls.
  */
 export function seccompProfile({ programs32Bit = false }: ProfileOptions = {}): string {
   const rules: Rule[] = [
@@ -54,13 +54,13 @@ export function seccompProfile({ programs32Bit = false }: ProfileOptions = {}): 
       ]),
       includes: { arches: ["arm64"] },
     },
-    // Only by equality: a filter compares 64 bits, and the kernel then takes the lower 32.
+    // Only by equality: a filter compares 64 bits, but the kernel then uses the lower 32.
     ...families.map((family) => allow(["socket", "socketpair"], equals(family))),
     ...personalities.map((personality) => allow(["personality"], equals(personality))),
     allow(["clone"], { index: 0, value: namespaceFlags, op: "SCMP_CMP_MASKED_EQ" }),
-    // Its flags lie in memory, where no filter looks; C libraries then take `clone`.
+    // The flags of `clone3` are in memory, which no filter can read; after ENOSYS, C libraries use `clone`.
     answerNotThere("clone3"),
-    // Not EPERM: a rule that says the same as the default is left out, and those of `socket` then open this one, too.
+    // Not EPERM: a rule equal to the default is dropped, and the rules of `socket` would then allow `socketcall`, too.
     programs32Bit ? allow(["socketcall"]) : answerNotThere("socketcall"),
   ];
   return JSON.stringify({
@@ -73,13 +73,13 @@ export function seccompProfile({ programs32Bit = false }: ProfileOptions = {}): 
   });
 }
 
-/** Of the profiles that containers of ours were begun with. A changed profile adds its digest and leaves those of before. */
+/** The digests of all profiles so far. When the profile changes, add its digest and keep the earlier ones. */
 const knownDigests = {
   strict: ["924b87ae7bfe8e674106fb928e93111412eea61edb25035cca8d73750134f45d"],
   with32Bit: ["1a21b0b117680303109f3cb580a1ed032e1cfc7de07221537009ce36666c92d9"],
 };
 
-/** Whether a security option is a profile of ours, and no more open than it was asked for. */
+/** Whether a security option is one of `swarm`'s own profiles, and allows no more than the spec requests. */
 export function isOwnProfile(option: string, { programs32Bit = false }: ProfileOptions): boolean {
   if (!option.startsWith(prefix)) return false;
   const digest = digestOf(option.slice(prefix.length));
@@ -96,7 +96,7 @@ export function digestOf(profile: string): string {
   return createHash("sha256").update(profile).digest("hex");
 }
 
-/** The filter that a container of this runtime gets from us; null where the engine's own stays. */
+/** The seccomp profile for a container of this runtime; null to keep the engine's own. */
 export function profileFor(
   info: object,
   { runtime, limits = {} }: { readonly runtime: string; readonly limits?: ProfileOptions },

@@ -12,14 +12,14 @@ import type { connectionTo } from "./engine-http.ts";
 type Body = string | Buffer | Readable | undefined;
 type Callback = (error: Error | null, answer: unknown) => void;
 
-/** What dockerode wants done with an answer. */
+/** How dockerode wants an answer to be handled. */
 interface Expected {
   readonly hijack?: boolean;
   readonly openStdin?: boolean;
   readonly statusCodes: object;
 }
 
-/** Of docker-modem: what sends a request, and what makes of an answer a stream, or an error that names the status. */
+/** The methods of docker-modem that send a request, and that turn an answer into a stream or an error with its status. */
 interface Modem {
   buildRequest: (asked: RequestOptions, expected: Expected, body: Body, callback: Callback) => void;
   buildPayload(
@@ -35,8 +35,8 @@ interface Modem {
 }
 
 /**
- * Makes a dockerode client send what it asks to one engine and to no other place. Its own sender goes wherever a redirect
- * points, over the network, and an error there ends the process. Here a redirect is an answer that was not expected.
+ * Makes a dockerode client send its requests to one engine only. Its own sender follows a redirect to any host on the network,
+ * and an error there ends the process. Here a redirect is an unexpected answer.
  */
 export function sendOnlyTo(
   { options: connection, secure }: ReturnType<typeof connectionTo>,

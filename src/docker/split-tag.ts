@@ -1,6 +1,6 @@
 import { refuseImage } from "./refuse-name.ts";
 
-/** `name:tag`, where the name may hold a port. */
+/** Splits `name:tag`, where the name may contain a port. */
 export function splitTag(reference: string): [repository: string, tag: string] {
   refuseImage(reference);
   const colon = reference.lastIndexOf(":");

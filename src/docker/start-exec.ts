@@ -11,7 +11,7 @@ import { translateFailure } from "./translate-failure.ts";
 const settleMs = 10_000;
 const killed = 137;
 const dyingMs = 1_000;
-/** Between two looks whether a program has begun. */
+/** The bounds of the interval between looks at whether a program has started. */
 const shortestMs = 10;
 const longestMs = 200;
 
@@ -22,20 +22,20 @@ export interface ExecDeps {
   readonly gate: PauseGate;
 }
 
-/** A program that was started in a running container, and the one connection that its streams are joined to. */
+/** A program that was started in a running container, and the one connection that carries its streams. */
 export interface StartedExec extends AsyncDisposable {
   readonly exec: Docker.Exec;
   readonly socket: Duplex;
-  /** For messages. */
+  /** The command line, shortened for messages. */
   readonly command: string;
-  /** Resolves when the engine has taken the bytes. */
+  /** Resolves when the connection can take more bytes. */
   write(bytes: Uint8Array): Promise<void>;
-  /** What a broken connection means. */
+  /** Translates the error of a broken connection. */
   inWords(error: unknown): unknown;
   exit(): Promise<ExecExit>;
 }
 
-/** Starts a program in a running container. With a terminal, its streams are one and bear no frames. */
+/** Starts a program in a running container. With a terminal, its output is one stream without frames. */
 export async function startExec(
   { docker, endpoint, call, gate }: ExecDeps,
   { id, spec, terminal }: { readonly id: string; readonly spec: ExecSpec; readonly terminal: boolean },
@@ -68,18 +68,18 @@ export async function startExec(
   const starting = { ...meaning, operation: `start ${command}` };
   await using undo = new AsyncDisposableStack();
   undo.use(await gate.begin(ContainerID, signal));
-  // Between the calls the container may have ended; the engine calls that a failure of its own.
+  // Between the calls the container may have ended, which the engine reports as a failure of its own.
   const socket: Duplex = await call(starting, (ending) =>
     exec.start({ hijack: true, stdin: spec.input, Tty: terminal, ...until(ending) }),
   );
   const passed = undo.move();
-  // The engine answers before the program has begun. That is to be told apart from its end, whatever the caller wants meanwhile.
+  // The engine answers before the program has started. Hold the gate until it has, even if the caller aborts meanwhile.
   void call({ ...starting, signal: undefined }, (ending) => hasBegun({ exec, socket }, ending))
     .catch((error: unknown) => {
       if (isError(error, "CONTAINER_STUCK")) socket.destroy(error);
     })
     .finally(() => passed.disposeAsync());
-  // A broken connection shows in reading or writing; nobody may be doing either.
+  // Reads and writes report a broken connection; without this listener, an error while neither runs would end the process.
   socket.on("error", () => {});
   const abort = (): void => void socket.destroy();
   signal?.addEventListener("abort", abort, { once: true });
@@ -104,7 +104,7 @@ export async function startExec(
   };
 }
 
-/** Resolves when a program that was started has a process, or has come to its end without one. */
+/** Resolves when a program that was started has a process, or has ended without one. */
 async function hasBegun(
   { exec, socket }: { readonly exec: Docker.Exec; readonly socket: Duplex },
   signal: AbortSignal,
@@ -116,7 +116,7 @@ async function hasBegun(
   }
 }
 
-/** Until it takes more, or nobody is there any more; that the output and the exit tell. */
+/** Resolves when the socket drains or closes; the output and the exit report a closed one. */
 function roomIn(socket: Duplex): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const goOn = (): void => {
@@ -127,7 +127,7 @@ function roomIn(socket: Duplex): Promise<void> {
   return promise;
 }
 
-/** The engine closes the stream a moment before it knows the code; of a container that ended it knows none. */
+/** Polls the exit code: the engine closes the stream a moment before it knows it, and knows none if the container ended. */
 async function exitOf(
   { docker, exec, id }: { docker: Docker; exec: Docker.Exec; id: string },
   signal?: AbortSignal,
@@ -149,8 +149,8 @@ async function exitOf(
 }
 
 /**
- * What became of the container, when it ended with the program; null while it runs. Its end kills every program in it,
- * and the engine tells of the programs first.
+ * The state of the container if it ended with the program; null while it runs. The end of a container kills every program in
+ * it, and the engine reports the programs first.
  */
 async function stateAfter(
   { docker, id, exitCode }: { docker: Docker; id: string; exitCode: number },

@@ -1,13 +1,13 @@
 import { SwarmError } from "../domain/errors.ts";
 
-/** What a call was meant to do, in the words of an error. */
+/** The operation of a call, and the errors that its status codes mean. */
 export interface CallMeaning {
   readonly operation: string;
-  /** What it means that the thing is not there. */
+  /** The error for an object that does not exist (HTTP 404). */
   readonly missing?: () => SwarmError;
-  /** What it means that the thing is in another state (HTTP 409). */
+  /** The error for an object in another state (HTTP 409). */
   readonly conflicting?: (reason: string) => SwarmError;
-  /** What it means that the engine does not accept the request as it is (HTTP 400). */
+  /** The error for a request that the engine does not accept as it is (HTTP 400). */
   readonly unacceptable?: (reason: string) => SwarmError;
   readonly signal?: AbortSignal | undefined;
 }
@@ -17,7 +17,7 @@ const silent: readonly string[] = [
   ...["EHOSTUNREACH", "ENOTFOUND", "ERR_STREAM_PREMATURE_CLOSE"],
 ];
 
-/** Only here is it known what the engine's status codes and a broken socket mean. */
+/** The one place that knows the meaning of the engine's status codes and of a broken socket. */
 export function translateFailure(
   endpoint: string,
   { operation, missing, conflicting, unacceptable, signal }: CallMeaning,

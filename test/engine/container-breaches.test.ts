@@ -91,7 +91,7 @@ const files: readonly Weakening[] = [
         },
       ],
     }),
-    says: /nobody asked for is mounted at \/host/,
+    says: /not requested is mounted at \/host/,
   },
   {
     way: "a folder of the host in the place of our volume",
@@ -104,7 +104,7 @@ const files: readonly Weakening[] = [
         },
       ],
     }),
-    says: /nobody asked for is mounted at \/work/,
+    says: /not requested is mounted at \/work/,
   },
   {
     way: "somebody else's volume",
