@@ -139,7 +139,7 @@ function drained(stream: NodeJS.EventEmitter): Promise<void> {
 /** How long other processes may hold the pipes of a program that has ended. */
 const lastWordsMs = 200;
 
-/** Resolves with how the program ended. Does not wait for a child of it that still holds its pipes. */
+/** Resolves with how the program ended. Waits only `lastWordsMs` for a child of it that still holds its pipes. */
 export function exitOf(child: ChildProcess): Promise<ProgramEnd> {
   return new Promise((resolve) => {
     child.once("error", (error) => resolve(notBegun(error)));
@@ -229,7 +229,7 @@ export function endAgentProcesses(): Promise<void> {
 
 /** Starts a killer as the agent's user: it can kill no other user's processes, but the agent's processes can stop it. */
 function startKiller(): Killer {
-  // `setpriv` changes the user after the exec. With `uid` here, the agent could stop the child before it, and `spawn` would hang.
+  // `setpriv` changes the user after the exec. With `uid` here, the agent could stop the child before its exec and block `spawn`.
   const killer = spawn(changeUser, [...asAgent, "/bin/sh", "-c", endEverything], {
     cwd: "/",
     env: {},

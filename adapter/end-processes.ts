@@ -4,7 +4,7 @@ import type { ProgramEnd } from "./program-end.ts";
 const lookAgainMs = 20;
 const unkillableMs = 60_000;
 const lastResortMs = 3_000;
-/** The same limit while no process is visible: the machine is busy, or a fork bomb delays the killer. */
+/** `lastResortMs` while no process is visible: the machine is busy, or a fork bomb delays the killer. */
 const lastResortUnseenMs = 15_000;
 const longestKillerMs = 4_000;
 /** The number of kill signals in a row: not every kernel kills all processes in one step, and a survivor could fork. */

@@ -111,7 +111,7 @@ async function headOf({ places, env, limit }: WorkspaceRequest): Promise<string>
   return head;
 }
 
-/** Reads the exclude file before any agent runs: an image lists its own files there, and an agent could hide its files there. */
+/** Reads the exclude file before any agent runs: an image lists its own files in it, and an agent could hide files with it. */
 async function readExclude({ places, env, limit }: WorkspaceRequest): Promise<string> {
   using limited = limit();
   const command = ["sh", "-c", readPlainFile, "sh", ".git/info/exclude"];

@@ -17,7 +17,7 @@ export interface ProcessSource {
 /** Gets the highest count of the current span, and whether it has reached another eighth of the limit. */
 export type OnCount = (highest: ProcessCount, isCrowd: boolean) => void;
 
-/** A turn or a check, with what the watch sees while it runs. */
+/** A span of work in the sandbox, a turn or a check, during which the watch counts processes. */
 export interface ProcessSpan extends AsyncDisposable {
   /** Aborted, with the reason, when the process limit stays used up; the watch then kills the agent's processes. */
   readonly usedUp: AbortSignal;

@@ -1,7 +1,7 @@
 import { closeSync, mkdirSync, openSync, writeSync } from "node:fs";
 import { outOf, type Places } from "./places.ts";
 
-/** The maximum that is kept of one turn; a story may have several turns. */
+/** The maximum that the transcript keeps of one turn; a story may have several turns. */
 const mostBytes = 64 * 1024 * 1024;
 
 /**

@@ -39,7 +39,7 @@ export function workspaceMark(places: Pick<Places, "layer">): WorkspaceMark {
   };
 }
 
-/** The mark's content: after a power failure the mark may have survived, and files written before it not. */
+/** The mark's content. A mark from before a reboot is void: after a power failure it may exist without the files it covers. */
 const bootId = async (): Promise<string> => (await readIfThere("/proc/sys/kernel/random/boot_id")) ?? "";
 
 async function readIfThere(file: string): Promise<string | null> {
