@@ -60,9 +60,9 @@ const table = {
   /** Trees of a thousand files each. */
   bombTrees: { reduced: 110, full: 600 },
   /** How long one of them may take: a million files are counted for more than a minute. */
-  bombSeconds: { reduced: 90, full: 400 },
+  bombSeconds: { reduced: 90, full: 1_200 },
   /** How long a swarm of bombs may take until its owner is killed; those that are defused need a fraction of it. */
-  bombedMs: { reduced: 240_000, full: 1_800_000 },
+  bombedMs: { reduced: 240_000, full: 3_000_000 },
 } as const;
 
 export type CountName = keyof typeof table;

@@ -76,7 +76,7 @@ for (const { runtime, isolation, bombs, tasks } of worlds)
       for (const bomb of tasks)
         burstByName.set(bomb.name, await setOffSandbox(place, bomb, { isolation, withinMs: 2 * minute }));
       gaps = await neighbour.gaps();
-    }, 40 * minute);
+    }, 60 * minute);
     afterAll(() => undo.disposeAsync(), 5 * minute);
 
     /** A gap is a tick or longer by its nature, so that no less than two ticks are ever asked of a quiet machine. */
