@@ -1,4 +1,4 @@
-/** Who says that a worker or a story failed by this. */
+/** The side that reports this code as the reason of a failure. */
 export type AcpCodeProducer = "adapter" | "host" | "either";
 
 export type AcpErrorCode =
@@ -37,7 +37,7 @@ interface AcpCode {
   readonly meaning: string;
 }
 
-/** Every reason by which work fails. Stable: people and scripts read them. */
+/** Every code with which a story or a worker fails. The codes are stable: users and scripts match them. */
 export const acpCodes: Readonly<Record<AcpErrorCode, AcpCode>> = {
   REQUEST_INVALID: {
     by: "adapter",
@@ -45,7 +45,7 @@ export const acpCodes: Readonly<Record<AcpErrorCode, AcpCode>> = {
   },
   REQUEST_CONFLICT: {
     by: "adapter",
-    meaning: "another request was accepted before; told to the asker alone, the work goes on",
+    meaning: "another request was accepted before; only the sender of the second one learns it, and the work continues",
   },
   MISSING_ENV_VAR: {
     by: "adapter",
@@ -64,7 +64,7 @@ export const acpCodes: Readonly<Record<AcpErrorCode, AcpCode>> = {
     by: "adapter",
     meaning: "the agent broke, was refused, or ended without doing its turn",
   },
-  AGENT_STALLED: { by: "adapter", meaning: "the agent said and did nothing for too long" },
+  AGENT_STALLED: { by: "adapter", meaning: "the agent printed nothing and did nothing for too long" },
   AGENT_LIMIT_REACHED: {
     by: "adapter",
     meaning: "turns, budget, a time limit or the model's usage limit came to an end",
@@ -103,7 +103,7 @@ export const acpCodes: Readonly<Record<AcpErrorCode, AcpCode>> = {
   },
   CONTAINER_LOST: {
     by: "host",
-    meaning: "the container and its volume were removed by somebody else",
+    meaning: "the container and its volume were removed, and not by swarm",
   },
   INTERRUPTED: { by: "host", meaning: "stopped from outside; it can go on" },
   BUDGET_EXCEEDED: {
@@ -113,8 +113,8 @@ export const acpCodes: Readonly<Record<AcpErrorCode, AcpCode>> = {
   },
   ACP_CONNECTION_LOST: {
     by: "host",
-    meaning: "the adapter was not heard for too long: out of reach, or it said nothing",
+    meaning: "the host received nothing from the adapter for too long: it was unreachable or silent",
   },
-  ACP_PROTOCOL_VIOLATION: { by: "host", meaning: "the sandbox said what no adapter says" },
-  UNKNOWN_ERROR: { by: "either", meaning: "an error of ours; the text says where" },
+  ACP_PROTOCOL_VIOLATION: { by: "host", meaning: "the sandbox sent a message that no adapter sends" },
+  UNKNOWN_ERROR: { by: "either", meaning: "a bug in swarm; the text says where" },
 };

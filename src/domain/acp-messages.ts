@@ -14,7 +14,7 @@ import type {
   Usage,
 } from "./generated/acp.ts";
 
-/** What an adapter says. */
+/** A message from the adapter. */
 export type AdapterMessage =
   | Hello
   | ProgressUpdate
@@ -25,10 +25,10 @@ export type AdapterMessage =
   | Completion
   | ErrorMessage;
 
-/** What a host says. */
+/** A message from the host. */
 export type HostMessage = TaskRequest | Credentials | Ack | Cancel | Resumed;
 
-/** What has its place in the sequence, and is written down on both sides. */
+/** A message with a sequence number, which both sides write to their journals. */
 export type JournalledMessage =
   | ProgressUpdate
   | Activity
@@ -44,7 +44,7 @@ export const acpProtocol = "acp/1";
 export const longestToHost: number = 64 * 1024;
 /** The longest line to the adapter, in bytes with its line break. */
 export const longestToAdapter: number = 8 * 1024 * 1024;
-/** Messages nest five deep; a request holds a task file, or a script, and is not read by the host. */
+/** Messages nest five deep; only a request, which no host reads, nests deeper: it holds a task file or a script. */
 export const deepestToHost = 32;
 
 const adapterTypes: ReadonlySet<string> = new Set([
@@ -76,7 +76,7 @@ export function isAdapterMessage(message: AdapterMessage | HostMessage): message
   return adapterTypes.has(message.type);
 }
 
-/** Whether a message has its place in the sequence. */
+/** Whether a message has a sequence number. */
 export function isJournalled(message: AdapterMessage): message is JournalledMessage {
   return "seq" in message && message.seq !== undefined;
 }

@@ -10,16 +10,16 @@ export interface NamedAgent {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** One company's models: how an agent is let in, and where it finds them. */
+/** A model provider: the variables with an agent's credentials and with the provider's address. */
 export interface Provider {
   readonly name: ModelApi;
-  /** The companion that says where its models are. */
+  /** The variable with the base URL of its API; one of the companions. */
   readonly address: string;
-  /** The first that is set is handed over, in the order in which the agents themselves prefer them. */
+  /** Variables with a credential, in the agents' own order of preference; the first one that is set is handed over. */
   readonly secrets: readonly string[];
-  /** No secrets; handed over with one. */
+  /** Variables without a secret, handed over together with one. */
   readonly companions: readonly string[];
-  /** What a trusted task file may set in place of a secret. */
+  /** Variables that a trusted task file may set in place of a secret. */
   readonly instead?: readonly string[];
 }
 
@@ -47,7 +47,7 @@ const google: Provider = {
 
 const claude: KnownAgent = { providers: [anthropic], inImage: "claude" };
 
-/** Programs that speak the Agent Client Protocol, by their bare names: a path may lead to anything. */
+/** Programs that speak the Agent Client Protocol, by bare name: a path could name any program. */
 const acpPrograms: Readonly<Record<string, KnownAgent>> = {
   "claude-agent-acp": { providers: [anthropic], inImage: "claude-acp" },
   "codex-acp": { providers: [openai], inImage: "codex-acp" },
@@ -62,17 +62,17 @@ const acpPrograms: Readonly<Record<string, KnownAgent>> = {
   },
 };
 
-/** What an agent gets of the user's environment. Names only. */
+/** The variables of the user's environment that an agent receives, by name. */
 export interface AgentAccess {
   readonly agent: string;
   readonly variables: readonly string[];
-  /** One of these would be needed, and none is set. */
+  /** The variables of which the agent needs one, if none is set. */
   readonly missing: readonly string[];
 }
 
 /**
- * Which variables of the user's environment go into an agent's own; null for agents that call no model. What is not named in
- * the tables above is never handed over, and nothing is to an agent whose task file brings a secret for it.
+ * The variables of the user's environment that an agent receives; null for agents that call no model. Variables that the
+ * tables above do not name are never handed over. An agent whose task file sets a secret for it receives none.
  */
 export function accessOf(agent: NamedAgent, isSet: (name: string) => boolean): AgentAccess | null {
   if (!needsNetwork(agent.kind)) return null;
@@ -86,7 +86,7 @@ export function accessOf(agent: NamedAgent, isSet: (name: string) => boolean): A
   return { agent: name, variables, missing };
 }
 
-/** Whose models an agent calls with what lets the user in; none where its task file brings what lets it in. */
+/** The providers that an agent calls with the user's credentials; none where its task file sets credentials. */
 export function providersOf(agent: NamedAgent): readonly Provider[] {
   if (!needsNetwork(agent.kind)) return [];
   const providers = knownAgent(agent)?.providers ?? [];
@@ -94,19 +94,19 @@ export function providersOf(agent: NamedAgent): readonly Provider[] {
   return own.some((variable) => agent.env?.[variable]) ? [] : providers;
 }
 
-/** An agent of the protocol by its program, which says more than its kind. */
+/** The name of an agent in messages. An agent of kind `acp` shows its program, too, which says more than the kind. */
 export function agentName({ kind, command }: NamedAgent): string {
   const program = kind === "acp" ? command?.[0] : undefined;
   return program === undefined ? kind : `${kind} ${cleanText(program, 100)}`;
 }
 
-/** Each once, however many tasks have it. */
+/** The access of all agents, without duplicates. */
 export function accessesOf(agents: readonly NamedAgent[], isSet: (name: string) => boolean): AgentAccess[] {
   const accesses = agents.flatMap((agent) => accessOf(agent, isSet) ?? []);
   return [...new Map(accesses.map((access) => [JSON.stringify(access), access])).values()];
 }
 
-/** The variables themselves; null where there are none. */
+/** The variables with their values; null where there are none. */
 export function credentialsOf(
   agent: NamedAgent,
   env: Readonly<Record<string, string | undefined>>,
@@ -116,12 +116,12 @@ export function credentialsOf(
   return entries.length > 0 ? Object.fromEntries(entries) : null;
 }
 
-/** What must be in the base image for it, by its name in `agentPackages`; null where nobody knows. */
+/** The key in `agentPackages` of what the agent needs in the base image; null for a program that swarm does not know. */
 export function imageAgentOf(agent: NamedAgent): string | null {
   return knownAgent(agent)?.inImage ?? null;
 }
 
-/** Said before anything starts. */
+/** Describes what an agent receives, for the user to read before anything starts. */
 export function describeCredentials({ agent, variables }: Pick<AgentAccess, "agent" | "variables">): string {
   if (variables.length === 0)
     return `${agent}: nothing of this environment goes into it; a trusted task file can set agent.env`;

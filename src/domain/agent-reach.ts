@@ -6,13 +6,13 @@ import { describeNetwork } from "./worker-network.ts";
 
 export type ReachSettings = EndpointSettings & Pick<Settings, "network" | "allow">;
 
-/** What agents reach, and by what they are let in there. */
+/** The network access of agents, and the credentials that they use. */
 export interface Reach {
-  /** Said before anything starts; names and places, and no secret. */
+  /** Lines for the user to read before anything starts: names and addresses, no secrets. */
   readonly lines: readonly string[];
-  /** Agents that nothing lets in, and the variables of which one would. */
+  /** Agents without credentials, each with the variables of which it needs one. */
   readonly missing: readonly { readonly agent: string; readonly variables: readonly string[] }[];
-  /** What is wrong with an address in the environment: the facts of INVALID_VALUE. */
+  /** Problems of addresses in the environment, as facts of INVALID_VALUE. */
   readonly problems: readonly {
     readonly name: string;
     readonly value: string;
@@ -20,7 +20,7 @@ export interface Reach {
   }[];
 }
 
-/** Of these agents, with what their task files allow them beside the settings. */
+/** The network access of these agents; `allowed` is what their task files allow in addition to the settings. */
 export function reachOf(
   agents: readonly NamedAgent[],
   allowed: readonly string[],
@@ -44,7 +44,7 @@ export function reachOf(
   };
 }
 
-/** What `--allow`, settings and task files let agents reach beside their models. */
+/** The hosts and presets that `--allow`, settings and task files open in addition to models. */
 function describeAllowed(words: readonly string[]): string[] {
   const shown = words.flatMap((word) => {
     const preset = Object.hasOwn(presets, word) ? presets[word] : undefined;
@@ -54,9 +54,9 @@ function describeAllowed(words: readonly string[]): string[] {
   return shown.length === 0 ? [] : [`the gateway lets out, beside models: ${[...new Set(shown)].join(", ")}`];
 }
 
-/** How sandboxes come to the gateway. */
+/** Describes the transport between sandboxes and the gateway. */
 export function roadWords(road: "socket" | "network"): string {
   return road === "socket"
     ? "sandboxes have no network, and reach the gateway through a socket"
-    : "each sandbox has a network of its own, in which there is the gateway and nothing else";
+    : "each sandbox has a network of its own, and only the gateway is in it";
 }

@@ -6,23 +6,23 @@ import {
   wordForms,
 } from "./approved-commands.ts";
 
-/** What to do with a command line that an agent wants to run. */
+/** The decision about a command line that an agent wants to run. */
 export type CommandVerdict =
-  /** It is one of ours; these files must be what they are called, and a budget must be set for what spends money. */
+  /** An approved command of swarm. The caller still checks these task files, and that a budget is set if it spends money. */
   | { readonly kind: "allow"; readonly taskFiles: readonly string[]; readonly spends: Spending | null }
-  /** Whatever rules say, a person should look at it. */
+  /** A dangerous command: Claude Code asks the user, whatever the permission rules say. */
   | { readonly kind: "ask"; readonly why: string }
-  /** It is none of our business: as if we were not there. */
+  /** A command that the hook does not judge: Claude Code decides as it does without the hook. */
   | { readonly kind: "silent"; readonly why: string };
 
 const longest = 2_000;
 
-/** All that our commands are made of. No shell reads any of these as anything but itself. */
+/** The characters of swarm's commands. No shell gives any of them a special meaning. */
 const plain = /^[A-Za-z0-9_./:=@, -]+$/;
 
 /**
- * Judges a command line by parsing it as far as it is one of ours, and never by searching for what may be bad: what is not
- * understood to its last character is not approved. `programs` are the paths of the installed program.
+ * Approves a command line only if it parses completely as a command of swarm; a search for dangerous parts would miss some.
+ * `programs` are the paths of the installed `swarm`.
  */
 export function approveCommand(command: string, programs: readonly string[]): CommandVerdict {
   const danger = dangerIn(command);
@@ -62,12 +62,12 @@ function judgeWords({ flags, words, spends }: ApprovedCommand, rest: readonly st
   return { kind: "allow", taskFiles, spends: spends ?? null };
 }
 
-/** Whoever hides it further behind is asked by their own rules. */
+/** The number of characters that are searched. For danger beyond it, the user's own permission rules apply. */
 const mostSearched = 20_000;
 
 /**
- * What no agent should do on the host unseen, in whatever command. Searched for on purpose: to ask once too often is no harm. In steps
- * that each look at a character once, since the command is anybody's.
+ * Finds what no agent should do on the host without the user's consent, in any command. A search is right here: a false
+ * alarm only asks the user once more. Each step reads a character once, since the command is untrusted input.
  */
 function dangerIn(command: string): string | null {
   const text = command.slice(0, mostSearched);

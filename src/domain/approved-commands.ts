@@ -1,4 +1,4 @@
-/** What a word of a command line may be. */
+/** The kind of a word on a command line. */
 export type WordKind =
   | "task file"
   | "worker"
@@ -9,15 +9,18 @@ export type WordKind =
   | "event kind"
   | "swarm id";
 
-/** What sends agents to work that call a model: on a swarm of its own, or on one that there is. The user is asked, unless their own settings set a budget. */
+/**
+ * How a command makes agents call models: it begins a swarm, or continues the existing one. Claude Code asks the user,
+ * unless the user's own settings set a budget.
+ */
 export type Spending = "begins" | "goes on";
 
-/** How a command may be typed by an agent without anybody being asked. */
+/** The forms of a command that an agent may run without the user's consent. */
 export interface ApprovedCommand {
   readonly spends?: Spending;
-  /** What follows the flags, and how much of it. */
+  /** The kind and the number of words after the flags. */
   readonly words: { readonly kind: WordKind; readonly least: number; readonly most: number } | null;
-  /** With the kind of the word after it, or null where none belongs to it. */
+  /** The kind of each flag's value, or null for a flag without one. */
   readonly flags: Readonly<Record<string, WordKind | null>>;
 }
 
@@ -30,9 +33,9 @@ const policy = { "--fail-fast": null, "--max-attempts": "few", "--parallel": "fe
 const detach = { "-d": null, "--detach": null };
 
 /**
- * What our own slash commands and skill have agents type, and nothing else: looking, and carrying out, going on with and
- * ending what task files ask for, within the settings and the budget that people wrote. Whatever lets a sandbox do more, spends more than was
- * settled, throws work away or runs a program is not here, and so a person is asked.
+ * The commands that swarm's own slash commands and skill make agents run, and no others: they show a swarm, and start,
+ * resume and end the tasks of task files within the user's settings and budget. Commands that give a sandbox more rights,
+ * spend more than agreed, discard work or run a program are not listed, so that Claude Code asks the user.
  */
 export const approvedCommands: Readonly<Record<string, ApprovedCommand>> = {
   status: { words: null, flags: { ...json, "--exit-status": null } },
@@ -60,13 +63,13 @@ export const approvedCommands: Readonly<Record<string, ApprovedCommand>> = {
   version: { words: null, flags: json },
 };
 
-/** What each kind of word looks like, from its beginning to its end. */
+/** The form of each kind of word, as a whole. */
 export const wordForms: Readonly<Record<WordKind, RegExp>> = {
   "task file": /^\.aimi\/tasks\/[A-Za-z0-9][A-Za-z0-9._-]{0,200}-tasks\.json$/,
   worker: /^(?:@(?:failed|running|all)|[a-z0-9][a-z0-9-]{0,99})$/,
   story: /^[A-Za-z][A-Za-z0-9._-]{0,63}$/,
   number: /^[1-9][0-9]{0,3}$/,
-  // More at once, or more often, costs more than anybody agreed to.
+  // More parallel workers or more attempts would cost more than the user agreed to.
   few: /^[1-8]$/,
   duration: /^[1-9][0-9]{0,4}(?:s|m|h|d)$/,
   "event kind": /^(?:model|egress)$/,

@@ -2,8 +2,8 @@ const firstMs = 250;
 const longestMs = 30_000;
 
 /**
- * How long to wait before the next try after so many failures: twice as long each time, at most 30 s, and at random between
- * half of it and all, so that many who lost the same thing do not come back at once. `random` is from 0 to 1.
+ * Exponential backoff with jitter: the delay doubles with each failure up to 30 s, and is drawn between half of it and all
+ * of it, so that clients that lost the same service do not all retry at once. `random` is from 0 to 1.
  */
 export function backoffMs(failures: number, random: number): number {
   const most = Math.min(longestMs, firstMs * 2 ** Math.max(0, Math.min(failures - 1, 30)));

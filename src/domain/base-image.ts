@@ -1,9 +1,9 @@
-/** The image that every sandbox of ours stands on. */
+/** The base image that swarm builds for its sandboxes. */
 export const baseImage = "aimi-sandbox:base";
-/** Its root filesystem, before anything of ours. */
+/** The root filesystem of the base image, before swarm adds anything. */
 export const rootImage = "aimi-sandbox:root";
 
-/** What a registry would give as root; where none answers, Debian packages make one. */
+/** The root filesystem to pull from a registry; where no registry answers, swarm makes one from Debian packages. */
 export const registryRoot = "ubuntu:24.04";
 export const debianRelease = "bookworm";
 

@@ -1,7 +1,7 @@
-/** The beginning and the end of a text that may be far longer than anybody wants to hold. */
+/** Keeps the beginning and the end of a text of any length, within a limit. */
 export class BoundedText {
   readonly #limit: number;
-  // A mark of the byte order is a character that the program wrote, like any other.
+  // Keeps a byte order mark: the program wrote it, like any other character.
   readonly #decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   #head = "";
   #tail = "";
@@ -15,13 +15,13 @@ export class BoundedText {
     this.#take(this.#decoder.decode(bytes, { stream: true }));
   }
 
-  /** The whole text, or its head and tail with a mark between them that tells how much is missing. */
+  /** The whole text, or its head and tail with a mark between them that states how much is missing. */
   finish(): { readonly text: string; readonly isCut: boolean; readonly length: number } {
     this.#take(this.#decoder.decode());
     const length = this.#length;
     const end = lastOf(this.#tail, this.#tailLimit());
     if (this.#head.length + end.length >= length) return { text: this.#head + end, isCut: false, length };
-    // A character of two units is kept whole or not at all.
+    // Removes the half of a surrogate pair that a cut leaves.
     const head = this.#head.replace(/[\uD800-\uDBFF]$/, "");
     const tail = end.replace(/^[\uDC00-\uDFFF]/, "");
     const missing = length - head.length - tail.length;
@@ -33,7 +33,7 @@ export class BoundedText {
     const room = this.#limit - this.#tailLimit() - this.#head.length;
     this.#head += text.slice(0, Math.max(0, room));
     this.#tail += text.slice(Math.max(0, room));
-    // Cutting now and then is cheaper than at every piece.
+    // Cutting rarely is cheaper than cutting at every chunk.
     if (this.#tail.length > 4 * this.#tailLimit() + 65_536)
       this.#tail = lastOf(this.#tail, this.#tailLimit());
   }
@@ -43,7 +43,7 @@ export class BoundedText {
   }
 }
 
-/** `slice` takes -0 for the beginning. */
+/** The last `count` characters; `slice(-0)` would return the whole text. */
 function lastOf(text: string, count: number): string {
   return count === 0 ? "" : text.slice(-count);
 }

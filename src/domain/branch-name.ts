@@ -1,8 +1,8 @@
 import { hasControlCharacters } from "./clean-text.ts";
 
 /**
- * Whether git takes this as the name of a branch (`git check-ref-format --branch`), and nothing takes it for a flag.
- * A test asks git itself about thousands of names.
+ * Whether git accepts this as a branch name (`git check-ref-format --branch`) and no program reads it as a flag.
+ * A test compares the answers with git's own for thousands of names.
  */
 export function isBranchName(name: string): boolean {
   if (name === "" || name === "@" || name === "HEAD" || name.startsWith("-")) return false;
@@ -12,23 +12,23 @@ export function isBranchName(name: string): boolean {
   return name.split("/").every((part) => !part.startsWith(".") && !part.endsWith(".lock"));
 }
 
-/** What git keeps beside the branches, which it looks up first. Where files ignore case, `Stash` is `stash`. */
+/** Git's own refs, which it resolves before branches. Compared in lower case: some file systems ignore case. */
 const gitsOwn: ReadonlySet<string> = new Set([
   ...["head", "stash", "auto_merge", "merge_autostash", "fetch_head", "orig_head", "merge_head"],
   ...["cherry_pick_head", "revert_head", "rebase_head", "bisect_head", "bisect_expected_rev"],
   ...["notes_merge_ref", "notes_merge_partial"],
 ]);
 
-/** Below these git keeps refs that are no branches, and finds them by the same short name. */
+/** Folders of refs that are no branches, but that git finds by the same short name. */
 const gitsFolders: ReadonlySet<string> = new Set([
   ...["refs", "heads", "tags", "remotes", "notes", "bisect", "replace", "rewritten"],
   ...["worktree", "worktrees", "main-worktree"],
 ]);
 
-/** What `git clone` calls the remote, also where a repository has none yet. */
+/** The name that `git clone` gives to the remote; reserved also while the repository has no remote. */
 const usualRemote = "origin";
 
-/** Why work cannot go to a branch of this name, or null: git must take it, and must find nothing else by it. */
+/** Why results cannot go to a branch of this name, or null. Git must accept the name, and find nothing else by it. */
 export function findBranchProblem(name: string, remotes: readonly string[]): string | null {
   if (!isBranchName(name)) return "is not a name that git accepts for a branch";
   if (hasControlCharacters(name)) return "holds characters that cannot be seen";
@@ -43,11 +43,11 @@ export function findBranchProblem(name: string, remotes: readonly string[]): str
   return remote === undefined ? null : `begins with ${remote}, the name of a remote, and hides its branches`;
 }
 
-/** For the hint of an error about a name. */
+/** The hint of errors about a branch's name. */
 export const branchNameHint =
   "Use letters, digits, `-`, `_`, `.` and `/`, with a word of your own at the beginning, for example feat/login.";
 
-/** Whether git cannot keep both, or they are one. */
+/** Whether two names are equal, or git cannot store both because one is a folder of the other. */
 export function branchesClash(one: string, other: string): boolean {
   return one === other || one.startsWith(`${other}/`) || other.startsWith(`${one}/`);
 }

@@ -1,6 +1,6 @@
 import { type IsolationLevel, isAtLeast, type MeasuredRuntime, preferredRuntimes } from "./isolation.ts";
 
-/** A runtime that was measured, or why it could not be. */
+/** The result of measuring a runtime, or the reason why measuring failed. */
 export type Measurement =
   | { readonly kind: "measured"; readonly found: MeasuredRuntime }
   | { readonly kind: "failed"; readonly reason: string };
@@ -11,14 +11,14 @@ export type RuntimeChoice =
       readonly runtime: string;
       readonly level: IsolationLevel;
       readonly evidence: string;
-      /** Runtimes that come earlier in the order, and why each was not taken. */
+      /** Runtimes earlier in the order, each with the reason against it. */
       readonly passedOver: readonly string[];
     }
   | { readonly kind: "none"; readonly found: readonly string[] };
 
 /**
- * The first runtime in the order that isolates as demanded, by what was measured. A runtime that is not what its name
- * says, or that leaves something open, is taken by nobody, whatever is demanded.
+ * Chooses the first runtime in the order whose measured isolation meets the demand. A runtime that is not what its name
+ * says, or that lacks confinement, is never chosen, whatever the demand.
  */
 export function chooseRuntime(
   wanted: "auto" | IsolationLevel,
@@ -39,7 +39,7 @@ export function chooseRuntime(
       passedOver.push(`${runtime}: an agent's tools fail in it (${failing[0]})`);
     } else passedOver.push(`${runtime}: ${refusal}`);
   }
-  // Who demands an isolation gets it, even where some tools do not work in it; `auto` does not.
+  // An explicit level accepts a runtime in which some tools fail; `auto` does not.
   return wanted !== "auto" && unusable ? unusable : { kind: "none", found: passedOver };
 }
 

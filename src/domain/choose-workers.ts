@@ -8,13 +8,16 @@ const groups: Readonly<Record<string, (record: ContainerRecord) => boolean>> = {
   "@running": ({ status }) => status === "running",
 };
 
-/** The workers that people mean, in the order of the swarm: a slug, the beginning of a single one, or `@failed`, `@running`, `@all`. */
+/**
+ * The workers that words of a command name, in the order of the swarm. A word is a slug, an unambiguous prefix of one, or
+ * `@failed`, `@running`, `@all`.
+ */
 export function chooseWorkers({ containers }: SwarmState, words: readonly string[]): ContainerRecord[] {
   const chosen = new Set(words.flatMap((word) => meant(containers, word)));
   return containers.filter((record) => chosen.has(record));
 }
 
-/** The one worker that is meant. */
+/** The single worker that a word names; throws if the word names none or several. */
 export function chooseWorker(state: SwarmState, word: string): ContainerRecord {
   const [record, another] = chooseWorkers(state, [word]);
   if (record && !another) return record;

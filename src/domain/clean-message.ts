@@ -1,15 +1,15 @@
 import { cleanLines, cleanText, isPlain } from "./clean-text.ts";
 import type { AcpMessage } from "./generated/acp.ts";
 
-/** Fields that hold text of several lines. All others are one line. */
+/** Fields with text of several lines. All others hold one line. */
 const manyLines: ReadonlySet<string> = new Set(["output", "message"]);
 
-/** A message of known form whose texts may be shown: what a person could take for something else, or a terminal obey, is out. */
+/** A message of known form whose texts are safe to show: without deceptive characters and terminal control sequences. */
 export function cleanMessage<Message extends AcpMessage>(message: Message): Message {
   return cleanValue(message, "") as Message;
 }
 
-/** The value itself where nothing is to be cleaned, as in nearly every message. */
+/** Returns the same value if nothing has to be cleaned, as in nearly every message. */
 function cleanValue(value: unknown, field: string): unknown {
   if (typeof value === "string") return cleanString(value, manyLines.has(field));
   if (typeof value !== "object" || value === null) return value;
@@ -28,7 +28,7 @@ function cleanValue(value: unknown, field: string): unknown {
 }
 
 function cleanString(text: string, hasLines: boolean): string {
-  // Nearly every text is.
+  // The fast path, which nearly every text takes.
   if (isPlain(text)) return text;
   return hasLines ? cleanLines(text) : cleanText(text, Number.POSITIVE_INFINITY);
 }

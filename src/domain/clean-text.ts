@@ -1,16 +1,17 @@
 /**
- * What cannot be seen, moves a cursor, turns the writing direction or hides words in it: control characters, halves of characters, marks of
- * direction and of no width, and the tags of U+E0000, which only machines read. Joiners stay where a script or an emoji needs them.
+ * Characters that are invisible, move the cursor, change the writing direction or hide words: control characters, lone
+ * surrogates, marks of direction and of zero width, and the tag characters from U+E0000, which only machines read.
+ * Joiners stay where a script or an emoji needs them.
  */
 const hidden =
   /[\p{Cc}\p{Cs}\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e0fff}]|(?<![\p{Lo}\p{M}\p{Extended_Pictographic}\p{Emoji_Modifier}])[\u200c\u200d]|[\u200c\u200d](?![\p{Lo}\p{Extended_Pictographic}])/u;
 const allHidden = new RegExp(hidden, "gu");
 
-/** Whole sequences that a terminal obeys, or their harmless-looking tails would stay; each is begun by one character or by two. */
+/** Terminal control sequences, matched whole because their tails are printable; each begins with one character or two. */
 const sequences =
   /(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]|\u001b\][^\u0007\u001b\u009c]*(?:\u0007|\u001b\\|\u009c)?|(?:\u001b[PX^_]|[\u0090\u0098\u009d-\u009f])[^\u0007\u001b\u0090\u0098\u009c-\u009f]*(?:\u0007|\u001b\\|\u009c)|\u001b[@-_]?/g;
 
-/** Text from files and containers as it may be shown: one line, without anything hidden. */
+/** Text from files and containers, made safe to show: one line, without hidden characters. */
 export function cleanText(text: string, limit = 300): string {
   const shown = text
     .replace(sequences, "")
@@ -25,12 +26,12 @@ export function cleanText(text: string, limit = 300): string {
         .replace(/[\u200c\u200d]$/, "")}…`;
 }
 
-/** The same in full, with single blanks between its words: for a line of its own, such as a trailer of a commit. Never empty. */
+/** Safe text without a limit, with single blanks between words, such as a commit's trailer needs; `otherwise` if empty. */
 export function oneLine(text: string, otherwise: string): string {
   return cleanText(text, Number.POSITIVE_INFINITY).replace(/\s+/g, " ").trim() || otherwise;
 }
 
-/** The same for text of many lines, as long as it is. */
+/** Safe text of many lines, without a limit; tabs stay. */
 export function cleanLines(text: string): string {
   return text
     .split("\n")
@@ -43,12 +44,12 @@ export function cleanLines(text: string): string {
     .join("\n");
 }
 
-/** Whether a text holds what is hidden; breaks of lines and tabs apart. */
+/** Whether a text holds hidden characters other than line breaks and tabs. */
 export function hasControlCharacters(text: string): boolean {
   return hidden.test(text.replace(/[\r\n\t]/g, ""));
 }
 
-/** Whether cleaning changes a text of several lines at most in its breaks. Far cheaper than taking it apart. */
+/** Whether a text holds no hidden character at all, so that cleaning leaves it unchanged. Far cheaper than cleaning. */
 export function isPlain(text: string): boolean {
   return !hidden.test(text);
 }

@@ -1,4 +1,4 @@
-/** Whether a text is the full name of a commit, and so nothing that git could take for a flag or an expression. */
+/** Whether a text is a full commit id, which git can never read as a flag or an expression. */
 export function isCommitId(text: string): boolean {
   return /^[0-9a-f]{40}$/.test(text);
 }

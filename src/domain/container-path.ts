@@ -1,8 +1,8 @@
 import { SwarmError } from "./errors.ts";
 
 /**
- * Where a path of a caller lies in the container. `x` and `/x` both mean the working folder's x; only `absolute` leaves it.
- * Paths stay arguments: nothing here is ever part of a shell's text.
+ * The container's path for a path of the caller. `x` and `/x` both mean the working folder's x; only `absolute` leaves it.
+ * Callers pass the result as an argument, never as shell text.
  */
 export function containerPath(
   workdir: string,

@@ -2,7 +2,7 @@ import type { ContainerStatus } from "./generated/swarm-state.ts";
 
 export type { ContainerStatus };
 
-/** Where each status may go. `through running` is one write that passes through running. */
+/** The transitions of each status. `through running` is one write for two transitions, by way of running. */
 const transitions: Readonly<
   Record<ContainerStatus, Partial<Record<ContainerStatus, "yes" | "through running" | "onto">>>
 > = {
@@ -21,7 +21,7 @@ export const containerStatuses: readonly ContainerStatus[] = [
   "stopped",
 ];
 
-/** Whether a record may move; `onto` is `retry --onto`, the one way back from completed. */
+/** Whether a record may change its status; `onto` is `retry --onto`, the only way back from completed. */
 export function mayBecome(
   from: ContainerStatus,
   to: ContainerStatus,
@@ -32,12 +32,12 @@ export function mayBecome(
   return kind === "onto" ? onto : kind !== undefined;
 }
 
-/** What a record may become from here, for a hint. */
+/** The statuses that a record may take next, for a hint. */
 export function nextStatuses(from: ContainerStatus): ContainerStatus[] {
   return containerStatuses.filter((to) => to !== from && mayBecome(from, to));
 }
 
-/** Nothing will happen to it any more by itself. */
+/** Whether a record keeps this status unless the user asks for another attempt. */
 export function isTerminal(status: ContainerStatus): boolean {
   return status === "completed" || status === "failed";
 }

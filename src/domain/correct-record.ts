@@ -3,7 +3,7 @@ import type { SwarmState } from "./generated/swarm-state.ts";
 import type { Correction } from "./reconcile.ts";
 import { movedTo, withRecord } from "./swarm-state.ts";
 
-/** Applies what changes the record itself, unless the record has moved on since the decision. */
+/** Applies a correction that changes only the record, unless the record has changed since the decision. */
 export function withCorrection(
   state: SwarmState,
   { container, from, action }: Correction,
@@ -37,7 +37,7 @@ export function withCorrection(
   }
 }
 
-/** The state with everything corrected that needs no work to be collected, and which corrections those were. */
+/** Applies the corrections for which no commits have to be collected; returns the state and those that changed it. */
 export function withCorrections(
   state: SwarmState,
   corrections: readonly Correction[],

@@ -1,4 +1,7 @@
-/** Where, in this order, an owner may be killed without anything being lost. Tests kill it there; nothing else happens at these points. */
+/**
+ * Points, in this order, at which an owner can be killed without losing anything. Tests kill it there; outside tests
+ * nothing happens at these points.
+ */
 export const crashPoints = [
   "before-state-init",
   "after-state-init",
@@ -22,7 +25,7 @@ export const crashPoints = [
   "before-owner-release",
 ] as const;
 
-/** The same for whoever merges. */
+/** Such points of a process that merges. */
 export const mergePoints = [
   "merge-begun",
   "mid-check",
@@ -31,7 +34,7 @@ export const mergePoints = [
   "after-merge-publish",
 ] as const;
 
-/** The same for an owner that proves results. */
+/** Such points of an owner that proves results. */
 export const proofPoints = ["mid-check", "after-proof-checks", "after-proof-before-record"] as const;
 
 export type CrashPoint =
@@ -39,8 +42,8 @@ export type CrashPoint =
   | (typeof mergePoints)[number]
   | (typeof proofPoints)[number];
 
-/** Told that a point is passed. */
+/** A hook that the process calls at each point. */
 export type PassPoint = (point: CrashPoint) => void;
 
-/** For everybody but a test. */
+/** The hook outside tests. */
 export const passNothing: PassPoint = () => {};

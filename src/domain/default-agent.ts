@@ -10,11 +10,11 @@ export function agentOfSettings({ agent: kind, agentCommand }: AgentSettings): A
   return kind === "script" ? { kind, script } : { kind, command: agentCommand };
 }
 
-/** What is missing before the settings' agent can carry out a task that names none; null when nothing is. */
+/** What the settings' agent lacks to run a task that names no agent; null if it lacks nothing. */
 export function findAgentProblem({ agent: kind, agentCommand }: AgentSettings): string | null {
   if (kind === "script" && agentCommand.length !== 1)
-    return "the agent script wants one script below .aimi/: `--agent script -- script.json`, or the setting agentCommand";
+    return "the agent script needs one script below .aimi/: `--agent script -- script.json`, or the setting agentCommand";
   if ((kind === "command" || kind === "acp") && agentCommand.length === 0)
-    return `the agent ${kind} wants a program: \`--agent ${kind} -- program arguments …\`, or the setting agentCommand`;
+    return `the agent ${kind} needs a program: \`--agent ${kind} -- program arguments …\`, or the setting agentCommand`;
   return null;
 }

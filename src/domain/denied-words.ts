@@ -2,7 +2,7 @@ import { cleanText } from "./clean-text.ts";
 import { countOf } from "./count-of.ts";
 import type { DeniedRequest } from "./generated/swarm-state.ts";
 
-/** What a worker was denied and why, with the flag that would allow it. */
+/** Describes a denied request of a worker: the reason, or the flag that would allow it. */
 export function deniedWords(denied: DeniedRequest): string {
   const what = cleanText(denied.what, 200);
   const often = denied.times > 1 ? `, ${countOf(denied.times, "time")}` : "";
@@ -10,7 +10,7 @@ export function deniedWords(denied: DeniedRequest): string {
   return `was denied ${what}${often}${flag === null ? whyWords(denied) : `; ${flag} lets it out`}`;
 }
 
-/** What would have to be typed; null where nothing would help. */
+/** The flag that would allow a request; null if no flag would. */
 export function allowFlag({ what, why }: Pick<DeniedRequest, "what" | "why">): string | null {
   if (why !== "not-allowed") return null;
   const [, host] = /^(?:CONNECT )?([a-z0-9.-]+\.[a-z][a-z0-9-]*:\d{1,5})$/i.exec(what) ?? [];
@@ -27,11 +27,11 @@ const words: Readonly<Record<string, string>> = {
   "not-public": "the address is not a public one",
   "not-found": "there is no such host",
   "not-tls": "it did not speak TLS",
-  path: "there is no such way out",
-  method: "it can only be read",
-  form: "it was no proper request",
+  path: "the gateway has no such path",
+  method: "the gateway only reads there",
+  form: "it was not a valid request",
   budget: "its budget is used up",
-  unreachable: "nobody answers there",
+  unreachable: "no server answers there",
 };
 
 function whyWords({ why }: DeniedRequest): string {

@@ -3,14 +3,14 @@ import { joinPath } from "../tree-path.ts";
 import { aptInstall, type Findings, type LayerOptions, layer, leftOutMark } from "./dependency-layer.ts";
 import { eachRoot, type ManifestTree, type Verdict } from "./manifest-tree.ts";
 
-/** Gems with native parts are compiled where they are installed. */
+/** Ruby and what compiles gems with native parts, which happens during the installation. */
 const prepare: readonly string[] = [
   aptInstall("ruby", "ruby-dev", "ruby-bundler", "build-essential", "libyaml-dev"),
 ];
 
 const wrongRubyExit = 18;
 
-/** Folders with a Gemfile.lock, and the root without one. */
+/** Layers for folders with a Gemfile.lock, and for the root even without one. */
 export function findBundlerLayers(tree: ManifestTree, options: LayerOptions): Findings {
   return eachRoot(tree.foldersWith("Gemfile"), (folder) => judge(tree, folder, options));
 }

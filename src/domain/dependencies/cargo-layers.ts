@@ -3,12 +3,12 @@ import { aptInstall, type Findings, layer } from "./dependency-layer.ts";
 import { quotedTexts, tomlList, tomlSections, workspaceMatcher } from "./manifest-text.ts";
 import { eachRoot, type ManifestTree, type Verdict } from "./manifest-tree.ts";
 
-/** Folders with a Cargo.lock, and the root without one. */
+/** Layers for folders with a Cargo.lock, and for the root even without one. */
 export function findCargoLayers(tree: ManifestTree): Findings {
   return eachRoot(tree.foldersWith("Cargo.toml"), (folder) => judge(tree, folder));
 }
 
-/** The newest that the distribution has: a Cargo of before 1.78 cannot read the lockfiles that are written today. */
+/** Installs the distribution's newest Cargo: one before 1.78 cannot read today's lockfiles. */
 const prepare: readonly string[] = [
   aptInstall(
     `"$(apt-cache pkgnames cargo | grep -xE 'cargo(-web|-1\\.[0-9]+)?' | sort -V | tail -n 1)"`,
@@ -49,7 +49,7 @@ function judge(tree: ManifestTree, folder: string): Verdict {
       files: [...manifests, ...configurations, ...(tree.has(lock) ? [lock] : [])].sort(),
       emptyFiles: [...new Set(tracked)].sort(),
       prepare,
-      // Without a lockfile Cargo writes one, and the tree must stay as it is.
+      // Without a lockfile Cargo writes one, but the installation must not change the tree.
       install: [tree.has(lock) ? "cargo fetch --locked" : "cargo fetch && rm -f Cargo.lock"],
     }),
     covers: [...packages].filter((each) => each !== folder && !tree.has(joinPath(each, "Cargo.lock"))),
@@ -82,7 +82,7 @@ function localPackages(text: string): string[] {
 const targets =
   /^(?:build\.rs|src\/(?:lib|main)\.rs|(?:src\/bin|examples|tests|benches)\/(?:[^/]+\.rs|[^/]+\/main\.rs))$/;
 
-/** Cargo looks which targets a package has before it fetches; it does not look into them. */
+/** The sources of a package's targets. Before it fetches, Cargo checks that they exist, and does not read them. */
 function targetsOf(tree: ManifestTree, folder: string): string[] {
   const named = tomlSections(tree.readText(joinPath(folder, "Cargo.toml")) ?? "")
     .filter(({ name }) => /^(?:package|lib|bin|example|test|bench)$/.test(name))

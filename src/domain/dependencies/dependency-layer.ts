@@ -11,24 +11,24 @@ export type PackageManager =
   | "bundler"
   | "maven";
 
-/** What one package manager installs for one folder, from manifests and lockfiles alone. */
+/** The packages that one package manager installs for one folder, from manifests and lockfiles alone. */
 export interface DependencyLayer {
   readonly manager: PackageManager;
   /** "" is the root of the tree. */
   readonly folder: string;
-  /** Tracked manifests and lockfiles that go in before the sources. */
+  /** Tracked manifests and lockfiles, copied into the image before the sources. */
   readonly files: readonly string[];
-  /** Tracked sources that only have to be there, and go in empty. */
+  /** Tracked sources that only have to exist, copied into the image as empty files. */
   readonly emptyFiles: readonly string[];
-  /** Lines of shell as root that install the tool itself. */
+  /** Shell lines, run as root, that install the package manager. */
   readonly prepare: readonly string[];
-  /** What later layers and the agent need in their environment. */
+  /** Variables that later layers and the agent need. */
   readonly environment: readonly (readonly [name: string, value: string])[];
-  /** Lines of shell as the agent, in the folder. */
+  /** Shell lines, run as the agent in the folder, that install the packages. */
   readonly install: readonly string[];
 }
 
-/** A file, or all that a manifest asks for, that got no layer. */
+/** A file without a layer, or a manifest whose packages have none. */
 export interface LeftOut {
   readonly path: string;
   readonly reason: string;
@@ -43,19 +43,19 @@ export interface Findings {
   readonly leftOut: readonly LeftOut[];
 }
 
-/** What a build says when a layer stays empty, because the base's tool cannot serve this project. */
+/** Mark in a build's output when a layer stays empty because the base image's tool does not fit the project. */
 export const leftOutMark = "AIMI-LEFT-OUT:";
 
 export const mostLayers = 20;
 
-/** A layer with nothing but what differs from an empty one. */
+/** A layer in which missing parts are empty. */
 export function layer(
   parts: Pick<DependencyLayer, "manager" | "folder" | "files"> & Partial<DependencyLayer>,
 ): DependencyLayer {
   return { emptyFiles: [], prepare: [], environment: [], install: [], ...parts };
 }
 
-/** Debian's packages; the lists are fetched and removed around all of them. */
+/** Installs Debian packages. The Dockerfile fetches the package lists before all such lines and removes them after. */
 export function aptInstall(...packages: readonly string[]): string {
   return `apt-get install -y --no-install-recommends ${packages.join(" ")}`;
 }

@@ -5,7 +5,7 @@ import { eachRoot, type ManifestTree, type Verdict } from "./manifest-tree.ts";
 
 const prepare: readonly string[] = [aptInstall("golang-go", "ca-certificates")];
 
-/** Workspaces, and modules that are in none. */
+/** Layers for workspaces, and for modules outside of workspaces. */
 export function findGoLayers(tree: ManifestTree): Findings {
   return eachRoot(tree.foldersWith("go.work", "go.mod"), (folder) => judge(tree, folder));
 }
@@ -17,7 +17,7 @@ function judge(tree: ManifestTree, folder: string): Verdict {
   const covers = modules.filter((each) => each !== folder);
   const vendored = joinPath(folder, "vendor/modules.txt");
   const sums = modules.map((each) => joinPath(each, "go.sum")).filter(tree.has);
-  // Nothing to fetch, but the compiler is wanted all the same.
+  // There is nothing to fetch, but the agent still needs the compiler.
   if (tree.tracks(vendored) || sums.length === 0)
     return folder.includes("/")
       ? null

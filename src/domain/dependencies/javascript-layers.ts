@@ -12,7 +12,7 @@ import {
 } from "./manifest-text.ts";
 import { eachRoot, type ManifestTree, type Verdict } from "./manifest-tree.ts";
 
-/** In the order in which they count where a folder has several. */
+/** Lockfiles, in order of precedence where a folder has several. */
 const lockfiles: readonly (readonly [name: string, manager: JavascriptManager])[] = [
   ["pnpm-lock.yaml", "pnpm"],
   ["yarn.lock", "yarn"],
@@ -29,7 +29,7 @@ const configurations: Readonly<Record<JavascriptManager, readonly string[]>> = {
   bun: [".npmrc", "bunfig.toml"],
 };
 
-/** Folders with a lockfile, and the root without one. */
+/** Layers for folders with a lockfile, and for the root even without one. */
 export function findJavascriptLayers(tree: ManifestTree, options: LayerOptions): Findings {
   const folders = tree.foldersWith("package.json");
   const found = eachRoot(folders, (folder) => judge(tree, folder, options));
@@ -112,7 +112,7 @@ function patchesAndReleases(tree: ManifestTree, folder: string): string[] {
   return tree.manifestsBelow(folder).filter((path) => starts.some((start) => path.startsWith(start)));
 }
 
-/** Two lockfiles of one folder would fight over one node_modules. */
+/** Lockfiles that get no layer: two of one folder would install into the same node_modules. */
 function losingLocks(tree: ManifestTree, { layers }: Findings): Findings["leftOut"] {
   return layers.flatMap(({ folder, files, manager }) =>
     lockfiles

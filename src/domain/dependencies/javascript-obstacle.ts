@@ -9,7 +9,7 @@ const dependencyFields = [
   ...["overrides", "resolutions", "pnpm"],
 ];
 
-/** What cannot be installed as long as only manifests are there: folders and archives of the project itself. */
+/** A dependency that cannot be installed from manifests alone, such as a folder or an archive of the project itself. */
 export function findJavascriptObstacle(
   tree: ManifestTree,
   {
@@ -30,7 +30,7 @@ export function findJavascriptObstacle(
   return null;
 }
 
-/** Names with what they want, however deep overrides nest them. */
+/** Names with the versions that they require, however deep overrides nest them. */
 function wantedVersions(manifest: JsonObject): [name: string, wanted: string][] {
   const found: [string, string][] = [];
   const open: unknown[] = dependencyFields.map((field) => manifest[field]);
@@ -65,7 +65,7 @@ function missingFolder(
   if (place === undefined) return null;
   const target = resolvePath(folder, place);
   if (target === null) return "which lies outside the tree";
-  // A link needs only the manifest that it leads to. The others copy what is there, and that is not there yet.
+  // A link needs only the target's manifest. Other dependencies copy the target's files, which are not there yet.
   const isLink = scheme !== "file" || manager === "npm";
   const isIn = manifests.includes(joinPath(target, "package.json"));
   return isLink && isIn ? null : "which is not there before the sources are";

@@ -15,7 +15,7 @@ interface Wish {
   readonly ignoreScripts: boolean;
 }
 
-/** How to get the package manager in the version that the project means, and how to call it. */
+/** Shell lines that install the package manager in the project's version, and that call it. */
 export function javascriptTool(wish: Wish): Pick<DependencyLayer, "prepare" | "install"> {
   const calls: Readonly<Record<JavascriptManager, (wish: Wish) => Call>> = {
     npm: callNpm,
@@ -61,7 +61,7 @@ function callPnpm({ wanted, lockText = "", isInsidePnpmWorkspace, ignoreScripts 
   };
 }
 
-/** A pnpm refuses the lockfiles of much older ones. */
+/** A pnpm refuses the lockfiles of much older versions. */
 function pnpmFor(lockText: string): string {
   const [, major = "9"] = /^lockfileVersion:\s*['"]?(\d+)/m.exec(lockText) ?? [];
   if (Number(major) < 6) return "7.33.7";
@@ -84,14 +84,14 @@ function callYarn({ wanted, lockText = "", hasYarnrc, ignoreScripts }: Wish): Ca
   };
 }
 
-/** The last of each generation: any other one would change something in the lockfile, which `--immutable` forbids. */
+/** The last Yarn of each lockfile's version: any other Yarn would change the lockfile, which `--immutable` forbids. */
 function yarnFor(lockText: string): string {
   const [, found = "10"] = /^__metadata:\s*\n\s+version:\s*(\d+)/m.exec(lockText) ?? [];
   const version = Number(found);
   if (version < 5) return "2.4.2";
   if (version < 6) return "3.1.1";
   if (version < 8) return "3.8.6";
-  // Since 4.1 a checksum says before a slash how it was made.
+  // Since 4.1 a checksum begins with a cache key and a slash.
   if (version === 8) return /^ +checksum: [0-9a-f]{128}\s*$/m.test(lockText) ? "4.0.2" : "4.13.0";
   return version === 9 ? "4.14.1" : "4.18.1";
 }
@@ -103,14 +103,14 @@ function callBun({ wanted, ignoreScripts }: Wish): Call {
   };
 }
 
-/** The exact version that `packageManager` pins for this manager. It goes into a shell line, so it is nothing but a version. */
+/** The exact version that `packageManager` pins for this manager, and nothing else: it goes into a shell line. */
 function pinned(manager: JavascriptManager, wanted: string): string | null {
   const [, name, version] =
     /^([a-z]+)@(\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?)(?:\+[0-9A-Za-z.-]+)?$/.exec(wanted) ?? [];
   return name === manager && version !== undefined ? version : null;
 }
 
-/** Each version in a folder of its own, since layers may pin different ones; the last link is the root's. */
+/** Each version has a folder of its own, since layers may pin different ones; the link of the root's layer is made last. */
 function fromRegistry(
   command: string,
   name: string,
@@ -133,8 +133,8 @@ const ownScripts = [
 const needsNoSources = "^patch-package( [\\w.\\/=-]+)*$";
 
 /**
- * The project's own scripts want its sources, which are not there yet: they are taken out of the manifests before the installation, and
- * the checkout puts the manifests back. Scripts of dependencies run as usual.
+ * Shell lines that remove the project's own scripts from the manifests: they need its sources, which are not there yet.
+ * The checkout restores the manifests after the installation. Scripts of dependencies run as usual.
  */
 function removeOwnScripts({ manifests, ignoreScripts }: Wish): string[] {
   if (ignoreScripts || !manifests.some(hasOwnScripts)) return [];
@@ -142,7 +142,7 @@ function removeOwnScripts({ manifests, ignoreScripts }: Wish): string[] {
     `const fs = require("fs"), names = ${JSON.stringify(ownScripts)};`,
     "for (const file of process.argv.slice(1)) {",
     'const manifest = JSON.parse(fs.readFileSync(file, "utf8").replace(/^\\uFEFF/, ""));',
-    // Without a pair of braces: find would take it for a place of its own.
+    // The program has no `{}`, which find would replace by file names.
     `for (const name of names) if (manifest.scripts && !/${needsNoSources}/.test(manifest.scripts[name])) delete manifest.scripts[name];`,
     "fs.writeFileSync(file, JSON.stringify(manifest, null, 2));",
     "}",

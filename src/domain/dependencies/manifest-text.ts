@@ -9,7 +9,7 @@ export function parseObject(text: string | undefined): JsonObject | null {
     const value: unknown = JSON.parse((text ?? "").replace(/^\uFEFF/, ""));
     return isObject(value) ? value : null;
   } catch {
-    // What is no JSON is told by the caller, with the file's name.
+    // The caller reports invalid JSON, with the file's name.
     return null;
   }
 }
@@ -18,18 +18,18 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The texts in a list, or none. */
+/** The strings in a list; none for any other value. */
 export function textsIn(value: unknown): string[] {
   return Array.isArray(value) ? value.filter((item) => typeof item === "string") : [];
 }
 
 export interface TomlSection {
-  /** As written between the brackets; "" before the first. */
+  /** The name between the brackets, without quotes and blanks; "" before the first header. */
   readonly name: string;
   readonly body: string;
 }
 
-/** The sections of a TOML file: enough to find a few keys, and no parser. */
+/** The sections of a TOML file: enough to find a few keys, not a full parser. */
 export function tomlSections(text: string): TomlSection[] {
   const sections: { name: string; lines: string[] }[] = [{ name: "", lines: [] }];
   for (const line of text.split("\n")) {
@@ -41,13 +41,13 @@ export function tomlSections(text: string): TomlSection[] {
   return sections.map(({ name, lines }) => ({ name, body: lines.join("\n") }));
 }
 
-/** A list of texts under a key, over one line or several. */
+/** The strings in a key's list, over one line or several. */
 export function tomlList(body: string, key: string): string[] {
   const [, list = ""] = new RegExp(`^${key}\\s*=\\s*\\[([^\\]]*)\\]`, "m").exec(body) ?? [];
   return quotedTexts(list);
 }
 
-/** A text under a key that starts a line. */
+/** The string of a key that starts a line. */
 export function tomlText(body: string, key: string): string | undefined {
   return new RegExp(`^${key}\\s*=\\s*["']([^"'\\n]*)["']`, "m").exec(body)?.[1];
 }
@@ -56,7 +56,7 @@ export function quotedTexts(text: string): string[] {
   return [...text.matchAll(/"([^"\n]*)"|'([^'\n]*)'/g)].map(([, double, single]) => double ?? single ?? "");
 }
 
-/** The plain texts of a list at the top of a YAML file, in block or in one line. */
+/** The plain strings of a top-level list in a YAML file, in block or flow style. */
 export function yamlList(text: string, key: string): string[] {
   const lines = text.split("\n");
   const start = lines.findIndex((line) => line.startsWith(`${key}:`));
@@ -80,7 +80,7 @@ function unquoted(text: string): string {
   return quoted ?? trimmed.replace(/\s#.*$/, "").trim();
 }
 
-/** Which folders a list of workspace patterns means; the last pattern that matches decides. */
+/** Matches the folders that a list of workspace patterns names; the last matching pattern decides. */
 export function workspaceMatcher(patterns: readonly string[]): (folder: string) => boolean {
   const rules = patterns.slice(0, 200).flatMap((pattern) => {
     const includes = !pattern.startsWith("!");

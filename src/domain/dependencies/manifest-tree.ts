@@ -4,11 +4,11 @@ import { findSecretInManifest, looksSecret } from "../secret-files.ts";
 import { byDepth, folderOf, isBelow, nameOf } from "../tree-path.ts";
 import { type DependencyLayer, type Findings, type LeftOut, mostLayers } from "./dependency-layer.ts";
 
-/** What detectors see of a commit: its manifests, less what is ignored, secret, or somebody else's. */
+/** The part of a commit that detectors see: its manifests, without ignored, secret and vendored ones. */
 export interface ManifestTree {
-  /** Whether a manifest is there. */
+  /** Whether this path is a manifest that detectors see. */
   readonly has: (path: string) => boolean;
-  /** Whether anything of this path is tracked. */
+  /** Whether the commit tracks this path. */
   readonly tracks: (path: string) => boolean;
   readonly readText: (path: string) => string | undefined;
   /** The folders that hold a manifest of one of these names, shallow ones first. */
@@ -43,7 +43,7 @@ const patterns: readonly RegExp[] = [
 
 const elsewhere = /(?:^|\/)(?:node_modules|__fixtures__|fixtures|testdata|third_party|vendor)\//;
 
-/** Every path whose content, or whose presence in the build, some package manager may want. */
+/** Every path whose content, or whose presence in the build, some package manager may need. */
 export function manifestPaths(paths: readonly string[]): string[] {
   return paths.filter((path) => path === ".dockerignore" || (isManifest(path) && !elsewhere.test(path)));
 }
@@ -52,7 +52,7 @@ function isManifest(path: string): boolean {
   return names.has(nameOf(path)) || patterns.some((pattern) => pattern.test(path));
 }
 
-/** The tree as detectors may see it, and the manifests that they may not see. */
+/** The tree that detectors see, and the manifests that are hidden from them. */
 export function manifestTree({ paths, readText }: Commit): { tree: ManifestTree; leftOut: LeftOut[] } {
   const isIgnored = dockerIgnore(paths.includes(".dockerignore") ? (readText(".dockerignore") ?? "") : "");
   const leftOut: LeftOut[] = [];
@@ -96,20 +96,20 @@ function reasonToLeaveOut(
   return secret && `it looks secret: ${secret}`;
 }
 
-/** What one folder comes to: a layer with the folders that it covers too, or the reason for none. */
+/** The result for one folder: a layer and the other folders that it covers, the reason against one, or nothing. */
 export type Verdict =
   | { readonly layer: DependencyLayer; readonly covers?: readonly string[] }
   | LeftOut
   | null;
 
-/** Goes through folders, shallow ones first. A folder that an earlier layer covers gets none of its own. */
+/** Judges folders in the given order, shallow ones first. A folder that an earlier layer covers gets none of its own. */
 export function eachRoot(folders: readonly string[], judge: (folder: string) => Verdict): Findings {
   const layers: DependencyLayer[] = [];
   const leftOut: LeftOut[] = [];
   const covered = new Set<string>();
   for (const folder of folders) {
     if (covered.has(folder)) continue;
-    // Such a name would stand in the Dockerfile, and nobody needs one.
+    // The name becomes part of the Dockerfile, where other characters could have a meaning.
     if (!/^[A-Za-z0-9._@/ -]*$/.test(folder)) {
       leftOut.push({ path: folder, reason: "its name has characters that do not go into a Dockerfile" });
       continue;
