@@ -20,7 +20,7 @@ export type {
 } from "./dependencies/dependency-layer.ts";
 export { manifestPaths } from "./dependencies/manifest-tree.ts";
 
-/** In the order in which the layers of one folder follow each other. */
+/** Detectors, in the order of the layers of one folder. */
 const detectors = [
   findJavascriptLayers,
   findPythonLayers,
@@ -32,9 +32,7 @@ const detectors = [
 
 const mostTold = 100;
 
-/**
- * Which dependencies a project's image gets, decided from what a commit tracks. Everything that gets no layer is told, with the reason.
- */
+/** The dependency layers of a project's image, decided from a commit's tracked files; files without a layer, with reasons. */
 export function findDependencyLayers(
   commit: Commit,
   options: LayerOptions,

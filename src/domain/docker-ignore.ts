@@ -1,7 +1,7 @@
 import { pathPattern } from "./path-pattern.ts";
 import { cleanPath } from "./tree-path.ts";
 
-/** Which paths a `.dockerignore` leaves out, as Docker reads it: the last line that matches a path or a folder above it decides. */
+/** Matches the paths that a `.dockerignore` excludes. As in Docker, the last line for a path or a folder above it decides. */
 export function dockerIgnore(text: string): (path: string) => boolean {
   const rules = text
     .replace(/^\uFEFF/, "")

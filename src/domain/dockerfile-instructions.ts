@@ -6,7 +6,7 @@ export interface Instruction {
   readonly lastLine: number;
 }
 
-/** The instructions of a Dockerfile as Docker reads them, and its escape character. Bodies of here-documents belong to their instruction. */
+/** Reads instructions and the escape character as Docker does; the body of a here-document belongs to its instruction. */
 export function readInstructions(text: string): { instructions: Instruction[]; continuation: "\\" | "`" } {
   const lines = text.split("\n").map((line) => line.replace(/\r$/, ""));
   const continuation = readEscape(lines);
@@ -31,7 +31,7 @@ export function readInstructions(text: string): { instructions: Instruction[]; c
   return { instructions, continuation };
 }
 
-/** Directives stand before everything else, comments and empty lines included. */
+/** The escape character. Directives come before everything else, comments and empty lines included. */
 function readEscape(lines: readonly string[]): "\\" | "`" {
   for (const line of lines) {
     const [, name, value] = /^\uFEFF?\s*#\s*([a-zA-Z][a-zA-Z0-9]*)\s*=\s*(\S+)\s*$/.exec(line) ?? [];
@@ -65,7 +65,7 @@ function joinContinued(
   return { joined: joined.replace(/^\uFEFF/, ""), next: at };
 }
 
-/** The line after the last here-document; one that never ends is none. */
+/** The line after the last here-document; without its end mark it is no here-document. */
 function skipHereDocuments(lines: readonly string[], start: number, name: string, argument: string): number {
   if (!/^(?:RUN|COPY|ADD|ONBUILD)$/i.test(name)) return start;
   let at = start;

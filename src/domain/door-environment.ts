@@ -1,31 +1,31 @@
 import type { NamedAgent } from "./agent-credentials.ts";
 
-/** A way to models below the door. */
+/** A model endpoint of the gateway. */
 export interface DoorEndpoint {
   readonly name: string;
   readonly api: "anthropic" | "openai" | "google" | null;
 }
 
-/** What one worker may reach, and by what. */
+/** One worker's network access through the gateway. */
 export interface DoorAccess {
-  /** Its address as the sandbox sees it, without a slash at the end. */
+  /** The gateway's address as the sandbox sees it, without a slash at the end. */
   readonly door: string;
-  /** The worker's own; letters, digits, `-` and `_`. It is worth nothing elsewhere. */
+  /** The worker's own token: letters, digits, `-` and `_`. Only this gateway accepts it. */
   readonly token: string;
   readonly endpoints: readonly DoorEndpoint[];
-  /** Registries that are read through it: npm, go, github. */
+  /** Registries that the worker reads through the gateway: npm, go, github. */
   readonly mirrors: readonly string[];
 }
 
 type Variables = Readonly<Record<string, string>>;
 type Api = NonNullable<DoorEndpoint["api"]>;
 
-/** All variables by which an agent, and the tools that it runs, find their way through the door. None holds a real key. */
+/** The variables that direct an agent, and the tools that it runs, to the gateway. None holds a real key. */
 export function doorEnvironment(agent: NamedAgent, access: DoorAccess): Variables {
   return { ...modelVariables(agent, access), ...tunnelVariables(access), ...mirrorVariables(access) };
 }
 
-/** Programs that are known, by their bare names: a path may lead to anything. */
+/** Known programs, by bare name: a path could name any program. */
 const waysByProgram: Readonly<Record<string, (access: DoorAccess) => Variables>> = {
   claude: claudeWay,
   "claude-agent-acp": claudeWay,
@@ -47,8 +47,8 @@ function programOf({ kind, command }: NamedAgent): string {
 }
 
 /**
- * As a token and not as a key: Claude Code asks its user about keys that it does not know, and of a subscription's token it
- * takes the real API to be there and asks it for more. The requests are the same as with a key.
+ * The gateway's token goes into ANTHROPIC_AUTH_TOKEN. With an unknown API key Claude Code asks its user; with a
+ * subscription's token it expects the real API and calls more of it. The requests are the same as with a key.
  */
 function claudeWay(access: DoorAccess): Variables {
   const address = addressOf("anthropic", access);
@@ -56,14 +56,14 @@ function claudeWay(access: DoorAccess): Variables {
   return {
     ANTHROPIC_BASE_URL: address,
     ANTHROPIC_AUTH_TOKEN: access.token,
-    // The rest of its traffic would only be refused.
+    // The gateway would refuse the rest of its traffic.
     CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
   };
 }
 
 const codexKey = "OPENAI_API_KEY";
 
-/** Codex knows no variable for an address. What speaks the protocol for it takes its settings from one. */
+/** Codex has no variable for an address; `codex-acp`, its protocol adapter, reads settings from CODEX_CONFIG. */
 function codexWay(access: DoorAccess): Variables {
   const provider = codexProvider(access);
   if (provider === null) return {};
@@ -71,7 +71,7 @@ function codexWay(access: DoorAccess): Variables {
   return { CODEX_CONFIG: JSON.stringify(settings), [codexKey]: access.token };
 }
 
-/** One of our own: for OpenAI's it wants a login, and tries a WebSocket first. */
+/** A provider of its own name: for OpenAI's provider Codex demands a login, and tries a WebSocket first. */
 function codexProvider(access: DoorAccess): Variables | null {
   const address = addressOf("openai", access);
   if (address === null) return null;
@@ -80,13 +80,13 @@ function codexProvider(access: DoorAccess): Variables | null {
 
 function geminiWay(access: DoorAccess): Variables {
   const variables = commonOf("google", access);
-  // In a folder that it was not told to trust it does nothing unasked.
+  // In a folder without trust Gemini asks before it does anything.
   return addressOf("google", access) === null ? {} : { ...variables, GEMINI_CLI_TRUST_WORKSPACE: "true" };
 }
 
 const opencodePaths = { anthropic: "/v1", openai: "/v1", google: "/v1beta" } as const;
 
-/** Without a list of whom it may ask, it asks its makers' own models. */
+/** Without a list of providers, opencode calls its makers' own models. */
 function opencodeWay(access: DoorAccess): Variables {
   const providers = apis.flatMap((api) => {
     const address = addressOf(api, access);
@@ -100,7 +100,7 @@ function opencodeWay(access: DoorAccess): Variables {
   return { OPENCODE_CONFIG_CONTENT: JSON.stringify(settings) };
 }
 
-/** A program that nobody knows gets what is common, and the others by their names. */
+/** For an unknown program: the common variables, and two for each endpoint with a name of its own. */
 function commonWay(access: DoorAccess): Variables {
   const { door, token, endpoints } = access;
   const named = endpoints
@@ -126,22 +126,22 @@ function commonOf(api: Api, access: DoorAccess): Variables {
   return found === null ? {} : { [address]: `${found}${path}`, [key]: access.token };
 }
 
-/** Where an API is to be found: at the endpoint of its name, or else at the first that speaks it. */
+/** The address of an API: the endpoint of its name, else the first endpoint that speaks it. */
 function addressOf(api: Api, { door, endpoints }: DoorAccess): string | null {
   const speaking = endpoints.filter((endpoint) => endpoint.api === api);
   const chosen = speaking.find(({ name }) => name === api) ?? speaking[0];
   return chosen === undefined ? null : `${door}/m/${chosen.name}`;
 }
 
-/** Also where nothing is allowed: a refusal is told at once, and a call into nowhere only after its time. */
+/** Set even if no host is allowed: the gateway refuses at once, while a connection without a route runs into its timeout. */
 function tunnelVariables({ door, token }: DoorAccess): Variables {
   const proxy = door.replace("://", `://worker:${token}@`);
-  // Models and mirrors are asked at the door itself.
+  // Requests for models and mirrors go to the gateway directly, not through its proxy.
   const direct = [...new Set(["127.0.0.1", "localhost", "::1", new URL(door).hostname])].join(",");
   return {
     ...{ HTTPS_PROXY: proxy, https_proxy: proxy, NO_PROXY: direct, no_proxy: direct },
     NODE_USE_ENV_PROXY: "1",
-    // It would first ask without the token, to be told that one is needed.
+    // Git would send each first request without the token, only to be refused.
     GIT_HTTP_PROXY_AUTHMETHOD: "basic",
   };
 }
@@ -149,16 +149,16 @@ function tunnelVariables({ door, token }: DoorAccess): Variables {
 function mirrorVariables({ door, token, mirrors }: DoorAccess): Variables {
   const at = (name: string): string => `${door}/r/${token}/${name}`;
   return {
-    // A lock file keeps the registry's own addresses: npm replaces them as it asks.
+    // A lock file keeps the registry's own addresses: npm replaces them in its requests.
     ...(mirrors.includes("npm") ? npmVariables(`${at("npm")}/`) : {}),
-    // The database of checksums is asked through it, too.
+    // Go reads the checksum database through it, too.
     ...(mirrors.includes("go") ? { GOPROXY: at("go") } : {}),
     ...(mirrors.includes("github") ? gitVariables(`${at("github")}/`) : {}),
   };
 }
 
 function npmVariables(registry: string): Variables {
-  // What it would ask besides is refused, as it is no reading.
+  // The mirror refuses npm's other requests, which do not read packages.
   const quiet = { npm_config_audit: "false", npm_config_update_notifier: "false" };
   return { npm_config_registry: registry, YARN_REGISTRY: registry, ...quiet };
 }

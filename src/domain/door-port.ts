@@ -1,2 +1,2 @@
-/** Where the gateway listens in workers' networks, and where a sandbox without one finds what its adapter passes on. */
+/** The port of the gateway in workers' networks, and of the adapter's loopback proxy in a sandbox without a network. */
 export const doorPort = 18_877;

@@ -11,7 +11,7 @@ export function parseSizeBytes(text: string): number | undefined {
   return parseAmount(text, unitBytes);
 }
 
-/** Binary units as people write them, one decimal at the most. */
+/** Bytes in binary units, with at most one decimal. */
 export function showBytes(bytes: number): string {
   const units = ["B", "KiB", "MiB", "GiB", "TiB"];
   const step = Math.min(units.length - 1, bytes < 1 ? 0 : Math.floor(Math.log2(bytes) / 10));
@@ -19,7 +19,7 @@ export function showBytes(bytes: number): string {
   return `${Number(amount.toFixed(step === 0 ? 0 : 1))} ${units[step]}`;
 }
 
-/** Milliseconds as people say them: `350 ms`, `4.2 s`, `3 min 20 s`. */
+/** Milliseconds in larger units: `350 ms`, `4.2 s`, `3 min 20 s`. */
 export function showDuration(ms: number): string {
   if (ms < 1000) return `${Math.round(ms)} ms`;
   if (ms < 60_000) return `${Number((ms / 1000).toFixed(1))} s`;

@@ -1,11 +1,11 @@
 import type { AllowedHost } from "./generated/gateway.ts";
 
-/** What one word opens, as it can be told to people. */
+/** The hosts and the mirror that one word opens, with a description for users. */
 export interface Preset {
   readonly opens: string;
-  /** Reached by name, through a tunnel that nobody looks into. None of these takes uploads under its own name. */
+  /** Hosts that agents reach by name through a tunnel, which the gateway does not decrypt. None of them accepts uploads. */
   readonly hosts: readonly AllowedHost[];
-  /** The registry of this name is read through the gateway, which asks for nothing else. */
+  /** The registry that agents read through the gateway, which sends only such reads; null for none. */
   readonly mirror: string | null;
 }
 
@@ -23,7 +23,7 @@ interface AllowProblem {
 const defaultPort = 443;
 const longestHost = 253;
 
-/** One word each for what most work needs. */
+/** Presets of what most tasks need, one word each. */
 export const presets: Readonly<Record<string, Preset>> = {
   npm: { opens: "packages of npm, read only", hosts: [], mirror: "npm" },
   pypi: { opens: "packages of Python", hosts: secure("pypi.org", "files.pythonhosted.org"), mirror: null },
@@ -51,14 +51,14 @@ export const presets: Readonly<Record<string, Preset>> = {
   },
 };
 
-/** Where a preset's mirror reads from, unless somebody has a registry of their own. */
+/** The upstream of each mirror, unless the user's settings name another registry. */
 export const mirrorUrls: Readonly<Record<string, string>> = {
   npm: "https://registry.npmjs.org",
   go: "https://proxy.golang.org",
   github: "https://github.com",
 };
 
-/** What words of `--allow` and of settings open: presets by name, anything else as `host:port`. */
+/** The hosts and mirrors that words of `--allow` and of settings open: presets by name, anything else as `host:port`. */
 export function parseAllow(words: readonly string[]): Allowed {
   const hosts = new Map<string, AllowedHost>();
   const mirrors = new Set<string>();
@@ -78,11 +78,11 @@ export function parseAllow(words: readonly string[]): Allowed {
 }
 
 /**
- * A host and its port, or what is wrong with the word. Only names can be allowed: an address says nothing about who is
- * there, and every spelling of one that some library understands would have to be the same one.
+ * A host and its port, or the problem of the word. Only names can be allowed: an IP address does not identify the server,
+ * and the gateway would have to recognise every spelling of it that some library accepts.
  */
 function parseHost(word: string): AllowedHost | string {
-  // Before anything is put in lower case: the sign for Kelvin becomes a k by that.
+  // Checked before the text is lower-cased, which turns the Kelvin sign into a k.
   if (/[^\x21-\x7e]/.test(word)) return "has characters that no host name has";
   if (/[/@?#\\]/.test(word)) return "write host:port, without a scheme, a user or a path";
   if (word.includes("*")) return "has a wildcard: name each host";
@@ -92,7 +92,7 @@ function parseHost(word: string): AllowedHost | string {
   if (port !== undefined && !isPort(port)) return "has no port from 1 to 65535";
   if (name.endsWith(".")) return "ends with a dot";
   const labels = name.split(".");
-  // What begins with a digit at the end is an address to somebody: 127.1, 0x7f.1, 1.0x7f, 2130706433.
+  // Some parsers read a name whose last label begins with a digit as an address: 127.1, 0x7f.1, 1.0x7f, 2130706433.
   if (/^\d/.test(labels.at(-1) ?? "")) return "is an address or a number: name the host";
   if (labels.length < 2)
     return `is neither a preset (${Object.keys(presets).join(", ")}) nor a full host name`;

@@ -1,24 +1,24 @@
 import { parseReference, referenceForms } from "./secret-reference.ts";
 
-/** Whose words a model's API speaks. */
+/** The providers whose API a model endpoint can speak. */
 export const modelApis = ["anthropic", "openai", "google"] as const;
 export type ModelApi = (typeof modelApis)[number];
 
-/** The value of a header: the secret, after a word like `Bearer`. */
+/** The value of a header: an optional word like `Bearer`, then the secret of the reference. */
 export interface HeaderPlan {
   readonly before: string;
   readonly reference: string;
 }
 
-/** An address that the gateway is to call, with what lets one in there. */
+/** An address that the gateway calls, with the headers that authenticate it. */
 export interface AddressWords {
   readonly kind: "address";
   readonly name: string;
   readonly url: string;
-  /** By names in small letters. */
+  /** Headers by lower-case name. */
   readonly headers: Readonly<Record<string, HeaderPlan>>;
   readonly api: ModelApi | null;
-  /** Request headers, in small letters, and query parameters that go on beside those that agents are known to send. */
+  /** Headers (lower case) and query parameters that the gateway forwards in addition to those that known agents send. */
   readonly pass: readonly string[];
 }
 
@@ -33,23 +33,23 @@ export const registryForm = "preset=url[,header=Name:reference]";
 const longest = 4_000;
 const longestUrl = 2_000;
 
-/** `name=url[,header=Name:reference][,api=…][,pass=Name]`, as people write another model's address. */
+/** Parses a model endpoint of the settings: `name=url[,header=Name:reference][,api=…][,pass=Name]`. */
 export function parseEndpoint(text: string): AddressWords | Refusal {
   return parseAddress(text, endpointForm, { isModel: true });
 }
 
-/** `preset=url[,header=Name:reference]`, as people write a registry of their own. */
+/** Parses a registry of the settings: `preset=url[,header=Name:reference]`. */
 export function parseRegistry(text: string): AddressWords | Refusal {
   return parseAddress(text, registryForm, { isModel: false });
 }
 
-/** What such words may show of themselves: whatever comes after the name may be a secret in the wrong place. */
+/** The part of such words that is safe to show: anything after the name may be a misplaced secret. */
 export function showWords(text: string): string {
   const [, name] = /^([a-z][a-z0-9-]{0,39})=/.exec(text) ?? [];
   return name === undefined ? "…" : `${name}=…`;
 }
 
-/** An address without what belongs to no address, or why it cannot be called. */
+/** A base URL without slashes at its end, or the reason why the gateway cannot call it. */
 export function parseUrl(text: string): { readonly url: string } | Refusal {
   const url = URL.canParse(text) && text.length <= longestUrl ? new URL(text) : null;
   if (url === null || !/^https?:$/.test(url.protocol)) return refused("an address with http:// or https://");
@@ -87,8 +87,8 @@ function parseAddress(
     if (option.startsWith("pass=")) {
       const passed = option.slice("pass=".length);
       if (!isModel || !/^[A-Za-z0-9_$-]{1,100}$/.test(passed) || neverPassed.has(passed.toLowerCase()))
-        return refused(`${form}, where Name is a header or a parameter that says nothing of the connection`);
-      // A header is known by its small letters, and a parameter by those that it has.
+        return refused(`${form}, where Name is a header or a parameter that is not about the connection`);
+      // The gateway looks headers up in lower case, and parameters as they are written.
       pass.push(...new Set([passed, passed.toLowerCase()]));
       continue;
     }
@@ -100,13 +100,13 @@ function parseAddress(
   return { kind: "address", name, ...url, headers, api, pass };
 }
 
-/** What belongs to a connection, and not to who is let in. */
+/** Headers of a connection, which cannot authenticate a caller. */
 const ofConnections: ReadonlySet<string> = new Set([
   ...["connection", "content-length", "expect", "host", "keep-alive", "te", "trailer"],
   ...["transfer-encoding", "upgrade", "proxy-authorization", "proxy-connection"],
 ]);
 
-/** What would make another call of it, or hide a key from the gateway that looks for it in the answer. */
+/** Headers that would change the request's meaning, or hide a key from the gateway, which searches answers for it. */
 const neverPassed: ReadonlySet<string> = new Set([
   ...ofConnections,
   ...["accept-encoding", "accept-charset", "range", "if-range", "cookie"],
@@ -126,7 +126,7 @@ function parseHeader(text: string): { readonly name: string; readonly plan: Head
   return { name, plan: { before: scheme === undefined ? "" : `${scheme} `, reference } };
 }
 
-/** Where a container that calls it would find itself. */
+/** Whether a container that calls this host would reach itself. */
 function isThisMachine(hostname: string): boolean {
   const host = hostname.replace(/^\[|\]$|\.$/g, "");
   return (

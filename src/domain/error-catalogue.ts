@@ -4,7 +4,7 @@ import { exitCodes } from "./exit-codes.ts";
 import { type Place, showPlace } from "./place.ts";
 import { type SandboxErrorFacts, sandboxCatalogue } from "./sandbox-error-catalogue.ts";
 
-/** What must be told to each error; the wording is below, once. */
+/** The facts of each error; the wording is below, once. */
 export interface ErrorFacts extends SandboxErrorFacts {
   // Words on the command line
   USAGE: { readonly message: string };
@@ -69,7 +69,7 @@ export interface ErrorFacts extends SandboxErrorFacts {
 
 const { usage, environment, locked, conflict } = exitCodes;
 
-/** Every error that was foreseen: how the process ends, what it says, and what to do next. */
+/** Every foreseen error: its exit code, its message, and a hint what to do next. */
 export const catalogue: { readonly [Code in keyof ErrorFacts]: ErrorEntry<ErrorFacts[Code]> } = {
   // Words on the command line
   USAGE: entry(
@@ -155,7 +155,7 @@ export const catalogue: { readonly [Code in keyof ErrorFacts]: ErrorEntry<ErrorF
   ),
   WORKERS_MISSING: entry(
     usage,
-    (f) => `Swarm ${f.swarmId} has no workers, so there is nothing to go on with`,
+    (f) => `Swarm ${f.swarmId} has no workers, so there is nothing to resume`,
     () => "`swarm start --all` carries out the task files that are here.",
   ),
   STATE_EXISTS: entry(
@@ -182,7 +182,7 @@ export const catalogue: { readonly [Code in keyof ErrorFacts]: ErrorEntry<ErrorF
     (f) =>
       /ENOSPC|EDQUOT/.test(f.reason)
         ? "Free some disk space, then run the command again."
-        : "Mend the cause, then run the command again.",
+        : "Fix the cause, then run the command again.",
   ),
   LOCK_TIMEOUT: entry(
     locked,
@@ -191,7 +191,7 @@ export const catalogue: { readonly [Code in keyof ErrorFacts]: ErrorEntry<ErrorF
   ),
   LOCK_LOST: entry(
     locked,
-    (f) => `The lock ${f.file} was taken away while it was held; nothing was written`,
+    (f) => `The lock ${f.file} no longer belongs to this process; nothing was written`,
     () => "Run the command again.",
   ),
   OWNED_BY_ANOTHER: entry(
@@ -202,7 +202,7 @@ export const catalogue: { readonly [Code in keyof ErrorFacts]: ErrorEntry<ErrorF
   OWNER_ENDED: entry(
     environment,
     (f) => `The process in the background ended before its swarm had begun (${f.how})`,
-    (f) => `${f.log} has its last words.`,
+    (f) => `Its log is ${f.log}.`,
   ),
   CONTAINER_UNKNOWN: entry(
     usage,
@@ -246,14 +246,14 @@ export const catalogue: { readonly [Code in keyof ErrorFacts]: ErrorEntry<ErrorF
   // The machine
   CLAUDE_MISSING: entry(
     environment,
-    () => "there is no `claude` on the path that the plugin could be given to",
+    () => "there is no `claude` on the PATH to install the plugin in",
     (f) =>
       `Install Claude Code, or type in it: /plugin marketplace add ${f.folder}, /plugin install aimi@aimi`,
   ),
   CLAUDE_FAILED: entry(
     environment,
     (f) => `claude ${f.command} failed: ${f.reason}`,
-    () => "Type that command yourself; `swarm plugin validate` looks at the plugin.",
+    () => "Type that command yourself; `swarm plugin validate` checks the plugin.",
   ),
   NODE_TOO_OLD: entry(
     environment,
@@ -274,7 +274,7 @@ export const catalogue: { readonly [Code in keyof ErrorFacts]: ErrorEntry<ErrorF
   ENGINE_FAILED: entry(
     environment,
     (f) => `The engine could not ${f.operation}: ${f.reason}`,
-    () => "`swarm doctor` looks at the engine.",
+    () => "`swarm doctor` checks the engine.",
   ),
   ENGINE_UNSUPPORTED: entry(
     environment,
@@ -304,7 +304,7 @@ export const catalogue: { readonly [Code in keyof ErrorFacts]: ErrorEntry<ErrorF
   SCHEDULER_MISSING: entry(
     environment,
     () => "there is no `crontab` on this machine",
-    () => "Install cron (`apt-get install cron`), or take one of the other ways of docs/nightly.md.",
+    () => "Install cron (`apt-get install cron`), or use one of the other ways in docs/nightly.md.",
   ),
   SCHEDULE_FAILED: entry(
     environment,

@@ -1,6 +1,6 @@
 import type { ExitCode } from "./exit-codes.ts";
 
-/** How an error ends the process, what it says, and what to do next. */
+/** An error's exit code, its message, and a hint what to do next. */
 export interface ErrorEntry<Facts> {
   readonly exit: ExitCode;
   readonly says: (facts: Facts) => string;

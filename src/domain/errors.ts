@@ -11,7 +11,7 @@ export interface ErrorReport {
   readonly details?: unknown;
 }
 
-/** A foreseen error. Everything else that is thrown is our bug. */
+/** A foreseen error. Any other thrown error is a bug of swarm. */
 export class SwarmError<Code extends ErrorCode = ErrorCode> extends Error {
   readonly code: Code;
   readonly exitCode: ExitCode;

@@ -4,11 +4,11 @@ import { workerSlug } from "./slug.ts";
 import type { SwarmState } from "./swarm-state.ts";
 
 export interface EventChoice {
-  /** As people name workers; null for all, and for what is the whole swarm's. */
+  /** A worker as users name it; null for all workers and for events of the whole swarm. */
   readonly worker: string | null;
-  /** A swarm's id or its beginning, or `all`; null for the present one. */
+  /** A swarm's id, a prefix of it, or `all`; null for the current swarm. */
   readonly swarm: string | null;
-  /** Only what agents did outside: calls of models, or everything else. Null for all events. */
+  /** Only requests that left a sandbox: model calls, or all others. Null for all events. */
   readonly kind: EventKind | null;
 }
 
@@ -16,8 +16,8 @@ export const eventKinds = ["model", "egress"] as const;
 export type EventKind = (typeof eventKinds)[number];
 
 /**
- * Whether an event is wanted. Without the name of a swarm it is one of the present swarm, or of any that begins after `now`;
- * where there is none, of any.
+ * Matches the chosen events. If the choice names no swarm, these are events of the current swarm and of any that begins
+ * after `now`; without a current swarm, those of any swarm.
  */
 export function eventFilter(
   state: SwarmState | null,
@@ -25,7 +25,7 @@ export function eventFilter(
   now: Date,
 ): (event: KeptEvent) => boolean {
   const isPresent = state !== null && (swarm === null || state.swarmId.startsWith(swarm));
-  // Workers of other swarms are known by their events alone.
+  // Workers of other swarms are known only from their events.
   const slugs =
     worker === null
       ? null

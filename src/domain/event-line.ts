@@ -27,7 +27,7 @@ const mostValues = 2_000;
 const longestName = 60;
 const ours: readonly string[] = ["at", "swarmId", "event", "worker", "isCut"];
 
-/** An event as one line of JSON, with its break: clean to be shown, and never longer than the log has room for. */
+/** An event as one line of JSON, with its line break: safe to show, and never longer than the log's limit. */
 export function eventLine(
   { event, worker, ...facts }: Told,
   { at, swarmId }: { readonly at: string; readonly swarmId: string | null },
@@ -49,7 +49,7 @@ export function eventLine(
   return `${JSON.stringify({ ...head, isCut: true })}\n`;
 }
 
-/** Makes a value of what JSON knows from any, no larger than it may be. */
+/** Copies any value as JSON values, cut to the bounds. */
 class Cutter {
   isCut = false;
   readonly #bounds: Bounds;
@@ -79,7 +79,7 @@ class Cutter {
   }
 
   #text(text: string): string {
-    // Taking a text of megabytes apart to keep its beginning would cost the owner's time.
+    // Cleaning a text of megabytes to keep its beginning would block the owner.
     const start = text.slice(0, 8 * this.#bounds.text);
     const clean = cleanText(start, Number.POSITIVE_INFINITY);
     const short = cleanText(clean, this.#bounds.text);

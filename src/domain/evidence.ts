@@ -4,23 +4,23 @@ import type { MergedWorker, MergeReport, RanCheck } from "./generated/merge.ts";
 import type { ProofReport } from "./generated/proof.ts";
 import type { ContainerRecord } from "./generated/swarm-state.ts";
 
-/** Why a story is taken up again, and what the next attempt is checked with beside what its task says. */
+/** A request to rework a story: the reason, and checks of the next attempt in addition to those of its task. */
 export interface TakenUp {
   readonly storyId: string;
   readonly message: string;
-  /** Whether what was made is still there. */
+  /** Whether the earlier changes are still in the repository. */
   readonly isKept: boolean;
   readonly checks: readonly string[];
 }
 
-/** The same, written down for an attempt that a person asked for: it holds for whoever goes on from this commit. */
+/** A recorded request of the user; it applies to an attempt that continues from this commit. */
 export interface TakenUpFrom extends TakenUp {
   readonly commit: string;
 }
 
 const longestOutput = 6_000;
 
-/** What a proof found that is broken; null where nothing is. */
+/** The rework request of a broken proof; null for any other verdict. */
 export function evidenceOfProof(
   { checks, stories, verdict }: ProofReport,
   record: Pick<ContainerRecord, "stories">,
@@ -36,13 +36,13 @@ export function evidenceOfProof(
 ${ranWords(first.command, first.after)}
 
 What you had made is still there.`;
-  // One that several stories have is the last one's matter: all of them are in it.
+  // A check of several stories goes to the last of them, whose commit contains the others.
   const owners = stories.filter(({ checks: own }) => own.includes(first.command)).map(({ id }) => id);
   const storyId = owners.length < stories.length ? (owners.at(-1) ?? lastStory(record)) : lastStory(record);
   return storyId === null ? null : { storyId, message, isKept: true, checks: [first.command] };
 }
 
-/** Why a merge set a result aside, told to whoever made it and now has all of it before it. */
+/** The rework request of a result that a merge set aside. Its agent starts from the merged tree. */
 export function evidenceOfMerge(
   { reason, with: others, check }: MergedWorker,
   {
@@ -53,10 +53,10 @@ export function evidenceOfMerge(
     record,
   }: {
     readonly command: string | null;
-    /** Whether the command fails with nothing of what was merged, too. */
+    /** Whether the command also fails without any of the merged results. */
     readonly isRed: boolean;
     readonly branch: string;
-    /** The files in which the two conflict now. */
+    /** The files in which the result and the branch conflict now. */
     readonly conflicts: readonly string[];
     readonly record: Pick<ContainerRecord, "stories">;
   },
@@ -85,7 +85,7 @@ export function evidenceOfMerge(
 
 const longestCheck = 3_500;
 
-/** A check that nothing of a conflict is left: where no test reads a file, nothing else would see that. */
+/** A check for leftover conflict markers, which no other check finds in files that no test reads. */
 function withoutMarkers(conflicts: readonly string[]): string[] {
   let command = "! git grep -qE '^(<<<<<<<|>>>>>>>) ' --";
   for (const path of conflicts) {
@@ -96,7 +96,7 @@ function withoutMarkers(conflicts: readonly string[]): string[] {
   return conflicts.length === 0 ? [] : [command];
 }
 
-/** What an attempt said of the story that failed in it. */
+/** The rework request of a story that failed, from the adapter's message about it. */
 export function evidenceOfFailure(said: JournalledMessage & { readonly type: "progress-update" }): TakenUp {
   const { storyId, output, reason, checks = [] } = said.payload;
   const failed = checks.find(({ exitCode }) => exitCode !== 0);
@@ -124,7 +124,7 @@ function lastStory({ stories }: Pick<ContainerRecord, "stories">): string | null
   return stories.at(-1)?.id ?? null;
 }
 
-/** What a merge said of a worker; null where it was no candidate. */
+/** The entry of a worker that a merge set aside; null for any other worker. */
 export function mergedAs(report: MergeReport | null, worker: string): MergedWorker | null {
   return report?.workers.find((each) => each.worker === worker && each.outcome === "set aside") ?? null;
 }

@@ -1,4 +1,4 @@
-/** What a process's exit says about the remedy. */
+/** Exit codes of the process; each stands for one kind of remedy. */
 export const exitCodes = {
   done: 0,
   bug: 1,

@@ -1,13 +1,13 @@
 import { type KnownHole, knownHoles } from "./safe-versions.ts";
 
-/** A part of an engine, as the engine tells of it. */
+/** A component that an engine reports. */
 export interface EnginePart {
   readonly name: string;
-  /** With its distribution's revision where that is told. */
+  /** The version, with the distribution's revision if the engine reports it. */
   readonly version: string;
 }
 
-/** The holes that are open in a part by its version. */
+/** The known vulnerabilities of a component in this version. */
 export function findHoles({ name, version }: EnginePart): KnownHole[] {
   return knownHoles.filter((hole) => hole.part === name && !isClosed(hole, version));
 }
@@ -20,7 +20,7 @@ function isClosed({ closedIn, packages }: KnownHole, version: string): boolean {
   return compareVersions(upstream, same ?? newest) >= 0;
 }
 
-/** Without what a distribution adds: `1.1.5+ds1-1+deb12u1` is a 1.1.5. */
+/** The version without a distribution's suffix: `1.1.5+ds1-1+deb12u1` is a 1.1.5. */
 function upstreamOf(version: string): string {
   return /^v?(\d+(?:\.\d+)*(?:-(?:rc|beta|alpha)\.?\d+)?)/.exec(version)?.[1] ?? version;
 }
@@ -29,7 +29,7 @@ function lineOf(version: string): string {
   return upstreamOf(version).split(".").slice(0, 2).join(".");
 }
 
-/** As Debian orders versions: numbers by their value, and what comes after a `~` before everything. */
+/** Compares as Debian orders versions: numbers by value, and `~` before everything, even before the end. */
 export function compareVersions(one: string, other: string): number {
   const [left, right] = [one, other].map((version) =>
     version.replace(/-(?=rc|beta|alpha)/, "~").match(/\d+|\D+/g),
@@ -52,7 +52,7 @@ function compareWords(x: string, y: string): number {
   return 0;
 }
 
-/** The end comes after a `~` and before all else, digits among the letters' ends, and letters before other signs. */
+/** The rank of a character in Debian's order: `~`, then the end or a digit, then letters, then other characters. */
 function weightOf(sign: string | undefined): number {
   if (sign === "~") return -1;
   if (sign === undefined || /\d/.test(sign)) return 0;

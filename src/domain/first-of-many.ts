@@ -1,7 +1,7 @@
-/** The first of what may be many, and how many more there were: what a container names has no end of its own. */
+/** Keeps the first items within limits and counts the rest: a container can name any number of items. */
 export class FirstOfMany<Item> {
   readonly items: Item[] = [];
-  /** How many were not kept. */
+  /** The number of items that were not kept. */
   more = 0;
   readonly #most: number;
   #charactersLeft: number;
@@ -11,7 +11,7 @@ export class FirstOfMany<Item> {
     this.#charactersLeft = most.characters;
   }
 
-  /** `characters` is what the item takes. */
+  /** `characters` is the size of the item. */
   add(item: Item, characters: number): void {
     if (this.more > 0 || this.items.length >= this.#most || characters > this.#charactersLeft) {
       this.more += 1;

@@ -26,7 +26,7 @@ function cutTexts(value: Json, limit: number): Json {
 /** A text of at most `limit` characters that shows where it was cut. */
 export function cutText(text: string, limit: number): string {
   if (text.length <= limit) return text;
-  // A character of two units is kept whole or not at all.
+  // Removes the half of a surrogate pair that the cut leaves.
   return `${text.slice(0, Math.max(0, limit - mark.length)).replace(/[\uD800-\uDBFF]$/, "")}${mark}`;
 }
 
@@ -36,7 +36,7 @@ export function endOf(text: string, limit: number): string {
   return `…${text.slice(text.length - limit + 1).replace(/^[\uDC00-\uDFFF]/, "")}`;
 }
 
-/** UTF-8 bytes, without `node:` and without a copy. */
+/** The length in UTF-8 bytes, without `node:` and without a copy. */
 export function bytesOf(text: string): number {
   let bytes = text.length;
   for (let at = 0; at < text.length; at += 1) {

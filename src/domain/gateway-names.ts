@@ -1,9 +1,9 @@
-/** What a swarm's gateway is called, and what belongs to it. */
+/** The names of a swarm's gateway and of its volumes. */
 export interface GatewayNames {
   readonly container: string;
-  /** Its journal. */
+  /** The volume of its journal. */
   readonly volume: string;
-  /** Where sandboxes without a network knock. */
+  /** The volume of the socket through which sandboxes without a network reach it. */
   readonly door: string;
 }
 
@@ -18,7 +18,7 @@ export function gatewayNames({
   return { container: `${name}.gateway`, volume: `${name}.gateway`, door: `${name}.door` };
 }
 
-/** The network that a worker's container has for itself. */
+/** The name of the network of one worker's container and the gateway. */
 export function workerNetworkName(containerName: string): string {
   return containerName.includes(".") ? `${containerName}net` : `${containerName}.net`;
 }

@@ -1,4 +1,4 @@
-/** Everything that goes into an image, each thing with a checksum or id of its own. */
+/** The inputs of an image by name, each with a checksum or an id. */
 export type ImageInputs = Readonly<Record<string, string>>;
 
 export interface InputChange {
@@ -11,12 +11,12 @@ export function checksumOf(inputs: ImageInputs, sha256: (text: string) => string
   return sha256(JSON.stringify(sorted(inputs))).slice(0, 16);
 }
 
-/** The inputs as a label holds them. */
+/** The text of a label that holds the inputs. */
 export function showInputs(inputs: ImageInputs): string {
   return JSON.stringify(Object.fromEntries(sorted(inputs)));
 }
 
-/** What a label says; none where it says nothing that we understand. */
+/** The inputs in a label; null if it is missing or has another form. */
 export function readInputs(label: string | undefined): ImageInputs | null {
   try {
     const inputs: unknown = JSON.parse(label ?? "null");
@@ -27,11 +27,11 @@ export function readInputs(label: string | undefined): ImageInputs | null {
   }
 }
 
-/** Which inputs make the difference between two images. */
+/** The inputs in which two images differ. */
 export function findInputChanges(before: ImageInputs, after: ImageInputs): InputChange[] {
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();
   return names.flatMap((input): InputChange[] => {
-    // Every object has a `constructor`; an input of that name is another thing.
+    // `in` would find inherited names such as `constructor`, which is no input.
     if (!Object.hasOwn(before, input)) return [{ input, kind: "added" }];
     if (!Object.hasOwn(after, input)) return [{ input, kind: "removed" }];
     return before[input] === after[input] ? [] : [{ input, kind: "changed" }];

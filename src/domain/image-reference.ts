@@ -5,8 +5,8 @@ const tag = "[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}";
 const form = new RegExp(`^(?:${registry}/)?${part}(?:/${part})*(?::${tag})?(?:@sha256:[0-9a-f]{64})?$`);
 
 /**
- * The grammar of distribution references, with SHA-256 as the only digest; an image's own id fits it, too. Nothing that
- * passes can be taken for an option, a path or a second argument.
+ * Whether a text is a distribution reference, with SHA-256 as the only digest, or an image's id. No program reads such a
+ * text as an option, a path or a second argument.
  */
 export function isImageReference(text: string): boolean {
   return text.length <= 255 && form.test(text);

@@ -1,29 +1,29 @@
-/** From weakest to strongest, by what was found between the agent and the host. */
+/** Levels from weakest to strongest, by the separation that was measured between the agent and the host. */
 export const isolationLevels = ["shared-kernel", "userns", "strong"] as const;
 export type IsolationLevel = (typeof isolationLevels)[number];
 
-/** Runtimes in the order in which `auto` takes them. */
+/** Runtimes in the order of preference of `auto`. */
 export const preferredRuntimes: readonly string[] = ["sysbox-runc", "runsc", "kata", "kata-runtime", "runc"];
 
-/** What the probe saw from inside a container, `schemas/probe.schema.json`. */
+/** The probe's findings inside a container, `schemas/probe.schema.json`. */
 export type { Probe } from "./generated/probe.ts";
 
 import type { Probe } from "./generated/probe.ts";
 
-/** What a runtime turned out to be. */
+/** The measured properties of a runtime. */
 export interface MeasuredRuntime {
   readonly level: IsolationLevel;
-  /** What was seen, in a few words. */
+  /** The observation behind the level, in a few words. */
   readonly evidence: string;
-  /** Set when the runtime is not what its name says. */
+  /** The contradiction between the runtime and its name; null if there is none. */
   readonly falseName: string | null;
-  /** Confinement that was asked for and is not there. */
+  /** Confinement that was requested and is missing. */
   readonly unconfined: readonly string[];
   /** Program steps that an agent needs and that failed, with the reason. */
   readonly unusable: readonly string[];
 }
 
-/** Judges a runtime by what a container of it saw. Its name proves nothing. */
+/** Judges a runtime by what the probe found in a container of it. Its name proves nothing. */
 export function judgeIsolation(runtime: string, probe: Probe, engineKernel: string): MeasuredRuntime {
   const level = levelOf(probe, engineKernel);
   return {
@@ -35,7 +35,7 @@ export function judgeIsolation(runtime: string, probe: Probe, engineKernel: stri
   };
 }
 
-/** Whether a measured level satisfies what was asked for. */
+/** Whether a measured level satisfies a demand. */
 export function isAtLeast(level: IsolationLevel, wanted: IsolationLevel): boolean {
   return isolationLevels.indexOf(level) >= isolationLevels.indexOf(wanted);
 }
@@ -54,7 +54,7 @@ function levelOf(probe: Probe, engineKernel: string): IsolationLevel {
   return rootOutside(probe) === 0 ? "shared-kernel" : "userns";
 }
 
-/** The host's user id behind root inside; 0 when nothing is mapped, for that is what protects nothing. */
+/** The host's user id of the container's root; 0 if nothing is mapped, since that protects nothing. */
 function rootOutside({ uidMap }: Probe): number {
   return uidMap.find(({ inside }) => inside === 0)?.outside ?? 0;
 }
@@ -71,8 +71,8 @@ function evidenceOf(level: IsolationLevel, probe: Probe, engineKernel: string): 
 }
 
 /**
- * What stands open that was asked to be closed. A kernel of its own, and Sysbox, have a confinement of their own; what is
- * the host's must not be there in any case.
+ * Requested confinement that is missing. Runtimes with a kernel of their own, and Sysbox, confine in their own way; root,
+ * capabilities and namespaces of the host are wrong under every runtime.
  */
 function unconfinedOf(level: IsolationLevel, probe: Probe): string[] {
   const { capabilities, noNewPrivileges, seccomp, userId, sharedNamespaces, devices, hostMounts, openPaths } =

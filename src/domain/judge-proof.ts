@@ -3,13 +3,13 @@ import type { ProofCheck, ProofVerdict } from "./generated/proof.ts";
 
 export interface JudgedProof {
   readonly verdict: ProofVerdict;
-  /** What is broken, or no better than before. */
+  /** The check that is broken, or that fails as before; null if there is none. */
   readonly why: string | null;
 }
 
 /**
- * What checks in fresh sandboxes say of a result. What the task demands must pass, whatever it did before: that is what the
- * worker said it had done. What only the repository brings must not have become worse.
+ * Judges a result by checks in fresh sandboxes. A check that the task demands must pass, even if it failed before: the
+ * worker reported it as done. A check that only the repository brings must not have become worse.
  */
 export function judgeProof(checks: readonly ProofCheck[]): JudgedProof {
   if (checks.length === 0) return { verdict: "not-checked", why: null };

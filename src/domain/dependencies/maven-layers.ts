@@ -4,7 +4,7 @@ import { eachRoot, type ManifestTree, type Verdict } from "./manifest-tree.ts";
 
 const prepare: readonly string[] = [aptInstall("maven", "default-jdk-headless")];
 
-/** Projects with their modules. */
+/** Layers for projects, each with its modules. */
 export function findMavenLayers(tree: ManifestTree): Findings {
   return eachRoot(tree.foldersWith("pom.xml"), (folder) => judge(tree, folder));
 }
@@ -44,7 +44,7 @@ function judge(tree: ManifestTree, folder: string): Verdict {
   };
 }
 
-/** Parents beside the project that do not name it as their module. */
+/** Parent POMs in the tree that do not list the project as their module. */
 function parentsOf(tree: ManifestTree, pom: string): string[] {
   const [parent] = elements(tree.readText(pom) ?? "", "parent");
   if (parent === undefined) return [];
@@ -53,7 +53,7 @@ function parentsOf(tree: ManifestTree, pom: string): string[] {
   return [target, joinPath(target, "pom.xml")].filter(tree.has);
 }
 
-/** The content of every element of a name, comments apart. Enough for poms, and no parser. */
+/** The content of each element of this name, outside comments. Enough for POMs, not a full parser. */
 function elements(xml: string, name: string): string[] {
   return withoutComments(xml)
     .split(`<${name}>`)

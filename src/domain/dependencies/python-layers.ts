@@ -8,9 +8,7 @@ const ownVersions = { uv: "0.9.5", poetry: "2.2.1" };
 
 const environmentFolder = "/opt/venvs";
 
-/**
- * One virtual environment for each folder, outside the tree, so that the tree stays clean. The first is the one that `python` means.
- */
+/** Layers with one virtual environment a folder, outside the tree to keep it clean. The first one is on the `PATH`. */
 export function findPythonLayers(tree: ManifestTree, options: LayerOptions): Findings {
   const folders = tree.foldersWith("pyproject.toml", "requirements.txt");
   const found = eachRoot(folders, (folder) => judge(tree, folder, options));
@@ -21,7 +19,7 @@ export function findPythonLayers(tree: ManifestTree, options: LayerOptions): Fin
   return { ...found, layers };
 }
 
-/** What stands for the environment's path until it is known which one it is. */
+/** Placeholder for the environment's path, until its number is known. */
 const venv = "{venv}";
 
 function inEnvironment(each: DependencyLayer, index: number, isOnlyUv: boolean): DependencyLayer {
@@ -29,7 +27,7 @@ function inEnvironment(each: DependencyLayer, index: number, isOnlyUv: boolean):
   const isForAll: [string, string][] = isOnlyUv && index === 0 ? [["UV_PROJECT_ENVIRONMENT", path]] : [];
   return {
     ...each,
-    // The parent is the agent's: whoever makes an environment anew removes and creates the folder.
+    // The agent owns the parent folder: a tool that makes an environment anew removes and creates its folder.
     prepare: [...each.prepare, `install -d -o 1000 -g 1000 ${environmentFolder}`],
     install: each.install.map((line) => line.replaceAll(venv, path)),
     environment: index === 0 ? [["VIRTUAL_ENV", path], ["PATH", `${path}/bin:$PATH`], ...isForAll] : [],
@@ -47,7 +45,7 @@ function judge(tree: ManifestTree, folder: string, options: LayerOptions): Verdi
     : null;
 }
 
-/** Requirements in a subfolder of a project are those of its documentation and the like. */
+/** Whether the folder is a project; requirements in its subfolders are then for its documentation and the like. */
 function isProject(tree: ManifestTree, folder: string): boolean {
   const sections = tomlSections(tree.readText(joinPath(folder, "pyproject.toml")) ?? "");
   return (
@@ -144,7 +142,7 @@ function findLocalSource(text: string, sections: RegExp): boolean {
   );
 }
 
-/** Debian lets pip install nothing beside its own packages, so each tool has an environment of its own. */
+/** Debian forbids pip to install next to its own packages, so each tool has an environment of its own. */
 function toolOfItsOwn(name: "uv" | "poetry", version: string): string[] {
   const folder = `/opt/tools/${name}`;
   return [

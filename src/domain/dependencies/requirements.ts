@@ -2,7 +2,7 @@ import { folderOf, resolvePath } from "../tree-path.ts";
 import type { LeftOut } from "./dependency-layer.ts";
 import type { ManifestTree } from "./manifest-tree.ts";
 
-/** The requirements files with those that they name, or the line that needs more than such files. */
+/** The requirements files with those that they include, or the first line that needs another file. */
 export function readRequirements(
   tree: ManifestTree,
   starts: readonly string[],
@@ -24,7 +24,7 @@ export function readRequirements(
   return { files: [...files].sort() };
 }
 
-/** Lines without comments; a continued line stands where it starts. */
+/** Lines without comments; a continued line is joined at the line where it starts. */
 function joinedLines(text: string): string[] {
   const lines: string[] = [];
   let continued: number | null = null;
