@@ -3,7 +3,7 @@ import { isKernelEnd } from "./process-limits.ts";
 
 export type { SandboxRecord };
 
-/** What the engine says of a sandbox's container. */
+/** The state of a sandbox's container, as the engine reports it. */
 export type SandboxObserved =
   | { readonly kind: "missing" }
   | { readonly kind: "created" }
@@ -16,17 +16,17 @@ export type SandboxObserved =
       readonly memoryExhausted: boolean;
     };
 
-/** How a sandbox ended, as it stands in its record. */
+/** The end of a sandbox, for its record. */
 export interface SandboxEnd {
   readonly status: "failed" | "timeout";
   readonly completedAt: string;
   readonly reason: { readonly code: string; readonly message: string };
 }
 
-/** Clocks of engine and kernel agree only so far. */
+/** The tolerated difference between the clocks of engine and kernel. */
 const toleranceMs = 1_000;
 
-/** What a record must say of a container that ended without us; null when it need not change. */
+/** The end to record for a container that swarm itself did not end; null if the record stays as it is. */
 export function judgeSandbox(record: SandboxRecord, observed: SandboxObserved, now: Date): SandboxEnd | null {
   if (isOver(record)) return null;
   switch (observed.kind) {
@@ -37,14 +37,14 @@ export function judgeSandbox(record: SandboxRecord, observed: SandboxObserved, n
       return {
         status: "failed",
         completedAt: now.toISOString(),
-        reason: { code: "CONTAINER_LOST", message: "its container was removed by somebody else" },
+        reason: { code: "CONTAINER_LOST", message: "its container was removed, and not by swarm" },
       };
     case "ended":
       return { ...judgeEnd(record, observed), completedAt: observed.finishedAt };
   }
 }
 
-/** Whether nothing more can happen in a sandbox. */
+/** Whether a sandbox is over, so that nothing can run in it any more. */
 export function isOver({ status, reason }: Pick<SandboxRecord, "status" | "reason">): boolean {
   return (
     status === "destroyed" || status === "timeout" || (status === "failed" && endingReasons.has(reason?.code))
@@ -79,7 +79,7 @@ function judgeEnd(
       status: "failed",
       reason: {
         code: "PROCESSES_EXHAUSTED",
-        message: `its kernel ended, as it does when more than its ${limits.pids} processes are at work`,
+        message: `its kernel ended, as it does when more than its ${limits.pids} processes run`,
       },
     };
   return {

@@ -1,4 +1,4 @@
-/** One line of the ledger: a task file, by its content, that was carried out once. */
+/** A line of the ledger: a task file, identified by its content, that a swarm ran once. */
 export interface LedgerLine {
   readonly sha256: string;
   readonly file: string;
@@ -12,7 +12,7 @@ export function newestBySha(lines: readonly LedgerLine[]): Map<string, LedgerLin
   return new Map(lines.map((line) => [line.sha256, line]));
 }
 
-/** Parses one line; a torn or foreign line is no line. */
+/** Parses a line; undefined for a torn or foreign one. */
 export function parseLedgerLine(text: string): LedgerLine | undefined {
   try {
     const line: unknown = JSON.parse(text);

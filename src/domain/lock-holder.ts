@@ -1,4 +1,4 @@
-/** Who holds a lock, as far as it told. */
+/** The process that holds a lock, as it described itself. */
 export interface LockHolder {
   readonly pid: number;
   readonly host: string;

@@ -1,21 +1,21 @@
 import { longestBeginning } from "./model-name.ts";
 
-/** By how much a call is dearer than its model's price. */
+/** The factors by which a call costs more than its model's price. */
 export interface LongPromptFactors {
-  /** For all that was read or written to a cache. */
+  /** The factor for all input, from a cache or written to one included. */
   readonly prompt: number;
   readonly answer: number;
 }
 
 interface LongPrompts extends LongPromptFactors {
   readonly model: string;
-  /** Prompts with more tokens than this are dearer, from their first. */
+  /** The tokens of a prompt above which the factors apply, to every token. */
   readonly above: number;
 }
 
 const double = { prompt: 2, answer: 1.5 };
 
-/** Here rather than in the prices, so that it holds for a user's own price, too. */
+/** Apart from the prices, so that it applies to a user's own prices, too. */
 const longPrompts: readonly LongPrompts[] = [
   { model: "claude-haiku-5-5", above: 100_000, prompt: 5, answer: 5 },
   { model: "claude-sonnet-4-2", above: 200_000, ...double },
@@ -30,7 +30,7 @@ const longPrompts: readonly LongPrompts[] = [
   { model: "gemini-3.1-pro", above: 200_000, ...double },
 ];
 
-/** Some models cost more by the token when they are asked much at once. */
+/** The factors of a call: with a long prompt, some models cost more per token. */
 export function longPromptFactors(model: string, promptTokens: number): LongPromptFactors {
   const long = longestBeginning(longPrompts, model);
   return long !== undefined && promptTokens > long.above ? long : { prompt: 1, answer: 1 };

@@ -1,11 +1,11 @@
 import { cleanLines, cleanText } from "./clean-text.ts";
 
-/** Somebody's words in a line of Markdown, as they are: nothing in them becomes a heading, link, tag or cell. */
+/** Escapes untrusted text for a line of Markdown: no part of it becomes a heading, link, tag or table cell. */
 export function inlineText(text: string, limit = 2_000): string {
   return (
     cleanText(text, limit)
       .replace(/[\\`*_{}[\]()<>#+!|~&$@]/g, "\\$&")
-      // Where a line begins, these begin a list or a rule; an address would become a link.
+      // At the start of a line these would begin a list or a rule; an address would become a link.
       .replace(/^(\s*)([-=])/, "$1\\$2")
       .replace(/^(\s*\d+)\.(?=\s|$)/, "$1\\.")
       .replace(/:(?=\/\/)/g, "\\:")
@@ -13,7 +13,7 @@ export function inlineText(text: string, limit = 2_000): string {
   );
 }
 
-/** Somebody's words as code in a line. */
+/** Untrusted text as inline code. */
 export function codeSpan(text: string): string {
   const clean = cleanText(text, 2_000);
   const fence = "`".repeat(longestRun(clean) + 1);
@@ -21,14 +21,14 @@ export function codeSpan(text: string): string {
   return `${fence}${space}${clean}${space}${fence}`;
 }
 
-/** Somebody's lines as a block that none of them can end. */
+/** Untrusted lines as a code block that none of them can end. */
 export function fenced(text: string, kind = "text"): string[] {
   const clean = cleanLines(text.replace(/\r\n?/g, "\n")).replace(/\n+$/, "");
   const fence = "`".repeat(Math.max(3, longestRun(clean) + 1));
   return [`${fence}${kind}`, ...clean.split("\n"), fence];
 }
 
-/** How many backticks stand in a row, at most. */
+/** The length of the longest run of backticks. */
 function longestRun(text: string): number {
   return (text.match(/`+/g) ?? []).reduce((longest, run) => Math.max(longest, run.length), 0);
 }

@@ -1,17 +1,17 @@
 /** A result that may be merged. */
 export interface MergeCandidate {
   readonly worker: string;
-  /** The workers whose results are in it. */
+  /** The workers whose results this one contains. */
   readonly buildsOn: readonly string[];
-  /** How many other results it conflicts with. */
+  /** The number of other results with which it conflicts. */
   readonly conflicts: number;
-  /** Changed lines. */
+  /** The number of changed lines. */
   readonly size: number;
 }
 
 /**
- * The order of a train: first what others are built on, then what conflicts with the fewest, then what is smallest: so that
- * what has to be set aside is as little as can be.
+ * The order of a merge train: a result comes before those that build on it; among the rest, those with the fewest conflicts
+ * come first, then the smallest. So the merge sets aside as little as possible.
  */
 export function mergeOrder<Candidate extends MergeCandidate>(candidates: readonly Candidate[]): Candidate[] {
   const ordered: Candidate[] = [];
@@ -20,7 +20,7 @@ export function mergeOrder<Candidate extends MergeCandidate>(candidates: readonl
     list.some((other) => other.worker === worker);
   while (left.length > 0) {
     const free = left.filter(({ buildsOn }) => !buildsOn.some((other) => isIn(left, other)));
-    // Commits cannot be built on each other; whoever says so is taken as he comes.
+    // Commits cannot build on each other in a cycle; if candidates claim to, the claim is ignored.
     const [next] = (free.length > 0 ? free : left).toSorted(
       (one, other) => one.conflicts - other.conflicts || one.size - other.size,
     );

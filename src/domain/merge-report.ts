@@ -5,7 +5,7 @@ import { whyMerged } from "./merge-words.ts";
 import { workerSlug } from "./slug.ts";
 import type { ContainerRecord } from "./swarm-state.ts";
 
-/** What a summary tells of a merge, clean to be shown. */
+/** The part of a summary about a merge, safe to show. */
 export function mergeSummary({ branch, tip, check, workers }: MergeReport): SummaryMerge {
   return {
     ...{ branch: cleanText(branch), tip: cleanText(tip, 40) },
@@ -18,12 +18,12 @@ export function mergeSummary({ branch, tip, check, workers }: MergeReport): Summ
   };
 }
 
-/** Where the results of a swarm are brought together where nobody names a branch. */
+/** The branch for a swarm's merged results if the user names none. */
 export function integrationBranchOf(swarmId: string): string {
   return `swarm/${swarmId.slice(0, 6)}/integration`;
 }
 
-/** What a worker's work can be merged as; null where it has none that counts. */
+/** The result of a worker for a merge; null if it has none. */
 export function resultOf(record: ContainerRecord): {
   readonly worker: string;
   readonly commit: string;
@@ -38,7 +38,7 @@ export function resultOf(record: ContainerRecord): {
   return { worker, commit: collected.commit, base: baseCommit, message };
 }
 
-/** One that brings nothing to be merged, and why. */
+/** The report's entry of a worker without a result, with the reason. */
 export function withoutResult(record: ContainerRecord): MergedWorker {
   const { status, collected } = record;
   const nothing = { mergedAs: null, files: [], with: [], check: null } as const;

@@ -1,7 +1,7 @@
 import { countOf } from "./count-of.ts";
 import type { MergedWorker, MergeReport } from "./generated/merge.ts";
 
-/** Whether the check fails with nothing of what is merged, too. */
+/** Whether the check also fails without any of the merged results. */
 export function isRed({ before }: MergeReport["check"]): boolean {
   return before !== null && before.exitCode !== 0;
 }

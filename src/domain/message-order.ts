@@ -9,57 +9,58 @@ import {
 import type { AdapterPhase, Completion, ErrorMessage } from "./generated/acp.ts";
 import type { StoryStatus } from "./generated/swarm-state.ts";
 
-/** Where a conversation stands, by the messages that were accepted. */
+/** The state of a conversation after the messages that the host accepted. */
 export interface KnownConversation {
   readonly swarmId: string;
   readonly attempt: number;
   readonly containerId: string;
   readonly lastSeq: number;
-  /** Every story of the task, and nothing else. */
+  /** The status of every story of the task; there are no other stories. */
   readonly statusById: ReadonlyMap<string, StoryStatus>;
-  /** What ended a run, if no message follows it. */
+  /** The message that ended a run, if no message follows it. */
   readonly end: Completion | (ErrorMessage & { readonly seq: number }) | null;
-  /** What the first `hello` of this connection said: all up to its `lastSeq` was written before. Null until it came. */
+  /** The first `hello` of this connection; null before it. Messages up to its `lastSeq` are older than the connection. */
   readonly announced: { readonly lastSeq: number; readonly phase: AdapterPhase } | null;
 }
 
-/** `known`: it was accepted before and changes nothing. `ignored`: of a type that only others know. */
+/** `known`: the host accepted it before, and it changes nothing. `ignored`: this version does not know its type. */
 export type Verdict =
   | { readonly kind: "new"; readonly known: KnownConversation }
   | { readonly kind: "known" }
   | { readonly kind: "ignored" }
   | { readonly kind: "violation"; readonly reason: string };
 
-/** A failed or skipped story stays so: another go at it is another attempt, with a sequence of its own. */
+/** A failed or skipped story stays so: a retry is another attempt, with a sequence of its own. */
 const mayBecome: Readonly<Record<StoryStatus, readonly StoryStatus[]>> = {
   pending: ["pending", "in_progress", "skipped"],
-  // Again in progress: it was interrupted.
+  // `in_progress` once more: the story was interrupted.
   in_progress: ["in_progress", "completed", "failed"],
   completed: [],
   failed: [],
   skipped: [],
 };
 
-/** A conversation of which nothing is known yet. Stories that earlier attempts finished are given as completed. */
+/** A conversation before its first message. The caller passes stories that earlier attempts finished as completed. */
 export function newConversation(
   subject: Pick<KnownConversation, "swarmId" | "attempt" | "containerId" | "statusById">,
 ): KnownConversation {
   return { ...subject, lastSeq: 0, end: null, announced: null };
 }
 
-/** The same conversation as a new connection finds it: `hello` comes first. */
+/** The same conversation at the start of a new connection, which begins with `hello`. */
 export function onNewConnection(known: KnownConversation): KnownConversation {
   return { ...known, announced: null };
 }
 
-/** The same conversation as a journal tells it: all was written before, and nobody says `hello`. */
+/** The same conversation for the replay of a journal, which holds no `hello` and only messages from before. */
 export function inJournal(known: KnownConversation): KnownConversation {
   return { ...known, announced: { lastSeq: Number.MAX_SAFE_INTEGER, phase: "finished" } };
 }
 
 /**
- * Whether what ended a run was the end of all: nothing follows `completed` and `failed`, and what follows the others in the
- * same connection was written before it. (A later run goes on in the same journal, and is seen by a new connection.)
+ * Whether the end of a run is final. `completed` and `failed` always are. Any other end is final if it came over this
+ * connection, or if the journal ended with it and the adapter is finished. (A later run continues the same journal over a
+ * new connection.)
  */
 export function isOver({ end, announced }: KnownConversation): boolean {
   if (!end) return false;
@@ -68,9 +69,9 @@ export function isOver({ end, announced }: KnownConversation): boolean {
   return end.seq > announced.lastSeq || (end.seq === announced.lastSeq && announced.phase === "finished");
 }
 
-/** What a message of known form means after all that is known. */
+/** Judges a message of known form by the conversation so far. */
 export function judgeMessage(known: KnownConversation, message: AdapterMessage | HostMessage): Verdict {
-  if (!isAdapterMessage(message)) return violation(`${message.type} is not for an adapter to say`);
+  if (!isAdapterMessage(message)) return violation(`no adapter sends ${message.type}`);
   if (message.swarmId !== known.swarmId) return violation("swarmId is that of another swarm");
   if (message.attempt !== known.attempt)
     return violation(`attempt is ${message.attempt} instead of ${known.attempt}`);
@@ -78,7 +79,7 @@ export function judgeMessage(known: KnownConversation, message: AdapterMessage |
   if (!known.announced) return violation(`${message.type} came before hello`);
   if (isJournalled(message)) return judgeJournalled(known, message, known.announced.lastSeq);
 
-  // Without a place in the sequence an error is an answer to our own request, for us alone.
+  // An error without a `seq` answers this host's own request.
   if (message.type !== "heartbeat") return { kind: "new", known };
   const { storyId, phase } = message.payload;
   if (storyId !== undefined && !known.statusById.has(storyId))
@@ -88,7 +89,7 @@ export function judgeMessage(known: KnownConversation, message: AdapterMessage |
   return { kind: "new", known };
 }
 
-/** What a message of a type that is not ours means: nothing, if it is addressed like ours and claims no place in the sequence. */
+/** Judges a message of an unknown type: the host ignores it if its envelope is valid and it has no `seq`. */
 export function judgeUnknown(known: KnownConversation, fields: Readonly<Record<string, unknown>>): Verdict {
   const { type, timestamp, swarmId, attempt, containerId, payload, seq } = fields;
   if (typeof type !== "string" || !/^[a-z][a-z0-9-]{0,49}$/.test(type))
@@ -100,7 +101,7 @@ export function judgeUnknown(known: KnownConversation, fields: Readonly<Record<s
   if (typeof containerId !== "string" || !/^([0-9a-f]{12,64})?$/.test(containerId))
     return violation(`the containerId of ${type} is none`);
   if (typeof payload !== "object" || payload === null) return violation(`${type} has no payload`);
-  // It cannot be kept, as nobody here can check it; and without it the journal would have a gap.
+  // The host cannot check its content, so it cannot journal it; and without it the journal would have a gap.
   if (seq !== undefined) return violation(`${type} is unknown and has a seq`);
   if (!known.announced) return violation(`${type} came before hello`);
   return { kind: "ignored" };
@@ -109,12 +110,12 @@ export function judgeUnknown(known: KnownConversation, fields: Readonly<Record<s
 function judgeHello(known: KnownConversation, hello: Extract<AdapterMessage, { type: "hello" }>): Verdict {
   const { protocol, lastSeq, phase } = hello.payload;
   if (protocol !== acpProtocol) return violation(`the protocol is not ${acpProtocol}`);
-  // Before it has its request, an adapter does not know where it runs.
+  // Before it has its request, an adapter does not know its container's id.
   if (phase !== "waiting" && isOther(known, hello.containerId))
     return violation("containerId is that of another container");
   if (lastSeq < known.lastSeq)
     return violation(`its journal ends at ${lastSeq} and once had ${known.lastSeq}: it was lost`);
-  // A later one answers a request, and says nothing new about what was written before this connection.
+  // A later `hello` answers a request, and adds nothing about messages from before this connection.
   return { kind: "new", known: known.announced ? known : { ...known, announced: { lastSeq, phase } } };
 }
 
@@ -123,7 +124,7 @@ function judgeJournalled(known: KnownConversation, message: JournalledMessage, a
   if (seq <= known.lastSeq) return { kind: "known" };
   if (isOver(known)) return violation(`${type} came after ${nameOf(known.end)}`);
   if (seq !== known.lastSeq + 1) return violation(`seq ${seq} came after ${known.lastSeq}`);
-  // What was written before this connection may be from an earlier container on the same volume.
+  // Messages from before this connection may come from an earlier container on the same volume.
   if (seq > announced && isOther(known, message.containerId))
     return violation("containerId is that of another container");
 

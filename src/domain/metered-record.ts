@@ -2,10 +2,10 @@ import type { Spending } from "./generated/gateway.ts";
 import type { ContainerRecord, DeniedRequest, Usage } from "./generated/swarm-state.ts";
 import { nothingSpent } from "./spending.ts";
 
-/** So many different ones are kept of a worker: the newest. */
+/** The maximum number of different denied requests in a worker's record, which keeps the newest. */
 const mostDenied = 10;
 
-/** What a gateway counted is what a worker took, whatever its agent says. `part` is what a story took of it just now. */
+/** Records a worker's usage as the gateway counted it, whatever its agent reports. `part` is a story's newest share. */
 export function withSpending(
   record: ContainerRecord,
   total: Spending,
@@ -20,7 +20,7 @@ export function withSpending(
   };
 }
 
-/** The same request again is one with a higher count. */
+/** Records a denied request; the same request again raises its count. */
 export function withDenied(record: ContainerRecord, { what, why, times }: DeniedRequest): ContainerRecord {
   const isSame = (each: DeniedRequest): boolean => each.what === what && each.why === why;
   const known = record.denied ?? [];
@@ -29,7 +29,7 @@ export function withDenied(record: ContainerRecord, { what, why, times }: Denied
   return { ...record, denied: denied.slice(-mostDenied) };
 }
 
-/** What is written down of a worker's spending; nothing where only its agent says what it took. */
+/** The recorded spending of a worker; nothing if only its agent reported it. */
 export function spentOf({ usage }: Pick<ContainerRecord, "usage">): Spending {
   if (!usage?.isMetered) return nothingSpent;
   return {
@@ -45,7 +45,7 @@ function usageOf(spent: Spending): Usage {
   return {
     ...{ tokensIn: inputTokens, tokensOut: outputTokens },
     ...{ cacheRead: cacheReadTokens, cacheWrite: cacheWriteTokens },
-    // Of models without a price nobody can say what they cost.
+    // The cost of models without a price is unknown.
     ...{ costUsd: unpricedTokens > 0 && costUsd === 0 ? null : costUsd, unpricedTokens, isMetered: true },
   };
 }

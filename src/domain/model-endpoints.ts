@@ -9,28 +9,28 @@ import {
 import { showReference } from "./secret-reference.ts";
 import type { Settings } from "./settings.ts";
 
-/** What lets the gateway in, by where the secrets are. */
+/** The gateway's credential for a model, with references to its secrets. */
 export type CredentialPlan =
   | {
       readonly kind: "headers";
-      /** Set on each call, in place of what the agent sends under these names. */
+      /** Headers of each call, in place of the agent's headers of these names. */
       readonly headers: Readonly<Record<string, HeaderPlan>>;
-      /** Added to what the agent sends. */
+      /** Values to add to the agent's headers of these names. */
       readonly adds?: Readonly<Record<string, string>>;
     }
-  /** Of Anthropic: a subscription's login, its token or a key. Which one is seen when it is read. */
+  /** For Anthropic: a subscription's login, its token or a key; the host finds out which when it reads the secret. */
   | { readonly kind: "login"; readonly reference: string };
 
-/** Where the gateway calls a model. */
+/** A model endpoint that the gateway calls. */
 export interface EndpointPlan {
   readonly name: string;
-  /** Whose models its agents look for there; null for one that the settings open to all. */
+  /** The provider whose models its agents expect there; null for an endpoint that the settings open to all agents. */
   readonly provider: ModelApi | null;
-  /** Whose words it speaks; null where nobody said. */
+  /** The API that it speaks; null if the settings do not say. */
   readonly api: ModelApi | null;
   readonly url: string;
   readonly credential: CredentialPlan;
-  /** What else of an agent's request goes on. */
+  /** Further headers and parameters of an agent's request that the gateway forwards. */
   readonly pass: readonly string[];
   /** Names of the agents that call it; null for all. */
   readonly agents: readonly string[] | null;
@@ -45,9 +45,9 @@ type Variables = Readonly<Record<string, string | undefined>>;
 
 export interface PlannedEndpoints {
   readonly endpoints: readonly EndpointPlan[];
-  /** Agents that nothing lets in, and the variables of which one would. */
+  /** Agents without credentials, each with the variables of which it needs one. */
   readonly missing: readonly { readonly agent: string; readonly variables: readonly string[] }[];
-  /** Addresses in the environment that the gateway cannot call: the facts of INVALID_VALUE. */
+  /** Addresses in the environment that the gateway cannot call, as facts of INVALID_VALUE. */
   readonly problems: readonly {
     readonly name: string;
     readonly value: string;
@@ -61,12 +61,12 @@ const addresses: Readonly<Record<ModelApi, string>> = {
   google: "https://generativelanguage.googleapis.com",
 };
 
-/** Said beside every token of a subscription, or it is taken for none. */
+/** The header that goes with every token of a subscription; without it the API does not accept the token. */
 export const tokenFlag: Readonly<Record<string, string>> = { "anthropic-beta": "oauth-2025-04-20" };
 
 /**
- * What the gateway must call for these agents, and by what it is let in. Of the environment it looks at addresses, and
- * whether secrets are set; where these are is all that the answer says.
+ * Plans the endpoints that the gateway calls for these agents, and its credentials. It reads addresses from the
+ * environment, and whether secrets are set; the plan holds references to secrets, never the secrets.
  */
 export function planEndpoints(
   agents: readonly NamedAgent[],
@@ -104,7 +104,7 @@ export function planEndpoints(
   };
 }
 
-/** The names of those that a worker with this agent may call, of all that are planned. */
+/** The names of the planned endpoints that a worker with this agent may call. */
 export function endpointsOf(agent: NamedAgent, endpoints: readonly EndpointPlan[]): string[] {
   const name = providersOf(agent).length > 0 ? agentName(agent) : null;
   return endpoints
@@ -112,7 +112,7 @@ export function endpointsOf(agent: NamedAgent, endpoints: readonly EndpointPlan[
     .map((endpoint) => endpoint.name);
 }
 
-/** Variables of the user's that an agent wants to know and that let nobody in: which model, which manners. */
+/** The user's variables for an agent that hold neither a secret nor an address, such as the choice of a model. */
 export function plainVariablesOf(agent: NamedAgent, env: Variables): Readonly<Record<string, string>> {
   return Object.fromEntries(
     providersOf(agent).flatMap(({ companions, address }) =>
@@ -121,7 +121,7 @@ export function plainVariablesOf(agent: NamedAgent, env: Variables): Readonly<Re
   );
 }
 
-/** Said before anything starts: names and places, never a value. */
+/** Describes the endpoints, for the user to read before anything starts: names and hosts, never a secret. */
 export function describeEndpoints(endpoints: readonly EndpointPlan[]): string[] {
   return endpoints.map(({ name, url, credential, agents }) => {
     const { host } = new URL(url);
@@ -168,7 +168,7 @@ function callsOf(
   });
 }
 
-/** Of an address that the user chose: its own headers, else what lets one in elsewhere, else nothing, as a model at home may want. */
+/** The credential for an address of the user's choice: its own headers, else the provider's credential, else none. */
 function credentialAt(
   { headers }: AddressWords,
   provider: Provider,
@@ -212,12 +212,12 @@ function addressOf({ name, address }: Provider, env: Variables): Address {
   };
 }
 
-/** Programs write the version into their paths; an address that ends with it would have it twice. */
+/** An address without the version at its end: programs write it into their paths, so it would stand there twice. */
 function withoutVersion(url: string, api: ModelApi | null): string {
   return api === "openai" ? url.replace(/\/v1$/, "") : url;
 }
 
-/** Without what may be a secret in it. */
+/** The part of an address that cannot hold a secret. */
 function shownAddress(text: string): string {
   return URL.canParse(text) ? new URL(text).origin : "…";
 }
@@ -231,7 +231,7 @@ function ownEndpoints({ modelEndpoints }: EndpointSettings): AddressWords[] {
   });
 }
 
-/** Those that stand in for no company's models. */
+/** The user's endpoints that replace no provider's, open to all agents. */
 function forAll(own: readonly AddressWords[]): EndpointPlan[] {
   return own
     .filter(({ name }) => !isBuiltIn(name))
@@ -245,12 +245,12 @@ function isBuiltIn(name: string): name is ModelApi {
   return Object.hasOwn(addresses, name);
 }
 
-/** A script is played, and calls nothing. */
+/** Whether an agent may call the user's own endpoints. A script agent calls no model. */
 function mayCallOwn({ kind }: NamedAgent): boolean {
   return kind !== "script";
 }
 
-/** Agents that are let in by different secrets need two endpoints of the same company. */
+/** A name that is not taken: agents with different secrets need several endpoints of one provider. */
 function freeName(wanted: string, taken: ReadonlySet<string>): string {
   for (let count = 1; ; count += 1) {
     const name = count === 1 ? wanted : `${wanted}-${count}`;

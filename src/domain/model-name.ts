@@ -1,11 +1,11 @@
-/** A model's name, and what is left of it without those of providers: `anthropic/…`, `models/…`, `us.anthropic.…`. */
+/** A model's name, in full and without the prefixes of providers: `anthropic/…`, `models/…`, `us.anthropic.…`. */
 function modelNames(model: string): readonly string[] {
   const name = model.toLowerCase();
   const starts = [...name.matchAll(/[/:]|\banthropic\./g)].map((match) => match.index + match[0].length);
   return [name, ...starts.map((start) => name.slice(start))];
 }
 
-/** Of what is listed by beginnings of names, that with the longest which fits; of equal ones the first. */
+/** The entry with the longest prefix that the model's name begins with; the first of equal ones. */
 export function longestBeginning<Listed extends { readonly model: string }>(
   listed: readonly Listed[],
   model: string,

@@ -1,13 +1,12 @@
 import type { ModelPrice } from "./generated/gateway.ts";
 
-/** Of the newest of the published prices that these were taken from. */
+/** The date of the newest published prices in this table. */
 export const modelPricesDate = "2026-11-06";
 
 /**
- * US dollars for a million tokens. A budget must hold, so wherever it was unsure, the higher price is here: prices that
- * are lowered for a while stand without that (gpt-5.6-sol, gemini-3.6-flash to 3.8-flash), a model that is not known yet
- * takes the price of the dearest of its family, and where reading from a cache has no price of its own, it costs as much
- * as any input.
+ * Prices in US dollars for a million tokens. A budget must hold, so in doubt the table has the higher price: it leaves out
+ * temporary discounts (gpt-5.6-sol, gemini-3.6-flash to 3.8-flash), an unknown model costs as much as the most expensive
+ * one of its family, and a cache read without a price of its own costs as much as other input.
  */
 export const modelPrices: readonly ModelPrice[] = [
   anthropic("claude-", 15, 75, 1.5),
@@ -69,7 +68,7 @@ export const modelPrices: readonly ModelPrice[] = [
   openai("gpt-4-", 60, 120, 60),
   openai("gpt-4", 30, 60, 30),
   openai("gpt-3.5", 3, 4, 3),
-  // Nowhere sold by its maker; the dearest of those who let it run.
+  // Its maker does not sell it; this is the price of the most expensive provider.
   openai("gpt-oss", 0.35, 0.75, 0.35),
   openai("text-embedding-", 0.13, 0, 0.13),
   openai("o1", 15, 60, 7.5),
@@ -103,18 +102,18 @@ export const modelPrices: readonly ModelPrice[] = [
   google("gemini-2.0-flash-lite", 0.075, 0.3, 0.075),
 ];
 
-/** The user's own prices and, of the shipped ones, those for which he has none. */
+/** The user's own prices, and the shipped prices of all other models. */
 export function withPrices(own: readonly ModelPrice[]): readonly ModelPrice[] {
   const named = new Set(own.map(({ model }) => model.toLowerCase()));
   return [...own, ...modelPrices.filter(({ model }) => !named.has(model))];
 }
 
-/** Writing to a cache for five minutes costs a quarter more than to read without one. */
+/** A write to a cache for five minutes costs a quarter more than other input. */
 function anthropic(model: string, input: number, output: number, cacheRead: number): ModelPrice {
   return { model, input, output, cacheRead, cacheWrite: input * 1.25 };
 }
 
-/** Until gpt-5.5, writing to a cache cost nothing more. */
+/** Up to gpt-5.5, a write to a cache costs as much as other input. */
 function openai(model: string, input: number, output: number, cacheRead: number): ModelPrice {
   return { model, input, output, cacheRead, cacheWrite: input };
 }
@@ -123,7 +122,7 @@ function openaiWithWrites(model: string, input: number, output: number, cacheRea
   return anthropic(model, input, output, cacheRead);
 }
 
-/** A cache is paid by the hour, which no answer tells. */
+/** Google charges for a cache by the hour, which no response reports. */
 function google(model: string, input: number, output: number, cacheRead: number): ModelPrice {
   return openai(model, input, output, cacheRead);
 }

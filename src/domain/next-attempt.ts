@@ -6,24 +6,27 @@ import { workerContainerName } from "./worker-names.ts";
 import { progressOf } from "./worker-record.ts";
 
 interface Retrying {
-  /** Commits of stories that never came here. */
+  /** Commits of stories that never reached the host's repository. */
   readonly lost: ReadonlySet<string>;
-  /** Of workers whose stories are completed, the one that is to be done again. */
+  /** The completed story to rework, by the worker's container name. */
   readonly reopened: ReadonlyMap<string, string>;
   readonly now: Date;
 }
 
-/** What a worker goes on from that goes back to its agent. */
+/** The starting point of a worker that reworks a story. */
 export interface TakingUp {
   readonly reason: Reason;
   readonly storyId: string;
-  /** What it made, merged with `base`, and the ref that keeps that. */
+  /** The worker's result merged with `base`; its ref moves to this commit. */
   readonly commit: string;
   readonly base: string;
   readonly now: Date;
 }
 
-/** Workers whose results were set aside go on from them and from what they are to be merged with; what waits for them waits again. */
+/**
+ * Gives workers whose results a merge set aside another attempt, from their results merged with the base; workers that were
+ * skipped wait again.
+ */
 export function withTakenUp(state: SwarmState, taking: ReadonlyMap<string, TakingUp>): SwarmState {
   const containers = state.containers.map((record) => {
     const took = taking.get(record.containerName);
@@ -52,7 +55,7 @@ function isSkipped({ status, reason }: ContainerRecord): boolean {
   return status === "failed" && reason?.code === "DEPENDENCY_FAILED";
 }
 
-/** Failed workers are tried again, and those that were skipped because of any failure wait once more; stopped ones go on. */
+/** Retries failed workers and continues stopped ones; workers that were skipped because of any failure wait again. */
 export function withRetried(state: SwarmState, names: readonly string[], how: Retrying): SwarmState {
   const containers = state.containers.map((record) => {
     const isNamed = names.includes(record.containerName);
@@ -68,8 +71,8 @@ export function withRetried(state: SwarmState, names: readonly string[], how: Re
 }
 
 /**
- * The record of a worker's next attempt: a container of its own, which begins with what is collected and has the stories
- * before it that are not completed, or whose commits never came here.
+ * The record of a worker's next attempt: a container of its own, which starts from the collected commits and runs the
+ * stories that are not completed, that are reopened, or whose commits never reached the host's repository.
  */
 function nextAttempt(
   { project, swarmId }: Pick<SwarmState, "project" | "swarmId">,
@@ -99,7 +102,7 @@ function endOfAttempt({ attempt, reason, finishedAt }: ContainerRecord, now: Dat
   return { attempt, code, message: cleanText(message, 500), at: finishedAt ?? now.toISOString() };
 }
 
-/** Whatever else is wished of it is still to be done. */
+/** Clears the command `retry`, which the new attempt fulfils; any other command stays. */
 const granted = ({ wish }: ContainerRecord): Pick<ContainerRecord, "wish"> => ({
   wish: wish === "retry" ? null : wish,
 });

@@ -1,14 +1,14 @@
-/** What was seen of something that grows towards a limit. */
+/** The observed growth of a size towards its limit. */
 export interface Growth {
   readonly grownBytes: number;
   readonly inMs: number;
-  /** What is left up to the limit. */
+  /** The bytes that are left below the limit. */
   readonly leftBytes: number;
 }
 
 /**
- * How long until the next look: half of the time in which what is left fills up at this pace, so that a limit is not passed
- * by much between two looks; within a least, for looks are not free, and a most, for a pace can change.
+ * The delay until the next check: half of the time in which the rest fills up at this pace, so that the size passes its
+ * limit by little between two checks. At least `leastMs`, since checks cost time; at most `mostMs`, since the pace can change.
  */
 export function nextLookMs(
   { grownBytes, inMs, leftBytes }: Growth,

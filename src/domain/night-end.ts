@@ -2,9 +2,7 @@ import { parseDurationMs } from "./duration.ts";
 
 const longestMs = 24 * 3_600_000;
 
-/**
- * The moment that `07:00`, the next one by this machine's clock, or `6h` means; null for neither. A night is at most a day.
- */
+/** The end of a night, at most a day from now: the next `07:00` by this machine's clock, or after `6h`; null for other text. */
 export function nightEnd(text: string, now: Date): Date | null {
   const ms = parseDurationMs(text);
   if (ms !== undefined) return ms > 0 && ms <= longestMs ? new Date(now.getTime() + ms) : null;

@@ -3,7 +3,7 @@ import type { SwarmSummary } from "./generated/summary.ts";
 import { reportName } from "./report-name.ts";
 import { mergedWords, totalWords } from "./summary-words.ts";
 
-/** What a person is told of: the end of a swarm, or a worker that needs them before that. */
+/** The occasion of a notice: the end of a swarm, or a worker that needs the user before that. */
 export type Occasion = { readonly exit: number } | { readonly worker: string; readonly why: string };
 
 export function noticeOf(summary: SwarmSummary, occasion: Occasion): Notice {
@@ -18,7 +18,7 @@ export function noticeOf(summary: SwarmSummary, occasion: Occasion): Notice {
     text: isEnd ? text : `${occasion.worker} needs you: ${occasion.why}`,
     needsYou: [
       ...(isEnd ? [] : [{ worker: occasion.worker, why: occasion.why }]),
-      // Its record is written a moment after it is told of.
+      // The worker of the occasion is listed above; its record is written only after the notice.
       ...open
         .filter(({ worker }) => isEnd || worker !== occasion.worker)
         .map(({ worker, status, reason }) => ({

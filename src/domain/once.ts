@@ -1,4 +1,4 @@
-/** Makes something when it is first asked for, and never again; what failed is tried anew by whoever asks next. */
+/** Runs `make` at the first call and shares its result with later calls; after a failure the next call tries again. */
 export function once<Result>(make: () => Promise<Result>): () => Promise<Result> {
   let made: Promise<Result> | undefined;
   return () => {

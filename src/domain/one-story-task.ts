@@ -4,26 +4,26 @@ import { SwarmError } from "./errors.ts";
 import type { AgentChoice, TaskFile } from "./generated/tasks.ts";
 import { slugOf } from "./slug.ts";
 
-/** What a person asks for in one sentence or several pages. */
+/** The user's request for a task with one story. */
 export interface StoryWish {
-  /** A checked one. */
+  /** The text from `checkedPrompt`. */
   readonly prompt: string;
   readonly branch: string;
-  /** Null leaves it to the settings. */
+  /** Commands that check the work; null for those of the settings. */
   readonly verify: readonly string[] | null;
   readonly agent: AgentChoice;
   /** `YYYY-MM-DD` */
   readonly today: string;
 }
 
-/** As many characters as a command line can carry anyway. */
+/** About as many characters as a command line can carry. */
 const longestPrompt = 120_000;
 const longestTitle = 200;
 const longestDescription = 500;
-/** With room for a number in a slug of thirty. */
+/** Leaves room for a number in a slug of 30 characters. */
 const longestName = 25;
 
-/** The prompt without spaces around it, if it says something and is not endless. */
+/** The prompt without spaces around it; throws if it is empty or too long. */
 export function checkedPrompt(prompt: string): string {
   const text = prompt.trim();
   if (cleanText(text).trim() === "")
@@ -35,7 +35,7 @@ export function checkedPrompt(prompt: string): string {
   return text;
 }
 
-/** A task file with the prompt as its only story; what does not fit into the description stands in the notes, to the last word. */
+/** A task file with the prompt as its only story; a prompt that is too long for the description stands in the notes, in full. */
 export function oneStoryTask({ prompt: text, branch, verify, agent, today }: StoryWish): TaskFile {
   const title = titleOf(text);
   const isShort = text.length <= longestDescription;
@@ -63,9 +63,9 @@ export function* promptNames(prompt: string): Generator<string> {
   for (let count = 2; ; count += 1) yield `${name}-${count}`;
 }
 
-/** The branch of a task that nobody gave one, where git can keep it beside the others. */
+/** The branch of a task without one of its own; null if git cannot store it next to the others. */
 export function branchFor(name: string, taken: readonly string[], remotes: readonly string[]): string | null {
-  // Below a branch `swarm` there can be none, and below a remote `swarm` it would hide the remote's.
+  // Next to a branch `swarm` git can store none below it; with a remote `swarm` it would hide the remote's branches.
   const isFree = !taken.includes("swarm") && findBranchProblem(`swarm/${name}`, remotes) === null;
   const branch = isFree ? `swarm/${name}` : `swarm-${name}`;
   return taken.some((other) => branchesClash(other, branch)) ? null : branch;
@@ -85,7 +85,7 @@ function nameOf(prompt: string): string {
   return name;
 }
 
-/** The first line, or of a long one the first sentence. */
+/** The first line, or its first sentence if it is long. */
 function titleOf(text: string): string {
   const [line = ""] = text.split("\n").filter((each) => cleanText(each).trim() !== "");
   const [sentence = line] = line.length > longestTitle ? line.split(/(?<=[.!?])\s/) : [line];

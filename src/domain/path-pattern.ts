@@ -8,8 +8,8 @@ type Step =
   | { readonly kind: "any" | "star" | "enter folders" | "in folders" | "rest" };
 
 /**
- * Whether a path matches a pattern with `*`, `?`, `[a-z]` and `**`, as Docker reads them. It takes time in proportion to both lengths,
- * whatever they say: a regular expression made of a stranger's pattern does not.
+ * Matches paths against a pattern with `*`, `?`, `[a-z]` and `**`, as Docker reads them. The time is in proportion to both
+ * lengths; a regular expression made of an untrusted pattern would not guarantee that.
  */
 export function pathPattern(pattern: string): (path: string) => boolean {
   const steps = readSteps([...pattern]);
@@ -38,7 +38,7 @@ function readSteps(characters: readonly string[]): Step[] {
     const character = characters[at] ?? "";
     if (character === "*" && characters[at + 1] === "*") {
       at += characters[at + 2] === "/" ? 2 : 1;
-      // Several in a row say no more than one.
+      // Several `**/` in a row mean the same as one.
       if (at + 1 < characters.length && steps.at(-1)?.kind === "in folders") continue;
       if (at + 1 < characters.length) steps.push({ kind: "enter folders" }, { kind: "in folders" });
       else steps.push({ kind: "rest" });
@@ -69,7 +69,7 @@ function readClass(characters: readonly string[]): Step {
   return { kind: "one of", ranges, not };
 }
 
-/** With every state that can be had without reading a character. */
+/** The states, and every state that is reachable from them without reading a character. */
 function reached(steps: readonly Step[], states: readonly number[]): number[] {
   const all = new Set<number>();
   const add = (state: number): void => {

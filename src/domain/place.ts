@@ -1,4 +1,4 @@
-/** A place in a file that a person can go to. */
+/** A position in a file, for messages. */
 export interface Place {
   readonly file: string;
   readonly line?: number;

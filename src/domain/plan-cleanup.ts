@@ -5,35 +5,35 @@ import { movedTo } from "./swarm-state.ts";
 import { toldStatus } from "./told-status.ts";
 import { homeVolumeName } from "./worker-names.ts";
 
-/** A container or volume of this worktree, with what its labels say. Anybody may have written them. */
+/** A container or volume of this worktree, with its labels, which are untrusted. */
 export interface LeftThing {
   readonly kind: "container" | "volume";
   readonly name: string;
   readonly swarmId: string | null;
   readonly taskFile: string | null;
   readonly attempt: number | null;
-  /** Whether it is a gateway's, and so all of its swarm's workers'. */
+  /** Whether it belongs to a gateway, and so to all workers of its swarm. */
   readonly isGateways?: boolean;
-  /** Whether results were checked in it: nothing in there is anybody's work. */
+  /** Whether swarm checked results in it: it holds no work of a worker. */
   readonly isCheck?: boolean;
 }
 
-/** One go at a worker's task, as the host's journals name it. */
+/** An attempt of a worker, as the host's journals name it. */
 export interface LeftAttempt {
   readonly swarmId: string;
   readonly slug: string;
   readonly attempt: number;
-  /** How it ended, where a record says so. */
+  /** The end of the attempt, if a record states it. */
   readonly status: "completed" | "failed" | null;
 }
 
-/** Whether all that an attempt made is in the host's repository. */
+/** Whether all commits of an attempt are in the host's repository. */
 export type WorkPlace = { readonly kind: "here" } | { readonly kind: "elsewhere"; readonly why: string };
 
 export interface Leftover {
   readonly kind: LeftThing["kind"];
   readonly name: string;
-  /** As people name it; null where nothing says whose it is. */
+  /** The worker's slug; null if nothing names the worker. */
   readonly worker: string | null;
   readonly swarmId: string | null;
 }
@@ -43,10 +43,10 @@ export interface KeptLeftover extends Leftover {
 }
 
 export interface CleanupPlan {
-  /** In this order: containers first, and an agent's conversations last. */
+  /** Things to remove, in this order: containers first, and an agent's conversations last. */
   readonly remove: readonly Leftover[];
   readonly keep: readonly KeptLeftover[];
-  /** Names of records whose work is given up. */
+  /** Names of records whose work is discarded. */
   readonly discarded: readonly string[];
 }
 
@@ -54,13 +54,13 @@ export interface CleanupQuestion {
   readonly state: SwarmState | null;
   readonly things: readonly LeftThing[];
   readonly placeOf: (attempt: LeftAttempt) => WorkPlace;
-  /** Also what is not in the host's repository. */
+  /** Whether to remove work, too, that is not in the host's repository. */
   readonly discard: boolean;
-  /** Only what belongs to records of these names; null for everything. */
+  /** Names of the records whose things to remove; null for everything. */
   readonly only: readonly string[] | null;
 }
 
-/** Which things go and which stay. Nothing goes that holds the only copy of work, unless that is what was asked for. */
+/** Decides which things to remove and which to keep. The only copy of work is kept, unless `discard` is set. */
 export function planCleanup({ state, things, placeOf, discard, only }: CleanupQuestion): CleanupPlan {
   const workers = workersIn(state, things).filter(
     ({ record }) => only === null || (record !== null && only.includes(record.containerName)),
@@ -82,7 +82,7 @@ export function planCleanup({ state, things, placeOf, discard, only }: CleanupQu
   };
 }
 
-/** Every attempt of which it must be known where its work is. */
+/** The attempts for which the caller must find out where their work is. */
 export function attemptsIn(state: SwarmState | null, things: readonly LeftThing[]): LeftAttempt[] {
   const byKey = new Map<string, LeftAttempt>();
   for (const worker of workersIn(state, things))
@@ -93,7 +93,7 @@ export function attemptsIn(state: SwarmState | null, things: readonly LeftThing[
   return [...byKey.values()];
 }
 
-/** A record whose container and volumes are given up. It can be tried again, and never be gone on with. */
+/** A record whose container and volumes were discarded. The user can retry it, but never resume it. */
 export function withDiscarded(record: ContainerRecord, now: Date): ContainerRecord {
   const message = "its container and its volumes were discarded by `swarm cleanup`";
   const ended = isTerminal(record.status)
@@ -105,7 +105,7 @@ export function withDiscarded(record: ContainerRecord, now: Date): ContainerReco
   };
 }
 
-/** The things of one worker, whatever attempt they are of. */
+/** The things of one worker, of all its attempts. */
 interface LeftWorker {
   readonly swarmId: string | null;
   readonly taskFile: string | null;
@@ -127,12 +127,12 @@ function workersIn(state: SwarmState | null, things: readonly LeftThing[]): Left
 interface Judged {
   readonly leftover: Leftover;
   readonly record: ContainerRecord | null;
-  /** Why it stays; null when it may go. */
+  /** The reason to keep it; null if it can be removed. */
   readonly why: string | null;
   readonly rank: number;
 }
 
-/** What stands at the door goes when nobody is left who could come to it. */
+/** A gateway's things can be removed when no worker of its swarm is left that could use it. */
 function judgeGateways(state: SwarmState | null, things: readonly LeftThing[]): Judged[] {
   return things
     .filter(({ isGateways }) => isGateways)
@@ -147,7 +147,7 @@ function judgeGateways(state: SwarmState | null, things: readonly LeftThing[]): 
     });
 }
 
-/** Whoever made one of these was killed. */
+/** Things of checks can always be removed: only a process that was killed leaves them behind. */
 function judgeChecks(things: readonly LeftThing[]): Judged[] {
   return things
     .filter(({ isCheck }) => isCheck)
@@ -162,7 +162,7 @@ function judgeWorker(worker: LeftWorker, placeOf: CleanupQuestion["placeOf"]): J
   const own = worker.things
     .filter((thing) => !isHome(thing))
     .map((thing) => ({ thing, why: whyKept(worker, thing, placeOf) }));
-  // The agent's conversations are for whoever goes on with the work, and so the last to go.
+  // A later attempt continues the agent's conversations, so they are removed last.
   const unfinished = whyUnfinished(worker.record);
   const whyHome = unfinished ?? own.find(({ why }) => why !== null)?.why ?? null;
   const homes = worker.things.filter(isHome).map((thing) => ({ thing, why: whyHome }));
@@ -202,7 +202,7 @@ function attemptOf(worker: LeftWorker, thing: LeftThing): LeftAttempt | null {
   return { swarmId, slug, attempt: thing.attempt, status };
 }
 
-/** As the worker's journals are called, by its record or by the name of the thing. */
+/** The slug by which the worker's journals are named, from its record or from the thing's name. */
 function slugIn(worker: LeftWorker, thing: LeftThing): string | null {
   const { record, taskFile, swarmId } = worker;
   if (record) return workerSlug(record);
@@ -212,7 +212,7 @@ function slugIn(worker: LeftWorker, thing: LeftThing): string | null {
   return isNamed?.[1] === swarmId.slice(0, 6) ? workerSlug({ containerName, taskFilePath: taskFile }) : null;
 }
 
-/** The container's name that a volume of conversations was made for; null for any other volume. */
+/** The name of the container for which a volume of conversations was made; null for any other volume. */
 function homeOf({ name }: LeftThing): string | null {
   const suffix = homeVolumeName("");
   return name.endsWith(suffix) ? name.slice(0, -suffix.length) : null;

@@ -1,10 +1,10 @@
 import { mirrorUrls } from "./egress.ts";
 import { type AddressWords, parseRegistry } from "./endpoint-words.ts";
 
-/** A registry that the gateway reads from, with what lets one in there by where the secrets are. */
+/** A registry that the gateway reads from, with the headers that authenticate it, as references to secrets. */
 export type MirrorPlan = Pick<AddressWords, "name" | "url" | "headers">;
 
-/** Where the mirrors read from that presets have opened: the user's own registries before the public ones. */
+/** The upstreams of the mirrors that presets have opened: the user's own registry, else the public one. */
 export function planMirrors(opened: readonly string[], registries: readonly string[]): MirrorPlan[] {
   const own = registries.map(parseRegistry).filter((parsed) => parsed.kind === "address");
   return opened.flatMap((name) => {

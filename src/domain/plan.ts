@@ -17,18 +17,18 @@ export type { SwarmPlan };
 export interface LoadedTask {
   /** Its name inside the task folder. */
   readonly fileName: string;
-  /** Its path as people type it. */
+  /** Its path as users type it. */
   readonly path: string;
   readonly sha256: string;
   readonly taskFile: TaskFile;
 }
 
-/** The task of a worker; without a checksum where its file is gone and it is known from what was asked. */
+/** The task of a worker; without a checksum if its file is gone and the task comes from the recorded request. */
 export interface WorkerTask extends Omit<LoadedTask, "sha256"> {
   readonly sha256: string | null;
 }
 
-/** What the plan needs to know of the world. */
+/** The facts on which a plan depends. */
 export interface PlanContext {
   readonly settings: Settings;
   readonly ledger: ReadonlyMap<string, LedgerLine>;
@@ -36,7 +36,7 @@ export interface PlanContext {
   readonly head: string | null;
   readonly machine: { readonly cpus: number; readonly memoryBytes: number };
   readonly warnings: readonly string[];
-  /** The user's environment: which secrets are set, and which addresses. */
+  /** The user's environment, for addresses and for whether secrets are set. */
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
@@ -48,12 +48,12 @@ export interface TaskClash {
   readonly hint: string;
 }
 
-/** What makes task files impossible to carry out together: branches that clash, dependencies that do not exist or form a cycle. */
+/** Clashes that keep task files from running together: of branches, or dependencies that are missing or form a cycle. */
 export function findTaskClashes(tasks: readonly LoadedTask[], allFileNames: readonly string[]): TaskClash[] {
   return [...findBranchClashes(tasks), ...findDependencyClashes(tasks, allFileNames)];
 }
 
-/** What would run, in which order and why. */
+/** Plans what `start` would run, in which order and why. */
 export function planSwarm(tasks: readonly LoadedTask[], context: PlanContext): SwarmPlan {
   const { settings, warnings, env } = context;
   const slugs = uniqueSlugs(tasks.map(({ fileName }) => fileName));
@@ -98,7 +98,7 @@ export function agentOf({ taskFile }: Pick<LoadedTask, "taskFile">, settings: Ag
   return taskFile.metadata.agent ?? agentOfSettings(settings);
 }
 
-/** What `start` would refuse. */
+/** Warnings about what `start` would refuse. */
 function warningsOfReach(
   { missing, problems }: Reach,
   agents: readonly NamedAgent[],
@@ -116,7 +116,7 @@ function warningsOfReach(
   ];
 }
 
-/** What only a gateway sees to. */
+/** Warnings about settings that only a gateway enforces. */
 function warningsOfGateway(running: readonly LoadedTask[], settings: Settings): string[] {
   if (settings.network === "gateway") return [];
   const { budgetUsd, budgetTokens, swarmBudgetUsd, swarmBudgetTokens, allow } = settings;
@@ -133,7 +133,7 @@ function warningsOfGateway(running: readonly LoadedTask[], settings: Settings): 
   ];
 }
 
-/** How many workers the machine carries: as many as fit into memory, and twice as many as CPUs, since agents mostly wait. */
+/** How many workers the machine can run: as many as fit into memory, and at most two a CPU, since agents mostly wait. */
 export function admission({ cpus, memoryBytes }: PlanContext["machine"], memoryLimit: string): number {
   const byMemory = Math.floor((memoryBytes * 0.9) / (parseSizeBytes(memoryLimit) ?? memoryBytes));
   return Math.max(1, Math.min(byMemory, cpus * 2));
