@@ -2,7 +2,7 @@ import type { DependencyLayer } from "./dependencies/dependency-layer.ts";
 import { checkedReference, inTurn, runInstruction } from "./dockerfile-text.ts";
 import { type Transfer, workspaceLayer } from "./workspace-layer.ts";
 
-/** The Dockerfile of a project's image, from the template and what was decided. */
+/** The Dockerfile of a project's image, from the template and the decided layers. */
 export function renderProjectDockerfile({
   template,
   base,
@@ -23,7 +23,7 @@ export function renderProjectDockerfile({
   });
 }
 
-/** What the build context holds for the layers: where, and the tracked file that it is a copy of, or null for an empty one. */
+/** The build context's files for the layers: each path, and the tracked file to copy, or null for an empty file. */
 export function dependencyContext(
   layers: readonly DependencyLayer[],
 ): { readonly path: string; readonly from: string | null }[] {
@@ -33,7 +33,7 @@ export function dependencyContext(
   ]);
 }
 
-/** A template and its values belong together: what one has and the other has not is our mistake. */
+/** Fills the template. A placeholder without a value, or a value without a placeholder, is a bug of swarm. */
 function fillTemplate(template: string, values: Readonly<Record<string, string>>): string {
   const missing = new Set(Object.keys(values));
   const filled = template.replace(/\{\{([^{}]*)\}\}/g, (_, name: string) => {
@@ -46,7 +46,7 @@ function fillTemplate(template: string, values: Readonly<Record<string, string>>
   return filled.replace(/\n{3,}/g, "\n\n");
 }
 
-/** The root's layer comes last here: where two versions of a tool are installed, its link stays. */
+/** Installs the tools, those of the root's layer last: if a tool has two versions, the root's link stays. */
 function prepareInstruction(layers: readonly DependencyLayer[]): string {
   const lines = [...new Set([...layers].reverse().flatMap(({ prepare }) => prepare))];
   const usesApt = lines.some((line) => line.startsWith("apt-get "));
@@ -66,7 +66,7 @@ function environmentInstruction(layers: readonly DependencyLayer[]): string {
   return variables.map(([name, value]) => `ENV ${name}="${value}"`).join("\n");
 }
 
-/** The manifests' names stand in the context only, so the Dockerfile never sees them. */
+/** Copies a layer's manifests as one folder, so that their names never become part of the Dockerfile. */
 function dependencyInstructions(layer: DependencyLayer, index: number): string[] {
   const { manager, folder, files, emptyFiles, install } = layer;
   if (!/^[A-Za-z0-9._@/ -]*$/.test(folder))

@@ -1,4 +1,4 @@
-/** An image of ours, as far as pruning is concerned. */
+/** The facts about an image that pruning needs. */
 export interface PrunableImage {
   readonly id: string;
   readonly role: string;
@@ -8,9 +8,9 @@ export interface PrunableImage {
 }
 
 /**
- * Which images nobody needs any more: of each project all but the newest, bases that are no longer the base, what measured runtimes
- * before the newest of its kind, and what lost its name. With `own`, every image of this project and no other; with `all`, every
- * image of ours. Other projects' images are theirs.
+ * Plans which images to remove: all but the newest image of this project, base images that are no longer current, probe
+ * images but the newest, and images that lost their names. With `own`, every image of this project and no other; with
+ * `all`, every image that swarm made. Without `all`, other projects' images stay.
  */
 export function planPrune<Image extends PrunableImage>(
   images: readonly Image[],
@@ -26,7 +26,7 @@ export function planPrune<Image extends PrunableImage>(
     readonly current: readonly string[];
   },
 ): Image[] {
-  // An image that somebody built upon ours has inherited our labels, and is theirs.
+  // An image that a user built upon one of swarm's inherits its labels, but belongs to that user.
   const ours = images.filter(({ tags }) => tags.every((tag) => /^aimi-sandbox[:-]/.test(tag)));
   if (all) return ours;
 
@@ -48,7 +48,7 @@ export function planPrune<Image extends PrunableImage>(
   });
 }
 
-/** Of those that still have a name. Engines tell the time of an image in seconds, so that there may be several. */
+/** The newest images with a name. Engines report an image's time in seconds, so there may be several. */
 function newestOf<Image extends PrunableImage>(images: readonly Image[]): Image[] {
   const named = images.filter(({ tags }) => tags.length > 0);
   const newest = Math.max(...named.map(({ createdAt }) => createdAt.getTime()));

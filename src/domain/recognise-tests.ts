@@ -1,20 +1,20 @@
 import type { DependencyLayer, PackageManager } from "./dependencies/dependency-layer.ts";
 import { isObject, parseObject, tomlSections } from "./dependencies/manifest-text.ts";
 
-/** What a commit tracks, with the content of those files that were asked for. */
+/** The tracked paths of a commit, with the content of the files that were read. */
 export interface TestTree {
   readonly paths: readonly string[];
   readonly readText: (path: string) => string | undefined;
 }
 
-/** What the image of sandboxes has beyond its base. */
+/** The layers of the sandboxes' image on top of its base. */
 export interface TestImage {
   readonly layers: readonly Pick<DependencyLayer, "manager" | "folder" | "files" | "prepare">[];
-  /** The project has a Dockerfile of its own, so nobody but its author knows. */
+  /** Whether the project has a Dockerfile of its own: swarm does not know what such an image contains. */
   readonly isOwn: boolean;
 }
 
-/** How a repository tests itself, and the file that says so. */
+/** The test command of a repository, and the file that names it. */
 export interface TestCommand {
   readonly command: string;
   readonly by: string;
@@ -22,11 +22,11 @@ export interface TestCommand {
 
 export type RecognisedTests =
   | ({ readonly kind: "found" } & TestCommand)
-  /** It would fail in a sandbox whatever an agent does. */
+  /** The command would fail in a sandbox, whatever an agent does. */
   | ({ readonly kind: "not in the image" } & TestCommand)
   | { readonly kind: "none" };
 
-/** A way of testing. The first one that is recognised, and can run in the image, is taken. */
+/** A kind of tests. The first kind that is recognised, and can run in the image, is used. */
 interface Way {
   readonly recognise: (tree: Tree, image: TestImage) => TestCommand | null;
   readonly canRun: (tree: Tree, image: TestImage) => boolean;
@@ -35,7 +35,7 @@ interface Way {
 interface Tree {
   readonly has: (path: string) => boolean;
   readonly hasLike: (pattern: RegExp) => boolean;
-  /** "" for what is not there or too large. */
+  /** The file's content; "" for a file that is missing or too large. */
   readonly text: (path: string) => string;
 }
 
@@ -57,7 +57,7 @@ const ways: readonly Way[] = [
   {
     recognise(tree) {
       const by = pytestMark(tree);
-      // A package below src is not installed, and so not found by itself.
+      // A package below src is not installed, so Python does not find it without this variable.
       const path = tree.hasLike(/^src\/[^/]+\/__init__\.py$/) ? "PYTHONPATH=src " : "";
       return by === null ? null : { command: `${path}python3 -m pytest`, by };
     },
@@ -125,13 +125,13 @@ const ways: readonly Way[] = [
   },
 ];
 
-/** The files beside manifests that must be read before tests can be recognised. */
+/** Files that must be read, in addition to manifests, to recognise tests. */
 export const testFiles: readonly string[] = [
   ...[...pythonFiles, ...makefiles],
   ...["package.json", "composer.json", "Gemfile", "Gemfile.lock", "Rakefile"],
 ];
 
-/** The repository's own test command, as far as its root says which it is. */
+/** The repository's own test command, from files in its root. */
 export function recogniseTests({ paths, readText }: TestTree, image: TestImage): RecognisedTests {
   const tracked = new Set(paths);
   const tree: Tree = {
@@ -156,7 +156,7 @@ function hasLayer(image: TestImage, managers: readonly PackageManager[]): boolea
   return rootLayers(image, managers).length > 0;
 }
 
-/** The manager that installs the packages; only npm is there when there are none. */
+/** The manager that installs the packages; without packages only npm is in the image. */
 function managerOf(tree: Tree, image: TestImage): PackageManager {
   const [layer] = rootLayers(image, javascript);
   if (layer) return layer.manager;

@@ -2,24 +2,24 @@ import type { ContainerRecord, ContainerStatus, Reason } from "./generated/swarm
 import { isOwnEnd } from "./own-end.ts";
 import { areUsedUp, isKernelEnd } from "./process-limits.ts";
 
-/** What the engine says of one container, found by our key. */
+/** The engine's state of one container, found by the record's name. */
 export type Observed =
-  | { readonly kind: "missing" /** Whether its journal can still be read. */; readonly volume: boolean }
+  | { readonly kind: "missing" /** Whether the journal's volume is still there. */; readonly volume: boolean }
   | {
       readonly kind: "created" | "running" | "paused" | "restarting" | "removing" | "dead" | "exited";
       readonly containerId: string;
-      /** All our labels say that it is this very worker. */
+      /** Whether all of swarm's labels name this worker. */
       readonly labelsAgree: boolean;
     };
 
-/** What else must be known to judge a record. */
+/** Further facts for judging a record. */
 export interface RecordContext {
   readonly ownerAlive: boolean;
   /** The commit of the newest checkpoint in the host's journal. */
   readonly lastCheckpoint: string | null;
 }
 
-/** What should happen to a record. Effects (collect, publish) belong to the owner. */
+/** The correction of a record. Only the owner carries out effects (collect, publish). */
 export type CorrectionAction =
   | { readonly kind: "set-status"; readonly to: ContainerStatus; readonly reason: Reason | null }
   | { readonly kind: "clear-creating" }
@@ -29,14 +29,14 @@ export type CorrectionAction =
   | { readonly kind: "publish" }
   | { readonly kind: "report"; readonly note: string };
 
-/** A change that reconciliation makes to a record, with the picture that it was decided from. */
+/** A correction of a record, with the facts of the record from which it was decided. */
 export interface Correction {
   readonly container: string;
   readonly from: Pick<ContainerRecord, "status" | "containerId" | "attempt" | "creating">;
   readonly action: CorrectionAction;
 }
 
-/** Compares every record with what the engine says, and names containers of ours that no record knows. */
+/** Compares every record with the engine's containers, and names swarm's containers without a record. */
 export function reconcile(
   records: readonly ContainerRecord[],
   observedByName: ReadonlyMap<string, Observed>,
@@ -86,7 +86,7 @@ function judge(record: ContainerRecord, observed: Observed, context: RecordConte
   }
 }
 
-/** People and older tools write the first twelve digits. */
+/** Whether both are one id: users and older tools record only its first twelve digits. */
 function isSameId(recorded: string | null, observed: string): boolean {
   return recorded !== null && observed.startsWith(recorded);
 }
@@ -120,9 +120,9 @@ function judgeFinished(
   ];
 }
 
-/** Work that the journal names and the host's repository does not have yet. */
+/** Collects work that the journal names and the host's repository does not have yet. */
 function leftBehind(record: ContainerRecord, { lastCheckpoint }: RecordContext): CorrectionAction[] {
-  // Without a container there is nothing to collect from: it was given up on purpose.
+  // Without a container there is nothing to collect from: the user discarded it.
   const behind =
     lastCheckpoint !== null &&
     record.collected?.commit !== lastCheckpoint &&
@@ -148,11 +148,11 @@ export interface EndedContainer {
   readonly exitCode: number | null;
   readonly oomKilled: boolean;
   readonly runtime: string;
-  /** The most processes that were told of, and how many there might be. */
+  /** The highest reported number of processes, and its limit. */
   readonly processes: { readonly now: number; readonly most: number } | null;
 }
 
-/** How an attempt ended, from its journal and its container. */
+/** Judges how an attempt ended, from its journal and its container. */
 export function judgeEnded(
   container: EndedContainer,
   journal: {
@@ -183,11 +183,11 @@ function whyExhausted({ processes, runtime, exitCode }: EndedContainer): string 
   if (processes !== null && areUsedUp(processes) && isOwnEnd(exitCode))
     return `the sandbox ended when all its ${processes.most} processes were in use`;
   return isKernelEnd(runtime, exitCode)
-    ? "the sandbox's kernel ended, as it does when too many processes are at work"
+    ? "the sandbox's kernel ended, as it does when too many processes run"
     : null;
 }
 
-/** A single sandbox without an adapter: its exit code is all there is. Undefined means no change. */
+/** Judges a container without an adapter by its exit code alone. Undefined means no change. */
 export function judgePlain(
   status: ContainerStatus,
   observed: { readonly kind: Observed["kind"]; readonly exitCode?: number },

@@ -1,8 +1,8 @@
 import { type ExplainedSetting, type Settings, settingsOf } from "./settings.ts";
 
 /**
- * What a swarm keeps of the settings that it was begun with. Not which credentials: like the environment they are those
- * of whoever goes on, since one that has run out by then must not hold.
+ * The settings that a swarm keeps from its start. It does not keep references to credentials: `resume` uses the current
+ * ones, as it uses the current environment, since a credential may have expired.
  */
 const kept = [
   "agent",
@@ -27,18 +27,18 @@ const kept = [
 
 export type RecordedSettings = Partial<Pick<Settings, (typeof kept)[number]>>;
 
-/** Of these settings, what holds for a swarm until its end. */
+/** The part of the settings that holds for a swarm until its end. */
 export function recordable(settings: Settings): RecordedSettings {
   return Object.fromEntries(kept.map((name) => [name, settings[name]]));
 }
 
-/** The settings for a swarm that was begun with others: those hold, unless a flag says otherwise now. */
+/** The settings for continuing a swarm: the recorded ones, unless a flag now overrides them. */
 export function withRecorded(
   explained: readonly ExplainedSetting[],
   recorded: RecordedSettings | null,
 ): Settings {
   const flags = new Set(explained.filter(({ origin }) => origin === "flag").map(({ name }) => name));
-  // The words of an agent belong to the agent that is named.
+  // A recorded agentCommand belongs to the recorded agent.
   if (flags.has("agent")) flags.add("agentCommand");
   const held = Object.entries(recorded ?? {}).filter(([name]) => !flags.has(name as keyof Settings));
   return { ...settingsOf(explained), ...Object.fromEntries(held) };

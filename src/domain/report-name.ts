@@ -1,6 +1,6 @@
 import type { SwarmSummary } from "./generated/summary.ts";
 
-/** What the report of a swarm is called, without its ending: the same however often the swarm is gone on with. */
+/** The file name of a swarm's report, without its extension; resuming the swarm does not change it. */
 export function reportName({ swarmId, createdAt }: Pick<SwarmSummary, "swarmId" | "createdAt">): string {
   return `${createdAt.slice(0, 10)}-${swarmId.slice(0, 6)}`;
 }

@@ -3,15 +3,15 @@ import { cleanText } from "./clean-text.ts";
 import type { ContainerRecord } from "./generated/swarm-state.ts";
 import { isOwnEnd } from "./own-end.ts";
 
-/** How a swarm goes on after something went wrong. */
+/** How a swarm continues after a failure. */
 export interface RetryPolicy {
-  /** How many attempts a worker has in all. */
+  /** The number of attempts of a worker, in all. */
   readonly maxAttempts: number;
   /** Whether the first failure ends the swarm. */
   readonly failFast: boolean;
 }
 
-/** Another attempt would meet the same obstacle, or has to be somebody's decision. */
+/** Codes after which another attempt would fail in the same way, or needs the user's decision. */
 const final: readonly string[] = [
   ...["REQUEST_INVALID", "MISSING_ENV_VAR", "TASK_FILE_NOT_FOUND", "TASK_FILE_INVALID"],
   ...["AGENT_NOT_FOUND", "AGENT_AUTH_FAILED", "DEPENDENCY_FAILED", "BASE_CONFLICT"],
@@ -19,15 +19,15 @@ const final: readonly string[] = [
   "BUDGET_EXCEEDED",
 ];
 
-/** Whether only a person can get on with it. */
+/** Whether only the user can resolve a failure with this code. */
 export function isForAPerson(code: string): boolean {
   return final.includes(code) && code !== "DEPENDENCY_FAILED";
 }
 
-/** How often a container that ended without a last word is started again before it is left to people. */
+/** How often the owner restarts a container that ended without a final message, before it leaves it to the user. */
 const mostRestarts = 5;
 
-/** How long to wait before a failed worker's next attempt; null for none. */
+/** The delay before a failed worker's next attempt; null if it gets none. */
 export function nextAttemptMs(record: ContainerRecord, policy: RetryPolicy, random: number): number | null {
   const { status, attempt, reason } = record;
   if (status !== "failed" || attempt >= policy.maxAttempts || policy.failFast) return null;
@@ -35,29 +35,29 @@ export function nextAttemptMs(record: ContainerRecord, policy: RetryPolicy, rand
   return reason !== null && final.includes(reason.code) ? null : 4 * backoffMs(attempt, random);
 }
 
-/** Whether the attempt before this one came to the very same end: a third one would, too. */
+/** Whether the attempt before this one ended in the same way, so that a third one would, too. */
 export function failedLikeBefore({ reason, earlier = [] }: ContainerRecord): boolean {
   const before = earlier.at(-1);
   if (reason === null || before === undefined) return false;
   return reason.code === before.code && essence(reason.message) === essence(before.message);
 }
 
-/** Without what differs between two runs of the same thing: times, numbers, names of objects. */
+/** A message without the parts that differ between two runs: times, numbers, names of objects. */
 function essence(message: string): string {
   return cleanText(message, 500).replace(/[0-9a-f]{7,}|\d+/g, "#");
 }
 
-/** What may be another thing a moment later: a container that was ended from outside, an engine in trouble. */
+/** Codes of transient failures, such as a container that was ended from outside, or an engine in trouble. */
 const passing: readonly string[] = [
   ...["INTERRUPTED", "CONTAINER_START_FAILED", "CONTAINER_GONE", "CONTAINER_NOT_RUNNING", "ENGINE_FAILED"],
 ];
 
-/** Whether its container ended by itself just as it did before: a third one would, too. */
+/** Whether the container ended by itself with the same exit code as before, so that a third one would, too. */
 export function endedLikeBefore({ exitCode, reason }: ContainerRecord, before: number | null): boolean {
   return reason?.code === "INTERRUPTED" && isOwnEnd(exitCode) && exitCode === before;
 }
 
-/** How long to wait before a worker that was interrupted so often goes on; null when it is left to people. */
+/** The delay before the owner restarts a worker after so many interruptions; null if it leaves it to the user. */
 export function restartMs(record: ContainerRecord, interruptions: number, random: number): number | null {
   const isPassing = record.reason !== null && passing.includes(record.reason.code);
   if (record.status !== "stopped" || !isPassing || interruptions > mostRestarts) return null;

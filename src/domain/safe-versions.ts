@@ -1,17 +1,17 @@
-/** A hole in a part of an engine that became public, and what closed it. */
+/** A published vulnerability of an engine's component, and the versions that fix it. */
 export interface KnownHole {
   readonly part: "Docker" | "runc";
   readonly ids: readonly string[];
   /** The first safe version of each line, oldest first; every later line is safe, and earlier ones are not. */
   readonly closedIn: readonly string[];
-  /** Packages of Debian that have the repair on an older version. */
+  /** Debian packages with the fix applied to an older version. */
   readonly packages: readonly string[];
   readonly what: string;
 }
 
 /**
- * What is known of parts that `swarm doctor` can ask for their version. Versions are those of the releases' own notes, and
- * packages those of Debian's changelogs.
+ * Vulnerabilities of components whose version `swarm doctor` can find out. Versions come from the release notes, packages
+ * from Debian's changelogs.
  */
 export const knownHoles: readonly KnownHole[] = [
   {

@@ -2,7 +2,7 @@ import { type ErrorEntry, entry } from "./error-entry.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { type Place, showPlace } from "./place.ts";
 
-/** What must be told to each error about containers, images and sandboxes; the wording is below, once. */
+/** The facts of each error about containers, images and sandboxes; the wording is below, once. */
 export interface SandboxErrorFacts {
   // Words and files for sandboxes
   SANDBOX_SPEC_INVALID: { readonly place: Place; readonly problem: string; readonly hint: string };
@@ -25,7 +25,7 @@ export interface SandboxErrorFacts {
   CONTAINER_NOT_RUNNING: {
     readonly id: string;
     readonly state: string;
-    /** What to do where it cannot be started. */
+    /** The hint if the container cannot be started. */
     readonly instead?: string;
   };
   CONTAINER_STUCK: { readonly id: string; readonly operation: string; readonly withinMs: number };
@@ -154,7 +154,7 @@ export const sandboxCatalogue: {
     (f) =>
       `${f.name} was not started, because the engine made it weaker than asked: ${f.breaches.join("; ")}`,
     () =>
-      "It was removed. Look at the engine's defaults (daemon.json); `swarm doctor` measures its runtimes.",
+      "It was removed. Check the engine's defaults (daemon.json); `swarm doctor` measures its runtimes.",
   ),
   CONTAINER_GONE: entry(
     conflict,
@@ -209,7 +209,7 @@ export const sandboxCatalogue: {
     (f) =>
       `${f.file} is for an agent of kind ${f.kind}, which needs its model's API, and sandboxes of workers have no network`,
     () =>
-      "`--network gateway` lets it out to its model, and to nothing else that you do not allow; agents of the kinds `script` and `command` work without.",
+      "`--network gateway` lets it reach its model, and nothing else that you do not allow; agents of the kinds `script` and `command` work without a network.",
   ),
   CREDENTIALS_MISSING: entry(
     credentials,
@@ -227,14 +227,14 @@ export const sandboxCatalogue: {
     environment,
     (f) => `Not everything could be removed (${f.reason}): ${f.left.join(", ")}`,
     () =>
-      "Run the same command again once the engine answers; what is left carries our labels and is found again.",
+      "Run the same command again once the engine answers; what is left carries swarm's labels, so swarm finds it again.",
   ),
 
   // Commands and files in containers
   EXEC_FAILED: entry(
     environment,
     (f) => `${f.command} could not be run in the container: ${f.reason}`,
-    () => "Look whether the container still runs: `swarm sandbox ls`.",
+    () => "Check whether the container still runs: `swarm sandbox ls`.",
   ),
   PROGRAM_NOT_FOUND: entry(
     usage,
@@ -300,18 +300,18 @@ export const sandboxCatalogue: {
   IMAGE_NOT_FOUND: entry(
     environment,
     (f) => `There is no image ${f.image}: ${f.reason}`,
-    () => "`swarm image build` makes ours; check the name of any other one.",
+    () => "`swarm image build` makes swarm's own images; check the name of any other one.",
   ),
   IMAGE_UNSUITABLE: entry(
     environment,
-    (f) => `The image ${f.image} cannot carry a sandbox: it lacks ${f.absent.join(", ")}`,
+    (f) => `The image ${f.image} cannot run a sandbox: it lacks ${f.absent.join(", ")}`,
     () => "Use an image with a C library and these programs; Debian's and Ubuntu's have them.",
   ),
   IMAGE_BUILD_FAILED: entry(
     environment,
     (f) =>
       `${f.image} could not be built; ${shortened(f.step) || "the build"} failed: ${lastWords(f.reason)}`,
-    () => "Mend the cause, then run the same command again: finished steps are kept.",
+    () => "Fix the cause, then run the same command again: finished steps are kept.",
   ),
   IMAGE_PULL_FAILED: entry(
     environment,
@@ -340,7 +340,7 @@ function shortened(step: string): string {
   return step.length > 120 ? `${step.slice(0, 119)}…` : step;
 }
 
-/** The cause stands at the end of what a build says. */
+/** The end of a build's output, which holds the cause. */
 function lastWords(reason: string): string {
   const lines = reason.split("\n").filter(Boolean);
   return lines.slice(-4).join(" | ").slice(-600);

@@ -8,7 +8,7 @@ export type { SandboxPermissions, SandboxSpecFile };
 
 const languages = ["python", "node", "bash"] as const;
 
-/** What a sandbox runs on: our image with a language, or any other image. */
+/** The image of a sandbox: swarm's image for a language, or any other image. */
 export type SandboxRuntime =
   | { readonly kind: "language"; readonly language: (typeof languages)[number] }
   | { readonly kind: "image"; readonly image: string };
@@ -21,7 +21,7 @@ export interface SandboxSpec {
   readonly ttlMs: number;
   readonly inputs: readonly string[];
   readonly outputs: readonly string[];
-  /** Null where the settings decide. */
+  /** Limits; null for those that the settings decide. */
   readonly resources: {
     readonly cpus: number | null;
     readonly memoryBytes: number | null;
@@ -37,7 +37,7 @@ export interface SandboxSpec {
   readonly isolation: "auto" | IsolationLevel;
 }
 
-/** Something in a spec that a person should change, at a JSON pointer. */
+/** A problem in a spec for its author to correct, at a JSON pointer. */
 export interface SandboxSpecProblem {
   readonly pointer: string;
   readonly problem: string;
@@ -58,7 +58,7 @@ const largestSizeBytes = 16 * 1024 ** 4;
 const longestEnvName = 128;
 const largestEnvValueBytes = 32 * 1024;
 
-/** A spec that was checked, with the defaults for what it leaves out. */
+/** The spec of a checked file, with defaults for the fields that it leaves out. */
 export function sandboxSpecOf(file: SandboxSpecFile): SandboxSpec {
   const { runtime = "bash", ttl = "30m", resources = {}, env = {} } = file;
   const language = languages.find((name) => name === runtime);
@@ -88,10 +88,10 @@ function bytesOf(size: string | undefined): number | null {
   return size === undefined ? null : (parseSizeBytes(size) ?? null);
 }
 
-/** The spec of a sandbox about which nothing was said. */
+/** The spec of a sandbox without a file. */
 export const defaultSandboxSpec: SandboxSpec = sandboxSpecOf({});
 
-/** The values that weaken the sandbox itself; each needs a flag, for a file alone must not open the host. */
+/** The values that weaken the sandbox itself; each needs a flag, since a file alone must not open the host. */
 export function findDangers({ network, privileged }: SandboxSpec): SandboxDanger[] {
   const dangers: SandboxDanger[] = [];
   if (network === "host")
@@ -109,7 +109,7 @@ export function findDangers({ network, privileged }: SandboxSpec): SandboxDanger
   return dangers;
 }
 
-/** What the schema cannot say: ranges of durations and sizes, references, globs, paths and names of variables. */
+/** Problems that the schema cannot find: in durations, sizes, references, globs, paths and names of variables. */
 export function findSandboxSpecProblems(file: SandboxSpecFile): SandboxSpecProblem[] {
   const { runtime, ttl, inputs = [], outputs = [], resources = {}, env = {} } = file;
   return [
@@ -123,7 +123,7 @@ export function findSandboxSpecProblems(file: SandboxSpecFile): SandboxSpecProbl
   ];
 }
 
-/** What is wrong with the variables at a pointer. */
+/** The problems of the variables at a pointer. */
 export function findEnvProblems(
   env: Readonly<Record<string, string | number | boolean>>,
   pointer: string,
@@ -173,7 +173,7 @@ function findSizeProblem(size: string): Complaint | undefined {
 }
 
 function findGlobProblem(glob: string): Complaint | undefined {
-  // A class of one character is that character to some matchers, so `[.][.]` can be `..`.
+  // Some matchers read a class of one character as that character, so `[.][.]` can be `..`.
   const reason = whyOutside(glob.replace(/\[[^\]/]*\.[^\]/]*\]/g, ".")) ?? whyUnclear(glob);
   return reason === undefined
     ? undefined
@@ -193,7 +193,7 @@ function findOutputProblem(path: string): Complaint | undefined {
       };
 }
 
-/** Why a relative path could lead somewhere else; undefined when it cannot. */
+/** Why a relative path could leave its folder; undefined when it cannot. */
 function whyOutside(path: string): string | undefined {
   if (path.trim() === "") return "is empty";
   if (/[\p{Cc}\p{Cs}\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/u.test(path))
@@ -206,7 +206,7 @@ function whyOutside(path: string): string | undefined {
   return undefined;
 }
 
-/** What matchers understand in different ways, and what hides a `..` or grows without end: `{.,x}.` or `{1..99999999}`. */
+/** Why a glob is unclear: matchers disagree about it, or it hides a `..` or expands without end (`{.,x}.`, `{1..99999999}`). */
 function whyUnclear(glob: string): string | undefined {
   if (/[{}]/.test(glob)) return "has braces; write one line for each";
   if (/[?*+@!]\(/.test(glob)) return "has a group in parentheses; write one line for each";
@@ -240,7 +240,7 @@ function findEnvValueProblem(value: string): Complaint | undefined {
   return undefined;
 }
 
-/** As it may stand in a sentence. */
+/** Untrusted text in quotes, for a sentence. */
 function quoted(text: string): string {
   return JSON.stringify(cleanText(text, 80));
 }

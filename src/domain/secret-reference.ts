@@ -1,13 +1,13 @@
-/** Where a secret is. The secret itself stands in no setting. */
+/** A reference to a secret. Settings never hold the secret itself. */
 export type ParsedReference =
   | { readonly kind: "env"; readonly name: string }
   /** Absolute, or below the user's home: `~/…`. */
   | { readonly kind: "file"; readonly path: string }
-  /** Started as it is, by no shell. */
+  /** A program that swarm starts directly, without a shell. */
   | { readonly kind: "cmd"; readonly program: string; readonly args: readonly string[] }
   | { readonly kind: "refused"; readonly reason: string };
 
-/** What a reference looks like, for people who have written another one. */
+/** The forms of a reference, for messages. */
 export const referenceForms = "env:NAME, file:/path, file:~/path or cmd:program arguments";
 
 const longest = 2_000;
@@ -18,11 +18,11 @@ export function parseReference(text: string): ParsedReference {
   if (kind === "env") return variable(rest);
   if (kind === "file") return file(rest);
   if (kind === "cmd") return command(rest);
-  // What was written in place of a reference may be the secret: it is not repeated.
+  // The text may be the secret itself, so the message does not repeat it.
   return refused("it is no reference");
 }
 
-/** A reference as it may be shown: of a command its program alone, and nothing of what is no reference. */
+/** The part of a reference that is safe to show: only the program of a command, and nothing of an invalid reference. */
 export function showReference(text: string): string {
   const reference = parseReference(text);
   switch (reference.kind) {
@@ -41,14 +41,14 @@ export function pathBelow(home: string, path: string): string {
   return path.startsWith("~/") ? `${home}${path.slice(1)}` : path;
 }
 
-/** Variables that speak for the user to git and its hosts. No agent ever needs them: work leaves a sandbox as commits. */
+/** Whether a variable authenticates the user to git and its hosts. No agent needs one: work leaves a sandbox as commits. */
 export function isGitVariable(name: string): boolean {
   return /^(?:(?:GITHUB|GH|GH_ENTERPRISE|GITHUB_ENTERPRISE|GITLAB|GITEA|BITBUCKET)_(?:TOKEN|PAT)|SSH_.*|GIT_.*)$/.test(
     name,
   );
 }
 
-/** Files that do the same. */
+/** Whether a file authenticates the user to git and its hosts. */
 export function isGitFile(path: string): boolean {
   const parts = path.split("/");
   const [last = "", before = ""] = parts.toReversed();
@@ -60,18 +60,18 @@ export function isGitFile(path: string): boolean {
 }
 
 function variable(name: string): ParsedReference {
-  if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) return refused("env: wants the name of a variable");
+  if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) return refused("env: needs the name of a variable");
   return isGitVariable(name) ? refused(gitStays) : { kind: "env", name };
 }
 
 function file(path: string): ParsedReference {
-  if (!/^(?:~?\/)./.test(path)) return refused("file: wants a path that begins with / or ~/");
+  if (!/^(?:~?\/)./.test(path)) return refused("file: needs a path that begins with / or ~/");
   return isGitFile(path) ? refused(gitStays) : { kind: "file", path };
 }
 
 function command(line: string): ParsedReference {
   const [program, ...args] = splitWords(line) ?? [];
-  if (!program) return refused("cmd: wants a program and its arguments, every quote closed");
+  if (!program) return refused("cmd: needs a program and its arguments, every quote closed");
   const name = program.split("/").at(-1) ?? "";
   return /^(?:git|gh|glab|ssh)(?:-.*)?$/.test(name) ? refused(gitStays) : { kind: "cmd", program, args };
 }
@@ -82,7 +82,7 @@ function refused(reason: string): ParsedReference {
   return { kind: "refused", reason };
 }
 
-/** Words at spaces, as far as no quotes hold them together; nothing else has a meaning. Null where a quote is left open. */
+/** Splits at spaces outside of quotes; no other character has a meaning. Null if a quote is left open. */
 function splitWords(line: string): string[] | null {
   const words = line.match(/(?:"[^"]*"|'[^']*'|[^\s"']|["'].*$)+/g) ?? [];
   const plain = words.map((word) => ({ word, without: word.replace(/"[^"]*"|'[^']*'/g, "") }));

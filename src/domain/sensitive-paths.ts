@@ -1,14 +1,14 @@
 import { folderOf, nameOf, resolvePath } from "./tree-path.ts";
 
-/** A changed path that deserves a look, clean to be shown. */
+/** A changed path that the user should review, safe to show. */
 export interface SensitivePath {
   readonly path: string;
   readonly why: SensitiveReason;
 }
 
 export type SensitiveReason =
-  | "workflow" // runs on somebody's servers
-  | "agent-settings" // steers coding agents, ours among them
+  | "workflow" // runs on servers of the repository's host
+  | "agent-settings" // steers coding agents, those of swarm included
   | "swarm-settings"
   | "dev-container"
   | "dockerfile"
@@ -17,16 +17,16 @@ export type SensitiveReason =
   | "package-scripts"
   | "link-out"; // a link that leaves the tree
 
-/** A path that differs between two commits, with what is known about it. */
+/** A path that differs between two commits. */
 export interface ChangedPath {
   readonly path: string;
-  /** What a link leads to; null where it is no link. */
+  /** The target of a link; null for anything else. */
   readonly linkTo: string | null;
-  /** Of a package.json: whether other scripts run by it than before. */
+  /** Whether a package.json runs other scripts than before; false for any other file. */
   readonly hasOtherScripts: boolean;
 }
 
-/** As parts of a path, wherever they are: a tool can be started in any folder. A part that is a link or file counts too. */
+/** Folders at any depth, since a tool can be started in any folder. A link or a file of such a name counts, too. */
 const folders: readonly (readonly [parts: string, why: SensitiveReason])[] = [
   ["/.github/workflows/", "workflow"],
   ["/.claude/", "agent-settings"],
@@ -40,11 +40,11 @@ const names: readonly (readonly [name: RegExp, why: SensitiveReason])[] = [
   [/^(?:(?:docker|container)file(?:\..*)?|.*\.(?:docker|container)file)$/, "dockerfile"],
   [/^\.devcontainer\.json$/, "dev-container"],
   [/^\.git(?:modules|attributes)$/, "git-settings"],
-  // Something else in the place of the folder that holds the workflows.
+  // A link or a file in place of the folder that holds the workflows.
   [/^\.github$/, "workflow"],
 ];
 
-/** Why somebody should look at a change before working with it; null for most. Upper and lower case are the same to many disks. */
+/** Why the user should review a change; null for most changes. Ignores case, since many file systems do. */
 export function sensitiveReason({ path, linkTo, hasOtherScripts }: ChangedPath): SensitiveReason | null {
   const lower = path.toLowerCase();
   const enclosed = `/${lower}/`;
@@ -56,7 +56,7 @@ export function sensitiveReason({ path, linkTo, hasOtherScripts }: ChangedPath):
   return hasOtherScripts ? "package-scripts" : null;
 }
 
-/** Whether a package.json runs other scripts than it did; what cannot be read is taken to. */
+/** Whether a package.json runs other scripts than before; a changed one that cannot be parsed counts as if it did. */
 export function hasOtherScripts(before: string | null, after: string | null): boolean {
   const [old, now] = [scriptsIn(before), scriptsIn(after)];
   return now === "unreadable" ? after !== before : now !== (old === "unreadable" ? "" : old);

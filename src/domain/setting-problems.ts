@@ -11,15 +11,18 @@ import {
 import type { SettingsFile } from "./generated/config.ts";
 import { parseReference, referenceForms } from "./secret-reference.ts";
 
-/** A value of a setting that its schema lets through and that means nothing. */
+/** An invalid value of a setting that its schema accepts. */
 export interface SettingProblem {
   readonly pointer: string;
-  /** As much of the value as may be repeated: where a reference was expected, the value may be the secret itself. */
+  /** The part of the value that is safe to show: in place of a reference, the value may be the secret itself. */
   readonly shown: string;
   readonly expected: string;
 }
 
-/** What is wrong with the words of settings. The file may not have met its schema yet: whoever prints a schema's complaint prints the value. */
+/**
+ * Problems of words in settings. The settings may not be validated yet: this check runs before the schema's, whose
+ * messages show the value.
+ */
 export function findSettingProblems(settings: SettingsFile): SettingProblem[] {
   return [
     ...wordsIn(settings.allow).flatMap(({ word, index }) => allowProblems(word, index)),
@@ -55,7 +58,7 @@ function addressProblems(
   });
 }
 
-/** Presets that are read through a mirror, behind which another registry can be. */
+/** Problems of registries for presets that have no mirror: only a mirror can read from another registry. */
 function registryNameProblems(value: unknown): SettingProblem[] {
   const mirrored = Object.values(presets).flatMap(({ mirror }) => mirror ?? []);
   return wordsIn(value).flatMap(({ word, index }) => {

@@ -1,6 +1,6 @@
 import type { SettingsFile } from "./generated/config.ts";
 
-/** The variables that set a setting, and where in a settings file they belong. */
+/** The variables that set a setting, each with its pointer in a settings file. */
 const variables: readonly [name: string, pointer: string, read: (text: string) => unknown][] = [
   ["SWARM_AGENT", "/agent", String],
   ["SWARM_PARALLEL", "/parallel", (text) => (text === "auto" ? text : numberOrText(text))],
@@ -14,7 +14,7 @@ const variables: readonly [name: string, pointer: string, read: (text: string) =
   ["SWARM_BUDGET_TOKENS", "/swarmBudgetTokens", numberOrText],
   ["SWARM_BUDGET_TIME", "/swarmBudgetTime", String],
   ["SWARM_ALLOW", "/allow", (text) => listOf(text, /[\s,]+/)],
-  // Their own words hold commas, and commands spaces.
+  // Their values contain commas, and spaces in commands, so `;` separates them.
   ["SWARM_MODEL_ENDPOINTS", "/modelEndpoints", (text) => listOf(text, ";")],
   ["SWARM_REGISTRIES", "/registries", (text) => listOf(text, ";")],
   ["SWARM_CREDENTIAL_ANTHROPIC", "/credentials/anthropic", String],
@@ -28,7 +28,7 @@ const variables: readonly [name: string, pointer: string, read: (text: string) =
   ["AIMI_SANDBOX_SWAP", "/limits/swap", String],
 ];
 
-/** Settings from the environment, still unchecked, and which variable each came from. */
+/** Unchecked settings from the environment, each with its variable. */
 export function settingsFromEnvironment(env: Readonly<Record<string, string | undefined>>): {
   settings: SettingsFile;
   variableByPointer: ReadonlyMap<string, string>;
@@ -53,7 +53,7 @@ function listOf(text: string, separator: string | RegExp): string[] {
     .filter((word) => word !== "");
 }
 
-/** What is no number stays text, so that the check names it as it was typed. */
+/** A number, or the text if it is none, so that the check's message quotes it as the user typed it. */
 export function numberOrText(text: string): unknown {
   const value = Number(text);
   return text.trim() === "" || Number.isNaN(value) ? text : value;

@@ -4,14 +4,14 @@ import { isolationLevels } from "./isolation.ts";
 
 export type { SettingsFile };
 
-/** Where a value came from, strongest first. */
+/** The origins of a value, strongest first. */
 export const settingOrigins = ["flag", "environment", "project", "user", "default"] as const;
 export type SettingOrigin = (typeof settingOrigins)[number];
 
 /** The settings as the program uses them; every name is a path into `schemas/config.schema.json`. */
 export interface Settings {
   readonly agent: NonNullable<SettingsFile["agent"]>;
-  /** Its program and arguments, or the path of its script. */
+  /** The agent's program and arguments, or the path of its script. */
   readonly agentCommand: readonly string[];
   readonly parallel: number | "auto";
   readonly isolation: NonNullable<SettingsFile["isolation"]>;
@@ -21,7 +21,7 @@ export interface Settings {
   readonly "limits.swap": string;
   readonly "limits.pids": number;
   readonly "limits.programs32Bit": boolean;
-  /** What one task may commit: how many files, and how large in all and each. */
+  /** The limits of a task's commits: the number of files, their total size, and the size of each. */
   readonly "work.files": number;
   readonly "work.size": string;
   readonly "work.fileSize": string;
@@ -30,11 +30,11 @@ export interface Settings {
   readonly "images.bash": string;
   readonly timeout: string;
   readonly verify: readonly string[];
-  /** What later attempts change: one word for each, from the second on. */
+  /** The changes for later attempts: one word for each, from the second on. */
   readonly escalate: readonly string[];
   /** Whether results are checked again in fresh sandboxes. */
   readonly prove: boolean;
-  /** Of one worker; those of a whole swarm are named after it. */
+  /** Budgets of one worker; the names of a whole swarm's begin with `swarm`. */
   readonly budgetUsd: number | null;
   readonly budgetTokens: number | null;
   readonly swarmBudgetUsd: number | null;
@@ -43,7 +43,7 @@ export interface Settings {
   readonly allow: readonly string[];
   readonly modelEndpoints: readonly string[];
   readonly registries: readonly string[];
-  /** Where the secrets are, never they themselves. */
+  /** References to secrets, never the secrets. */
   readonly "credentials.anthropic": string | null;
   readonly "credentials.openai": string | null;
   readonly "credentials.google": string | null;
@@ -95,7 +95,7 @@ export const settingNames: readonly SettingName[] = Object.keys(defaults) as Set
 
 export type SettingSources = Readonly<Record<Exclude<SettingOrigin, "default">, SettingsFile>>;
 
-/** One setting with its origin, and the value of an untrusted project file that was not taken. */
+/** A setting with its origin, and why the project file's value was ignored if that file is not trusted. */
 export interface ExplainedSetting<Name extends SettingName = SettingName> {
   readonly name: Name;
   readonly value: Settings[Name];
@@ -103,7 +103,7 @@ export interface ExplainedSetting<Name extends SettingName = SettingName> {
   readonly untrusted: string | null;
 }
 
-/** Flags before environment, project, user and defaults; an untrusted project cannot widen anything. */
+/** Resolves settings: flags before environment, project, user and defaults. An untrusted project can only narrow. */
 export function explainSettings(
   sources: SettingSources,
   { projectTrusted }: { projectTrusted: boolean },
@@ -209,12 +209,12 @@ function wideningOf(name: SettingName, value: unknown, below: unknown): string |
   }
 }
 
-/** The gateway lets out what was allowed; of other networks nobody can say which one is the wider. */
+/** The rank of a network: the gateway passes only allowed traffic; all other networks count as equally open. */
 function openness(network: unknown): number {
   return network === "none" ? 0 : network === "gateway" ? 1 : 2;
 }
 
-/** `auto` takes the best there is and is content with the weakest. */
+/** The rank of an isolation; `auto` ranks below all, since it accepts the weakest. */
 function rank(isolation: unknown): number {
   return isolationLevels.indexOf(isolation as (typeof isolationLevels)[number]);
 }

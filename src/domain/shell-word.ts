@@ -1,4 +1,4 @@
-/** A word of a command that people are to type, as a shell of theirs takes it back. */
+/** Quotes a word of a command that a user copies into a shell. */
 export function shellWord(text: string): string {
   if (/^[A-Za-z0-9_@%+=:,./-]+$/.test(text)) return text;
   return `'${text.replaceAll("'", "'\\''")}'`;

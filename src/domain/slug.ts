@@ -28,7 +28,7 @@ export function uniqueSlugs(fileNames: readonly string[]): string[] {
   });
 }
 
-/** The slug in a worker's container name (`aimi-<project>-<swarm>-<slug>`); of its task file where the name has another form. */
+/** The slug in a worker's container name (`aimi-<project>-<swarm>-<slug>`), or else that of its task file. */
 export function workerSlug({
   containerName,
   taskFilePath,
