@@ -2,17 +2,17 @@ import type { ModelPrice, Spending } from "./generated/gateway.ts";
 import { longPromptFactors } from "./long-prompts.ts";
 import { longestBeginning } from "./model-name.ts";
 
-/** What one call took, as its API counts it. None of the four contains another. */
+/** The usage of one call, as its API counts it. None of the four token counts contains another. */
 export interface TokenCounts {
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly cacheReadTokens: number;
   readonly cacheWriteTokens: number;
-  /** How many of those written to a cache stay there for an hour or longer. */
+  /** The part of the cache writes that stays for an hour or longer. */
   readonly longCacheWriteTokens?: number;
-  /** By how much a faster or a regional service is dearer. */
+  /** The price factor of a faster or a regional service. */
   readonly priceFactor?: number;
-  /** US dollars for what is not paid by the token, such as searches. */
+  /** US dollars for services that are not paid per token, such as searches. */
   readonly feeUsd?: number;
 }
 
@@ -30,12 +30,12 @@ export function addSpending(one: Spending, other: Spending): Spending {
   return merged(one, other, (amount, more) => amount + more);
 }
 
-/** Field by field the larger: what two who count the same know together. */
+/** The larger amount of each field: the union of two counts of the same calls. */
 export function largerSpending(one: Spending, other: Spending): Spending {
   return merged(one, other, Math.max);
 }
 
-/** Field by field what the one knows and the other does not. */
+/** The amount of each field by which `known` exceeds the other count. */
 export function missingSpending(known: Spending, other: Spending): Spending {
   return merged(known, other, (amount, less) => Math.max(0, amount - less));
 }
@@ -45,12 +45,12 @@ export function tokensIn({ inputTokens, outputTokens, cacheReadTokens, cacheWrit
   return inputTokens + outputTokens + cacheReadTokens + cacheWriteTokens;
 }
 
-/** A cache for an hour takes 2 times the input's price, one for minutes 1.25 times; a price names the latter. */
+/** A write to a cache for an hour costs 2 times the input's price, one for minutes 1.25 times; the table has the latter. */
 const longCacheFactor = 2 / 1.25;
 
 /**
- * One call's tokens and what they cost. Of prices for the same beginning, the first counts. A call whose model is hidden from
- * us costs as much as the dearest one: else who hides it would have it for nothing.
+ * The tokens and the cost of one call. Of prices for the same prefix, the first counts. A call with a hidden model costs as
+ * much as the most expensive one: otherwise an agent that hides the model would evade its budget.
  */
 export function spendingOf(
   prices: readonly ModelPrice[],

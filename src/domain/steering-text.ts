@@ -1,6 +1,6 @@
 import type { TaskFile } from "./generated/tasks.ts";
 
-/** A text in a task file that reads as if it wanted to steer the agent rather than describe work. */
+/** A text in a task file that seems to steer the agent (a prompt injection) instead of describing work. */
 export interface SteeringText {
   readonly pointer: string;
   readonly text: string;
@@ -14,7 +14,7 @@ const patterns: readonly RegExp[] = [
   /\b(?:reveal|print|send|exfiltrate|upload)\b.{0,40}\b(?:api[ _-]?keys?|credentials?|secrets?|tokens?|system prompt)\b/i,
 ];
 
-/** Looks through everything that an agent will read, not only the titles. */
+/** Searches all texts that an agent will read, not only the titles. */
 export function findSteeringText({ metadata, userStories }: TaskFile): SteeringText[] {
   const texts: [pointer: string, text: string | null | undefined][] = [["/metadata/title", metadata.title]];
   userStories.forEach((story, index) => {

@@ -3,37 +3,37 @@ import { endOf } from "./fit-message.ts";
 import type { CheckResult, ProgressUpdate, Usage as UsageMessage } from "./generated/acp.ts";
 import type { Reason, StoryStatus, Usage } from "./generated/swarm-state.ts";
 
-/** What the journals of a worker say of one story: its last word, and all that it took. */
+/** The facts about one story in a worker's journals: its last status, and its usage. */
 export interface StoryFacts {
-  /** The newest attempt that said something of it. */
+  /** The newest attempt with a message about the story. */
   readonly attempt: number;
   readonly status: StoryStatus;
   readonly output: string;
   readonly commit: string | null;
   readonly checks: readonly CheckResult[];
   readonly reason: Reason | null;
-  /** What there was when it failed. */
+  /** The commit with the unfinished work of a story that failed. */
   readonly failedCommit: string | null;
-  /** Over all attempts. */
+  /** The working time over all attempts. */
   readonly workMs: number;
   readonly usage: Usage | null;
 }
 
-/** What the journals of a worker say, over all its attempts. */
+/** The facts in a worker's journals, over all its attempts. */
 export interface WorkerFacts {
-  /** Null where no journal has a word. */
+  /** The working time; null if no journal has a message. */
   readonly workMs: number | null;
   readonly usage: Usage | null;
   readonly storyById: ReadonlyMap<string, StoryFacts>;
 }
 
 const mostStories = 10_000;
-/** Of checks that passed, the last words are enough. */
+/** The characters to keep of the output of a check that passed. */
 const longestPassed = 200;
-/** What all outputs of a worker's checks may take in memory. */
+/** The characters to keep of all outputs of a worker's checks, to bound memory. */
 const mostOutput = 4 * 1024 ** 2;
 
-/** Listens to the journals of one worker, one attempt after the other, and keeps what a summary needs. */
+/** Reads the journals of one worker, one attempt after the other, and keeps the facts that a summary needs. */
 export class FactsOfWorker {
   readonly #storyById = new Map<string, StoryFacts>();
   #workMs: number | null = null;
@@ -41,11 +41,11 @@ export class FactsOfWorker {
   #outputLeft = mostOutput;
   #attempt = 0;
   #soFar: Usage = noUsage;
-  /** The time of the last message, if somebody was at work since. */
+  /** The time of the last message, while the worker is running. */
   #lastMs: number | null = null;
   #storyId: string | null = null;
 
-  /** What follows is of this attempt. */
+  /** Starts an attempt: all messages that follow belong to it. */
   begin(attempt: number): void {
     this.#attempt = attempt;
     this.#soFar = noUsage;
@@ -57,7 +57,7 @@ export class FactsOfWorker {
     this.#hearTime(Date.parse(message.timestamp));
     if (message.type === "progress-update") this.#hearProgress(message.payload);
     if (message.type === "usage") this.#hearUsage(message.payload);
-    // Between the end of one run and the beginning of the next nobody worked.
+    // The time between the end of one run and the start of the next is no working time.
     if (message.type === "completion" || message.type === "error") this.#lastMs = null;
   }
 
@@ -67,7 +67,7 @@ export class FactsOfWorker {
 
   #hearTime(nowMs: number): void {
     if (!Number.isFinite(nowMs)) return;
-    // A clock that was set back has not worked backwards.
+    // A clock that was set back must not reduce the working time.
     const spentMs = this.#lastMs === null ? 0 : Math.max(0, nowMs - this.#lastMs);
     this.#lastMs = nowMs;
     this.#workMs = (this.#workMs ?? 0) + spentMs;
@@ -114,7 +114,7 @@ export class FactsOfWorker {
 
 const noUsage: Usage = { tokensIn: 0, tokensOut: 0, cacheRead: 0, cacheWrite: 0, costUsd: null };
 
-/** Both together; a cost that nobody told is no cost of nothing. */
+/** The sum of both; an unknown cost stays unknown and does not count as 0. */
 export function addUsage(one: Usage | null, other: Usage | null): Usage | null {
   if (one === null || other === null) return one ?? other;
   return {
@@ -130,7 +130,7 @@ function addCost(one: number | null, other: number | null): number | null {
   return one === null || other === null ? (one ?? other) : rounded(one + other);
 }
 
-/** Hundredths of a cent are enough, and binary fractions would show. */
+/** Rounds to millionths of a dollar: sums of binary fractions have a visible error. */
 function rounded(costUsd: number): number {
   return Math.round(costUsd * 1e6) / 1e6;
 }

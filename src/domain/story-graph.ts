@@ -3,10 +3,10 @@ import type { UserStory } from "./generated/tasks.ts";
 
 type StoryNode = Pick<UserStory, "id" | "priority" | "dependsOn">;
 
-/** Something wrong with a graph, at a node's index. */
+/** A problem in a graph, at a node's index. */
 export interface GraphProblem {
   readonly node: number;
-  /** Which of the node's dependencies is meant; absent when the node itself is. */
+  /** The index of the node's dependency with the problem; absent if the node itself has it. */
   readonly dependency?: number;
   readonly problem: string;
   readonly hint: string;
@@ -17,7 +17,7 @@ interface Node {
   readonly dependsOn: readonly string[];
 }
 
-/** Duplicate names, references to nothing or to itself, and cycles, in any graph of named nodes. */
+/** Duplicate names, references to missing nodes or to the node itself, and cycles, in any graph of named nodes. */
 export function findGraphProblems(nodes: readonly Node[]): GraphProblem[] {
   const firstByName = new Map<string, number>();
   const problems: GraphProblem[] = [];
@@ -70,7 +70,7 @@ function nearest(wanted: string, names: readonly string[]): string {
     : `Known are: ${names.slice(0, 8).join(", ")}${names.length > 8 ? " …" : ""}.`;
 }
 
-/** Walks with a stack of its own: ten thousand stories in a row must not end the program's. */
+/** Keeps its own stack: recursion would overflow with a chain of ten thousand stories. */
 function findCycle(nodes: readonly Node[], indexByName: ReadonlyMap<string, number>): number[] {
   const mark = new Map<number, "open" | "done">();
   for (let start = 0; start < nodes.length; start += 1) {
@@ -107,7 +107,7 @@ export function readyStories<Story extends StoryNode>(
     .sort(byPriorityThenId);
 }
 
-/** Pending stories that can never start, with the dependency that is to blame. A skipped dependency skips, too. */
+/** Pending stories that can never start, each with the dependency that blocks it. A skipped dependency blocks, too. */
 export function storiesToSkip(
   stories: readonly StoryNode[],
   statusById: ReadonlyMap<string, StoryStatus>,
@@ -131,7 +131,7 @@ export function storiesToSkip(
   return skipped;
 }
 
-/** The order in which the stories will be carried out if all goes well. */
+/** The order in which the stories run if none fails. */
 export function storyOrder<Story extends StoryNode>(stories: readonly Story[]): Story[] {
   const waitingFor = new Map(stories.map(({ id, dependsOn }) => [id, new Set(dependsOn)]));
   const storyById = new Map(stories.map((story) => [story.id, story]));

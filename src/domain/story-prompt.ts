@@ -1,10 +1,10 @@
 import type { UserStory } from "./generated/tasks.ts";
 
-/** What an earlier story of the same task left behind. */
+/** An earlier story of the same task, for the prompt. */
 export interface EarlierStory {
   readonly id: string;
   readonly title: string;
-  /** Null when nothing had to change. */
+  /** The story's commit; null when nothing had to change. */
   readonly commit: string | null;
 }
 
@@ -12,11 +12,11 @@ export interface StoryPrompt {
   readonly taskTitle: string;
   readonly story: Pick<UserStory, "id" | "title" | "description" | "acceptanceCriteria" | "notes">;
   readonly earlier: readonly EarlierStory[];
-  /** Commands that will be run afterwards. */
+  /** Commands that the adapter runs afterwards. */
   readonly checks: readonly string[];
 }
 
-/** The built-in template. A project's own may use the same names in double braces. */
+/** The built-in template. A project's own template may use the same names in double braces. */
 const storyTemplate = `You are working in a git repository, alone and unattended: nobody can answer questions. Carry out exactly this story of the task "{{task}}" and then stop.
 
 # {{id}}: {{title}}
@@ -32,7 +32,7 @@ const storyTemplate = `You are working in a git repository, alone and unattended
 Leave your changes in the working tree, or commit them on the current branch. Do not push, do not switch branches and do not rewrite commits that are there already.
 `;
 
-/** The prompt of a story, by the built-in template or a project's own. */
+/** The prompt of a story, from the built-in template or a project's own. */
 export function storyPrompt(
   { taskTitle, story, earlier, checks }: StoryPrompt,
   template: string = storyTemplate,
@@ -64,7 +64,7 @@ export function storyPrompt(
     .replace(/\n{3,}/g, "\n\n");
 }
 
-/** What an agent is told in the same conversation when a check failed. */
+/** The prompt, in the same conversation, after a check failed. */
 export function repairPrompt({
   storyId,
   command,
@@ -73,7 +73,7 @@ export function repairPrompt({
 }: {
   readonly storyId: string;
   readonly command: string;
-  /** How it ended, like `exit 1`. */
+  /** The end of the command, like `exit 1`. */
   readonly result: string;
   readonly output: string;
 }): string {
@@ -90,7 +90,7 @@ Correct the work so that this command succeeds, without weakening the check. The
 `;
 }
 
-/** What an agent is told when what was made before is not good enough. */
+/** The prompt for the rework of a story whose result is not good enough. */
 export function evidencePrompt({
   storyId,
   message,
@@ -106,7 +106,7 @@ Look at the state of the repository, correct the work so that this does not happ
 `;
 }
 
-/** What an agent is told when it broke in the middle of a story. */
+/** The prompt after the agent crashed in the middle of a story. */
 export function goOnPrompt(storyId: string): string {
   return `Your work on ${storyId} was interrupted. What you had changed is still there. Look at the state of the repository, finish the story, and then stop.
 `;

@@ -25,13 +25,13 @@ import {
 } from "./summary-words.ts";
 import { type Bar, timelineOf } from "./timeline.ts";
 
-/** No word stands for a state by its colour alone. */
+/** Signs of states, so that colour is never the only sign. */
 const marks: Readonly<Record<WorkerSummary["status"] | StorySummary["status"], string>> = {
   ...{ completed: "✔", failed: "✘", stopped: "■", running: "▶", pending: "…" },
   ...{ in_progress: "▶", skipped: "–" },
 };
 
-/** A summary as a page of its own: no script, nothing from elsewhere, and every word of a worker as a word. */
+/** A summary as a self-contained page: no script, no external resource, and all text of workers escaped. */
 export function summaryHtml(summary: SwarmSummary): string {
   const { swarmId, project, createdAt, madeAt, systemCalls, merge, workers, next } = summary;
   const waiting = workers.filter(({ status }) => status === "failed" || status === "stopped");
@@ -136,7 +136,7 @@ function workerPart(worker: WorkerSummary): string {
     ({ path, why }) => `<li><code>${htmlText(path)}</code> ${htmlText(why.replaceAll("-", " "))}</li>`,
   );
   const deleted = sensitive.deleted.paths.map((path) => `<li><code>${htmlText(path)}</code></li>`);
-  // What needs nobody's eye is folded away.
+  // Folds away workers that need no review.
   const weakened = weakenedWords(worker).map((words) => `<li>${htmlText(words)}</li>`);
   const isOpen = status !== "completed" || paths.length > 0 || weakened.length > 0;
   return `<details id="${name}"${isOpen ? " open" : ""}>

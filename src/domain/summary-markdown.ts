@@ -15,7 +15,7 @@ import {
   workWords,
 } from "./summary-words.ts";
 
-/** A summary as a page. Words of workers and task files stand in it as words, whatever they are. */
+/** A summary as a Markdown page. All text of workers and task files is escaped. */
 export function summaryMarkdown(summary: SwarmSummary): string {
   const { swarmId, project, createdAt, madeAt, systemCalls, workers, next } = summary;
   const lines = [
@@ -116,7 +116,7 @@ function storyLines(story: StorySummary): string[] {
   const { id, title, status, commit, checks, unfinished, output, reason } = story;
   const heading = [id, ...(title === null ? [] : [title])].join(" ");
   const facts = [status.replace("_", " "), ...effortWords(story)].join(", ");
-  // Where the reason says the same as the story's own words, once is enough.
+  // The story's output is left out where it repeats the reason.
   const words = output !== null && output !== reason?.message ? output : "";
   return [
     `### ${inlineText(heading)}`,

@@ -4,7 +4,7 @@ import type { StorySummary, SummaryCheck, SwarmSummary, WorkerSummary } from "./
 
 const mostDeletedShown = 5;
 
-/** What a proof says in a line; empty where there is none. */
+/** A proof in one line; empty without a proof. */
 export function proofWords({ proof }: Pick<WorkerSummary, "proof">): string {
   if (proof === null) return "";
   const verdict = proof.verdict.replace("-", " ");
@@ -14,19 +14,19 @@ export function proofWords({ proof }: Pick<WorkerSummary, "proof">): string {
     : `${verdict}: there is no check`;
 }
 
-/** How a check of a proof ended. */
+/** The end of a proof's check, in words. */
 export function ranWords(exitCode: number | null): string {
   return exitCode === null ? "did not end" : exitCode === 0 ? "passed" : `exit ${exitCode}`;
 }
 
-/** Tests that are gone or do not run any more. */
+/** Tests that the work deletes or skips, in words. */
 export function weakenedWords({ proof }: Pick<WorkerSummary, "proof">): string[] {
   if (proof === null) return [];
   const more = proof.isCut ? ["it is too large for all of its tests to be looked at"] : [];
   return [...proof.weakened.map((words) => `deletes or skips tests: ${words}`), ...more];
 }
 
-/** How an attempt before this one ended. */
+/** The end of an earlier attempt, in words. */
 export function attemptWords({ attempt, code, message }: WorkerSummary["earlier"][number]): string {
   return `attempt ${attempt} ended with ${code}: ${message}`;
 }
@@ -44,7 +44,7 @@ export function totalWords({ totals: { workers, stories, workMs, usage } }: Swar
   ].join("; ");
 }
 
-/** Where the results are together, and how they were checked. */
+/** The branch with the merged results, and how they were checked. */
 export function mergedWords({ branch, tip, command, workers }: NonNullable<SwarmSummary["merge"]>): string {
   const merged = workers.filter(({ outcome }) => outcome === "merged" || outcome === "merged before").length;
   const aside = workers.filter(({ outcome }) => outcome === "set aside").length;
@@ -55,7 +55,7 @@ export function mergedWords({ branch, tip, command, workers }: NonNullable<Swarm
   ].join(", ");
 }
 
-/** Tokens, and what they cost where that is known. */
+/** Tokens, and their cost if it is known. */
 function spentWords(usage: WorkerSummary["usage"]): string[] {
   if (usage === null) return [];
   const { tokensIn, cacheRead, cacheWrite, tokensOut, costUsd } = usage;
@@ -63,12 +63,12 @@ function spentWords(usage: WorkerSummary["usage"]): string[] {
   return [`${tokensIn + cacheRead + cacheWrite} tokens in, ${tokensOut} out`, ...cost];
 }
 
-/** How long it took, and what it spent. */
+/** The working time, tokens and cost. */
 export function effortWords({ workMs, usage }: Pick<WorkerSummary, "workMs" | "usage">): string[] {
   return [...(workMs === null ? [] : [showDuration(workMs)]), ...spentWords(usage)];
 }
 
-/** Where the commits of a worker are, in plain words; empty where there are none. */
+/** The branch or ref of a worker's commits, in words; empty if there are none. */
 export function workWords({ work, status }: Pick<WorkerSummary, "work" | "status">): string {
   if (work === null) return status === "completed" ? "nothing had to change" : "";
   const place = work.branch ?? work.ref;
@@ -83,7 +83,7 @@ export function changeWords({ changes }: Pick<WorkerSummary, "changes">): string
   return `${countOf(commits.length, "commit")}, ${countOf(files, "file")}, +${added} -${deleted}${more}`;
 }
 
-/** What is gone, for a terminal: the first few by their paths. */
+/** Deleted files, for a terminal: the first few by their paths. */
 export function deletedWords({ sensitive }: Pick<WorkerSummary, "sensitive">): string[] {
   const { total, paths } = sensitive.deleted;
   if (total === 0) return [];
@@ -101,7 +101,7 @@ export function checkWords({ exitCode, durationMs }: SummaryCheck): string {
   return durationMs === 0 ? end : `${end}, ${showDuration(durationMs)}`;
 }
 
-/** What became of a story beside its status: the reason where it has one, else its own words. */
+/** The reason of a story's failure, or else the story's output. */
 export function storyWords({ reason, output }: Pick<StorySummary, "reason" | "output">): string {
   return reason === null ? (output ?? "") : `${reason.code}: ${reason.message}`;
 }

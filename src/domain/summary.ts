@@ -18,20 +18,20 @@ import { swarmNext, workerNext } from "./summary-next.ts";
 
 export type { SwarmSummary };
 
-/** What was found of one worker beside its record. */
+/** The facts about one worker that are not in its record. */
 export interface WorkerFindings {
   readonly facts: WorkerFacts;
-  /** Null where its file is gone or broken by now. */
+  /** The task file; null if it is missing or invalid by now. */
   readonly taskFile: TaskFile | null;
   readonly changes: SummaryChanges | null;
   readonly sensitive: SummarySensitive;
-  /** Null where nothing was proved, or its record is gone. */
+  /** The proof; null if there was none, or its record is missing. */
   readonly proof: ProofReport | null;
-  /** Refs that keep what there was of a story when it failed. */
+  /** Refs of the unfinished work of stories that failed. */
   readonly unfinishedById: ReadonlyMap<string, string>;
 }
 
-/** What a swarm did and what to do next, from its state and what was found of each worker, in the order of the state. */
+/** Sums up a swarm, with the next commands, from its state and the findings about each worker in the state's order. */
 export function summarize(
   { swarmId, project, createdAt, engine, containers }: SwarmState,
   findings: readonly WorkerFindings[],
@@ -83,7 +83,7 @@ function summarizeWorker(
     status: record.status,
     reason: cleanReason(record.reason),
     attempt: record.attempt,
-    // Where the journals are gone, the record still knows when it began.
+    // Without journals, the record still has the start time.
     workMs: facts.workMs ?? timeOf(record, now),
     ...{ startedAt: record.startedAt, finishedAt: record.finishedAt },
     usage: meteredOf(record.usage) ?? facts.usage ?? record.usage,
@@ -122,7 +122,7 @@ interface FoundStory {
   readonly unfinished: string | null;
 }
 
-/** What an earlier attempt said of a story that waits again is no news of it; what it took was spent all the same. */
+/** Sums up a story. For a story that waits again, output of an earlier attempt does not count, but its usage does. */
 function summarizeStory(
   { id, status, attempt, commit, reason, usage }: StoryRecord,
   { facts, title, unfinished }: FoundStory,
@@ -138,7 +138,7 @@ function summarizeStory(
   };
 }
 
-/** What was counted at the gateway is nearer to the truth than what an agent says of itself. */
+/** The usage that the gateway counted, which is more reliable than an agent's own report; null without a count. */
 function meteredOf(usage: ContainerRecord["usage"]): WorkerSummary["usage"] {
   if (!usage?.isMetered) return null;
   const { tokensIn, tokensOut, cacheRead, cacheWrite, costUsd } = usage;

@@ -2,7 +2,7 @@ import { isTerminal } from "./container-status.ts";
 import { countOf } from "./count-of.ts";
 import type { ContainerStatus } from "./generated/swarm-state.ts";
 
-/** As much of a swarm as is shown in a line. */
+/** The part of a swarm that one line shows. */
 export interface ShownSwarm {
   readonly swarmId: string;
   readonly containers: readonly {
@@ -23,7 +23,7 @@ export function swarmLine(swarm: ShownSwarm, { isOwned }: { readonly isOwned: bo
   return `swarm ${shortId(swarm)} ${parts.join(", ")}`;
 }
 
-/** What an agent should know of a swarm when it begins to work beside it; null where there is nothing to be told. */
+/** A line about a swarm for the context of a Claude Code session; null if there is nothing to report. */
 export function swarmNews(
   swarm: ShownSwarm,
   { isOwned, program }: { readonly isOwned: boolean; readonly program: string },
@@ -58,7 +58,7 @@ function countIn({ containers }: ShownSwarm, status: ContainerStatus): number {
   return containers.filter((record) => record.status === status).length;
 }
 
-/** How a swarm ended, in one line. */
+/** The end of a swarm, in one line. */
 export function endLine(swarm: ShownSwarm): string {
   const { containers } = swarm;
   const counts = [`${countIn(swarm, "completed")} of ${countOf(containers.length, "worker")} completed`];

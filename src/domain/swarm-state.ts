@@ -27,17 +27,17 @@ export function newSwarm(project: ProjectRef, swarmId: string, now: Date): Swarm
   };
 }
 
-/** Whether nothing is left to be carried out. A swarm without workers has not begun. */
+/** Whether all workers have ended. A swarm without workers has not begun. */
 export function isFinished({ containers }: SwarmState): boolean {
   return containers.length > 0 && containers.every(({ status }) => isTerminal(status));
 }
 
-/** Whether something of it is left to be carried out. */
+/** Whether some worker has not ended. */
 export function isOpen({ containers }: SwarmState): boolean {
   return containers.some(({ status }) => !isTerminal(status));
 }
 
-/** How many workers have which status. */
+/** The number of workers with each status. */
 export function countsOf({ containers }: SwarmState): Record<ContainerStatus, number> {
   const counts = { pending: 0, running: 0, completed: 0, failed: 0, stopped: 0 };
   for (const { status } of containers) counts[status] += 1;
@@ -47,7 +47,7 @@ export function countsOf({ containers }: SwarmState): Record<ContainerStatus, nu
 type NewContainer = Pick<ContainerRecord, "containerName" | "taskFilePath" | "branchName"> &
   Partial<ContainerRecord>;
 
-/** A record of a worker that has not started; its name and task file must be new to the swarm. */
+/** Adds the record of a worker that has not started; its name and task file must be new to the swarm. */
 export function withContainer(state: SwarmState, container: NewContainer, now: Date): SwarmState {
   const { containerName, containerId, taskFilePath } = container;
   for (const other of state.containers) {
@@ -63,7 +63,7 @@ export function withContainer(state: SwarmState, container: NewContainer, now: D
   return { ...state, containers: [...state.containers, { ...emptyRecord(now), ...container }] };
 }
 
-/** What may be changed of a record from outside. */
+/** The fields of a record that commands may change. */
 export interface ContainerChange {
   readonly status?: ContainerStatus;
   readonly prUrl?: string | null;
@@ -72,7 +72,7 @@ export interface ContainerChange {
   readonly containerId?: string;
 }
 
-/** Changes one record, refusing a move that the transition table does not know. */
+/** Changes one record; throws TRANSITION_REFUSED for a transition that is not in the table. */
 export function withChange(state: SwarmState, name: string, change: ContainerChange, now: Date): SwarmState {
   const record = findContainer(state, name);
   const { status } = change;
@@ -89,7 +89,7 @@ export function withChange(state: SwarmState, name: string, change: ContainerCha
   return withRecord(state, status === undefined ? changed : movedTo(changed, status, null, now));
 }
 
-/** A record in another status, with the times that go with it. Back in the queue, nothing of the last go remains. */
+/** A record in another status, with its times. `pending` clears the times and the exit code of the last run. */
 export function movedTo(
   record: ContainerRecord,
   status: ContainerStatus,
@@ -128,7 +128,7 @@ export function withoutEnded(state: SwarmState): SwarmState {
   };
 }
 
-/** The record of that name. */
+/** The record of that name; throws if there is none. */
 export function findContainer(state: SwarmState, name: string): ContainerRecord {
   const record = state.containers.find(({ containerName }) => containerName === name);
   if (!record) throw new SwarmError("CONTAINER_UNKNOWN", { name });

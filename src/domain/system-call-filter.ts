@@ -1,26 +1,26 @@
-/** What an engine says of its own filter of system calls. */
+/** An engine's own filter of system calls, as the engine reports it. */
 export interface EngineFilter {
   readonly architecture: string;
-  /** `default`, `builtin` or `unconfined`, else the file that its administrator chose; null where it has none at all. */
+  /** `default`, `builtin` or `unconfined`, or the file that its administrator chose; null for an engine without filters. */
   readonly profile: string | null;
   readonly isPodman: boolean;
 }
 
-/** Which filter of system calls a container has. */
+/** The filter of system calls of a container. */
 export type SystemCallFilter =
   | { readonly kind: "ours" }
   | {
       readonly kind: "engine";
-      readonly why: string /** Whether it is as good here. */;
+      readonly why: string /** Whether it protects as well as swarm's filter here. */;
       readonly isEnough: boolean;
     };
 
-/** Runtimes that give the profile as it is to the kernel that agents call. */
+/** Runtimes that apply the profile unchanged to the kernel that agents call. */
 const handingOn: readonly string[] = ["runc", "crun"];
 const compiledFor: readonly string[] = ["x86_64", "amd64", "aarch64", "arm64"];
 const builtIn: readonly string[] = ["default", "builtin", "unconfined"];
 
-/** Ours wherever it takes effect, and takes no better one away. */
+/** Chooses swarm's filter wherever it takes effect and replaces no better one. */
 export function chooseFilter(engine: EngineFilter, runtime: string): SystemCallFilter {
   const { architecture, profile, isPodman } = engine;
   const keep = (why: string, isEnough: boolean): SystemCallFilter => ({ kind: "engine", why, isEnough });

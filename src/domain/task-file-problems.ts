@@ -5,17 +5,17 @@ import type { TaskFile } from "./generated/tasks.ts";
 import { findSteeringText } from "./steering-text.ts";
 import { findGraphProblems } from "./story-graph.ts";
 
-/** Something in a task file that a person should change, at a JSON pointer. */
+/** A problem in a task file for its author to correct, at a JSON pointer. */
 export interface TaskFileProblem {
   readonly pointer: string;
   readonly problem: string;
   readonly hint: string;
 }
 
-/** What the schema cannot say: names of branches, agents and hosts, the graph of stories. */
+/** Problems that the schema cannot find: names of branches, agents and hosts, the graph of stories. */
 export function findTaskFileProblems({ metadata, userStories }: TaskFile): TaskFileProblem[] {
   const problems: TaskFileProblem[] = [];
-  // The remotes of the repository are not known here; the use case asks git for them.
+  // This check does not know the repository's remotes; the use case asks git for them.
   problems.push(...findBranchProblems(metadata, []));
   const { agent } = metadata;
   if ((agent?.kind === "acp" || agent?.kind === "command") && !agent.command) {
@@ -36,7 +36,7 @@ export function findTaskFileProblems({ metadata, userStories }: TaskFile): TaskF
     for (const { problem } of parseAllow([word]).problems)
       problems.push({
         pointer: `/metadata/allow/${index}`,
-        // What looks like an address with a user may hold a password.
+        // An address with a user name may hold a password.
         problem: `${JSON.stringify(word.includes("@") ? "…" : cleanText(word, 260))} ${problem}`,
         hint: "Use a preset such as npm, or host:port, for example example.org:443.",
       });
@@ -48,7 +48,7 @@ export function findTaskFileProblems({ metadata, userStories }: TaskFile): TaskF
   return problems;
 }
 
-/** What speaks against the branch of a task file in a repository with these remotes. */
+/** The problems of a task file's branch in a repository with these remotes. */
 export function findBranchProblems(
   { branchName }: Pick<TaskFile["metadata"], "branchName">,
   remotes: readonly string[],
@@ -59,7 +59,7 @@ export function findBranchProblems(
   return [{ pointer, problem: `${JSON.stringify(branchName)} ${problem}`, hint: branchNameHint }];
 }
 
-/** What is allowed and still worth a look. */
+/** Findings that are allowed, but that the user should review. */
 export function findTaskFileWarnings(taskFile: TaskFile): TaskFileProblem[] {
   const steering = findSteeringText(taskFile).map(({ pointer, text }) => ({
     pointer,

@@ -1,6 +1,6 @@
 import type { SwarmSummary, WorkerSummary } from "./generated/summary.ts";
 
-/** When a worker was at work, in thousandths of the time that the picture shows. */
+/** A worker's time from start to end, in thousandths of the timeline. */
 export interface Bar {
   readonly worker: WorkerSummary;
   readonly from: number;
@@ -13,10 +13,10 @@ export interface Timeline {
   readonly to: Date;
 }
 
-/** Thinner ones would not be seen. */
+/** The minimum width of a visible bar. */
 const thinnest = 4;
 
-/** Who worked when, the earliest first; null where nobody has begun. Who has not ended works until the summary was made. */
+/** The bars of all workers, earliest first; null if none has begun. A running worker's bar ends at the summary's time. */
 export function timelineOf({ workers, madeAt }: Pick<SwarmSummary, "workers" | "madeAt">): Timeline | null {
   const spans = workers.flatMap((worker) => {
     if (worker.startedAt === null) return [];

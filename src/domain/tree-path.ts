@@ -1,4 +1,4 @@
-/** A path without `.`, `..` inside, doubled, leading and trailing slashes; "" is the tree itself. What leaves the tree starts with `..`. */
+/** A path without `.`, inner `..` and extra slashes; "" is the tree itself, and a path that leaves the tree starts with `..`. */
 export function cleanPath(path: string): string {
   const parts: string[] = [];
   for (const part of path.split("/")) {
@@ -9,7 +9,7 @@ export function cleanPath(path: string): string {
   return parts.join("/");
 }
 
-/** What a relative path in a file of `folder` leads to, or null where it leaves the tree. */
+/** The target of a relative path in a file of `folder`, or null if it leaves the tree. */
 export function resolvePath(folder: string, relative: string): string | null {
   if (/^(?:[/~\\]|[A-Za-z]:)/.test(relative)) return null;
   const path = cleanPath(`${folder}/${relative}`);
@@ -33,7 +33,7 @@ export function isBelow(folder: string, path: string): boolean {
   return folder === "" || path.startsWith(`${folder}/`);
 }
 
-/** Shallow before deep, then by name: the same on every machine. */
+/** Orders shallow paths before deep ones, then by name, in the same way on every machine. */
 export function byDepth(one: string, other: string): number {
   return depthOf(one) - depthOf(other) || (one < other ? -1 : one > other ? 1 : 0);
 }

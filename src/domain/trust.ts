@@ -9,7 +9,7 @@ export interface TrustNeed {
   readonly why: string;
 }
 
-/** What a task file asks for beyond what anybody's repository may ask. */
+/** The fields of a task file that need trust, because they go beyond what an untrusted repository may request. */
 export function findTrustNeeds(
   { metadata }: TaskFile,
   { budgetUsd, timeout }: Pick<Settings, "budgetUsd" | "timeout">,

@@ -3,13 +3,13 @@ import { announce, checkedReference, inTurn, runInstruction } from "./dockerfile
 import { SwarmError } from "./errors.ts";
 import { type Transfer, workspaceLayer } from "./workspace-layer.ts";
 
-/** What a build says when the project's image cannot be a sandbox; what is absent follows, separated by commas. */
+/** Mark in a build's output if the project's image cannot run a sandbox; the missing programs follow, with commas. */
 export const unsuitableMark: string = "AIMI-UNSUITABLE:";
 
 const baseStage = "aimi-base";
 const userStage = "aimi-user";
 
-/** A project's own Dockerfile with our part as its last stage. Numbers of its stages and of its lines stay as they are. */
+/** A project's own Dockerfile with swarm's part as its last stage. The numbers of its stages and lines do not change. */
 export function composeUserDockerfile({
   text,
   file,
@@ -73,7 +73,7 @@ function readStages(instructions: readonly Instruction[], file: string): Stage[]
   });
 }
 
-/** On one line, with as many empty ones after it as it took before. */
+/** Names a stage in one line, followed by empty lines so that the number of lines does not change. */
 function nameStage(text: string, { from, source }: Stage): string {
   const lines = text.split("\n");
   const end = lines[from.firstLine]?.endsWith("\r") ? "\r" : "";
@@ -92,7 +92,7 @@ const suitability: readonly string[] = [
   `if [ -n "$absent" ]; then ${announce(unsuitableMark, "$absent")}; exit 1; fi`,
 ];
 
-/** Written into the files themselves: distributions have different programs for it, and small images have none. */
+/** Adds the agent's user to the files directly: distributions have different programs for it, and small images none. */
 const agentUser: readonly string[] = inTurn([
   "set -eu",
   "touch /etc/passwd /etc/group",
