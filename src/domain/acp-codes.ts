@@ -45,7 +45,8 @@ export const acpCodes: Readonly<Record<AcpErrorCode, AcpCode>> = {
   },
   REQUEST_CONFLICT: {
     by: "adapter",
-    meaning: "another request was accepted before; only the sender of the second one learns it, and the work continues",
+    meaning:
+      "another request was accepted before; only the sender of the second one learns it, and the work continues",
   },
   MISSING_ENV_VAR: {
     by: "adapter",

@@ -1,19 +1,19 @@
-/** What the hook of an installed plugin says to one of our own commands, and to one that is not. */
+/** The answers of an installed plugin's hook to a command of swarm and to another command. */
 export interface ReplayedHook {
   /** The plugin's folder. */
   readonly place: string;
   readonly isEnabled: boolean;
-  /** It approves our own command. */
+  /** Whether the hook approves the command of swarm. */
   readonly approved: boolean;
-  /** It says nothing to the other one. */
+  /** Whether the hook leaves the other command undecided. */
   readonly refused: boolean;
-  /** Why our own command is not approved, in its words. */
+  /** The hook's reason if it does not approve the command of swarm. */
   readonly why: string;
 }
 
 export interface PluginReport {
   readonly folder: string;
-  /** Null where no `claude` is there to check it. */
+  /** The result of `claude` validating the plugin; null without a `claude`. */
   readonly claude: { readonly valid: boolean; readonly output: string } | null;
   readonly hook: ReplayedHook;
 }
@@ -21,13 +21,13 @@ export interface PluginReport {
 export interface InstalledPlugin {
   readonly folder: string;
   readonly version: string;
-  /** What the `claude` calls itself that has it. */
+  /** The version text of the `claude` that has the plugin. */
   readonly claude: string;
 }
 
 /** The `claude` of this machine. */
 export interface ClaudeProgram {
-  /** Null where there is none. */
+  /** The version; null without a `claude`. */
   version(): Promise<string | null>;
   run(args: readonly string[]): Promise<{ readonly exitCode: number; readonly output: string }>;
 }

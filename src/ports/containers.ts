@@ -1,4 +1,4 @@
-/** What one sandbox may use of the machine. */
+/** The limits of one sandbox. */
 export interface ContainerLimits {
   readonly cpus: number;
   readonly memoryBytes: number;
@@ -8,37 +8,37 @@ export interface ContainerLimits {
   /** Open files of one process. */
   readonly descriptors: number;
   readonly diskBytes: number;
-  /** Files that it may hold: no engine limits these, so they are watched. */
+  /** Maximum number of files. No engine limits these, so swarm watches them. */
   readonly files: number;
   readonly logBytes: number;
-  /** Whether older 32-bit programs may open sockets, of whatever family: no filter can see which. */
+  /** Whether 32-bit programs may open sockets, of every family, since no filter can tell the family apart. */
   readonly programs32Bit?: boolean;
 }
 
 export type ContainerNetwork =
   | { readonly kind: "none" }
-  /** The engine's own network, with a way out. */
+  /** The engine's own network, with internet access. */
   | { readonly kind: "bridge" }
-  /** The host's own network: no isolation of it at all. */
+  /** The host's own network, without any isolation. */
   | { readonly kind: "host" }
   | {
       readonly kind: "named";
       readonly name: string;
-      /** The container's own there; the engine chooses one where none is given. */
+      /** The container's address in the network; the engine chooses it by default. */
       readonly address?: string;
     };
 
-/** The most that a supervisor needs; an agent has none. */
+/** The capabilities that a supervisor can need; an agent has none. */
 export type Capability = "SETUID" | "SETGID" | "KILL";
 
-/** What a container is to be. What an engine cannot honour is an error, never left out in silence. */
+/** The specification of a container. A value that an engine cannot honour is an error, never ignored in silence. */
 export interface ContainerSpec {
-  /** Our key: the same name with the same labels is the same container. */
+  /** The key of the container: the same name with the same labels is the same container. */
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly image: string;
   readonly command: readonly string[];
-  /** All that it gets; nothing is inherited. */
+  /** The whole environment; nothing is inherited. */
   readonly env: Readonly<Record<string, string>>;
   readonly user: "0:0" | "1000:1000";
   readonly workdir: string;
@@ -47,12 +47,12 @@ export interface ContainerSpec {
   readonly limits: ContainerLimits;
   readonly capabilities: readonly Capability[];
   readonly readOnlyRoot: boolean;
-  /** Everything is allowed: the one way to switch protection off. */
+  /** Whether the container has all privileges: the only way to switch protection off. */
   readonly privileged: boolean;
   /** Size of `/tmp`, which lies in memory. */
   readonly tmpBytes: number;
   readonly volumes: readonly VolumeMount[];
-  /** The one place that is asked for the addresses of names; the engine's own choice where none is given. */
+  /** The only DNS server; the engine's choice by default. */
   readonly nameServer?: string;
 }
 
@@ -62,10 +62,10 @@ export interface VolumeMount {
   readonly readOnly?: boolean;
 }
 
-/** What was made of a spec. */
+/** The container that the engine made from a spec. */
 export interface CreatedContainer {
   readonly id: string;
-  /** `watched`: the storage driver cannot hold the limit, so somebody must look. */
+  /** `watched`: the storage driver cannot enforce the limit, so the caller must watch the disk usage. */
   readonly diskLimit: "enforced" | "watched";
 }
 
@@ -76,12 +76,12 @@ export interface ContainerFacts {
   readonly imageId: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly state: "created" | "running" | "paused" | "restarting" | "removing" | "exited" | "dead";
-  /** Null until it has ended. */
+  /** The exit code; null until the container has ended. */
   readonly exitCode: number | null;
   readonly memoryExhausted: boolean;
   readonly startedAt: Date | null;
   readonly finishedAt: Date | null;
-  /** Bytes in its own layer; null where the engine was not asked or cannot tell. */
+  /** Bytes in the container's own layer; null if the caller did not ask or the engine does not know. */
   readonly diskBytes: number | null;
 }
 
@@ -90,7 +90,7 @@ export interface ExecSpec {
   readonly env?: Readonly<Record<string, string>>;
   readonly workdir?: string;
   readonly user?: "0:0" | "1000:1000";
-  /** Whether input will be written; without, the program reads an end at once. */
+  /** Whether the caller writes input; if not, the program reads the end of its input at once. */
   readonly input: boolean;
 }
 
@@ -99,7 +99,7 @@ export interface OutputChunk {
   readonly bytes: Uint8Array;
 }
 
-/** `lost`: the stream ended and nobody can say how the program did; it may still run. */
+/** `lost`: the stream ended, but the program's exit code is unknown; it may still run. */
 export type ExecExit =
   | { readonly kind: "exited"; readonly code: number }
   | { readonly kind: "lost"; readonly reason: string };
@@ -110,7 +110,7 @@ export interface Execution extends AsyncDisposable {
   /** Resolves when the engine has taken the bytes. */
   write(bytes: Uint8Array): Promise<void>;
   endInput(): Promise<void>;
-  /** What it writes, in order. Who reads slowly makes it write slowly. */
+  /** The program's output, in order, with back-pressure: a slow reader slows the program down. */
   readonly output: AsyncIterable<OutputChunk>;
   /** How it ended; to be asked once the output has ended. */
   exit(): Promise<ExecExit>;
@@ -121,16 +121,16 @@ export interface TerminalSize {
   readonly rows: number;
 }
 
-/** A program, and the window that it is seen through. */
+/** A program and the size of its terminal. */
 export interface TerminalSpec extends Omit<ExecSpec, "input">, TerminalSize {}
 
 /** A program in a running container whose streams are one terminal. */
 export interface TerminalSession extends AsyncDisposable {
-  /** What is typed; resolves when the engine has taken it. */
+  /** Sends input of the terminal; resolves when the engine has taken it. */
   write(bytes: Uint8Array): Promise<void>;
-  /** What is to be shown, as the program writes it. */
+  /** The terminal's output, as the program writes it. */
   readonly output: AsyncIterable<Uint8Array>;
-  /** The window has another size. */
+  /** Changes the size of the terminal. */
   resize(size: TerminalSize): Promise<void>;
   /** How it ended; to be asked once the output has ended. */
   exit(): Promise<ExecExit>;
@@ -152,23 +152,23 @@ export interface ContainerEvent {
   readonly action: string;
 }
 
-/** The containers of an engine. Every id may be the long one, its first twelve characters, or our name. */
+/** The containers of an engine. An id may be the full id, its first twelve characters, or the container's name. */
 export interface Containers {
   /**
-   * Makes a container, or finds the one of this name and these labels. What was made is read back: an engine that made it
-   * weaker than asked is CONTAINER_REFUSED, and the container is removed.
+   * Makes a container, or finds the one of this name and these labels. It reads the container back: if the engine made it
+   * weaker than requested, it removes the container and throws CONTAINER_REFUSED.
    */
   create(spec: ContainerSpec, signal?: AbortSignal): Promise<CreatedContainer>;
-  /** At most two for each CPU of the engine are made or started at once; the rest wait, those that are to be made longest. */
+  /** Starts a container. At most two starts or creations per CPU run at once; waiting starts come before waiting creations. */
   start(id: string, signal?: AbortSignal): Promise<void>;
   stop(id: string, options: { readonly graceMs: number }, signal?: AbortSignal): Promise<void>;
-  /** Not while a program begins in it: it could not be thawed again. */
+  /** Waits while a program starts in the container: otherwise the engine could not unpause it again. */
   pause(id: string, signal?: AbortSignal): Promise<void>;
-  /** What is not paused is fine; CONTAINER_STUCK where the engine cannot thaw it. */
+  /** Does nothing if the container is not paused; throws CONTAINER_STUCK if the engine cannot unpause it. */
   unpause(id: string, signal?: AbortSignal): Promise<void>;
-  /** With its anonymous volumes; what is gone already is fine. */
+  /** Removes the container with its anonymous volumes; does nothing if it does not exist. */
   remove(id: string, signal?: AbortSignal): Promise<void>;
-  /** Null when there is none. */
+  /** The container's facts; null if it does not exist. */
   look(
     id: string,
     options?: { readonly withDisk: boolean },
@@ -176,19 +176,19 @@ export interface Containers {
   ): Promise<ContainerFacts | null>;
   exec(id: string, spec: ExecSpec, signal?: AbortSignal): Promise<Execution>;
   openTerminal(id: string, spec: TerminalSpec, signal?: AbortSignal): Promise<TerminalSession>;
-  /** Puts a tar stream into a container that does not run; running ones take it by `exec`. */
+  /** Unpacks a tar stream into a container that does not run; use `exec` for a running one. */
   copyIn(id: string, path: string, archive: AsyncIterable<Uint8Array>, signal?: AbortSignal): Promise<void>;
-  /** A path of a container that does not run, as a tar stream that nobody has checked yet. */
+  /** A path of a container that does not run, as an unchecked tar stream. */
   copyOut(id: string, path: string, signal?: AbortSignal): AsyncIterable<Uint8Array>;
-  /** What its main process wrote. */
+  /** The output of the container's main process. */
   logs(id: string, options: { readonly follow: boolean }, signal?: AbortSignal): AsyncIterable<OutputChunk>;
   stats(id: string, signal?: AbortSignal): Promise<ContainerStats>;
-  /** Makes an image of its layer; UNSUPPORTED_BY_ENGINE where the runtime keeps the changes to itself. */
+  /** Makes an image of the container's layer; throws UNSUPPORTED_BY_ENGINE if the runtime hides the changes. */
   commit(
     id: string,
     options: { readonly tag: string; readonly labels: Readonly<Record<string, string>> },
     signal?: AbortSignal,
   ): Promise<string>;
-  /** Ends with the signal. */
+  /** Events until the signal is aborted. */
   events(labels: Readonly<Record<string, string>>, signal: AbortSignal): AsyncIterable<ContainerEvent>;
 }

@@ -1,42 +1,45 @@
 import type { AdapterMessage } from "../domain/acp-messages.ts";
 import type { AcpReason, Cancel, Completion, ErrorMessage } from "../domain/generated/acp.ts";
 
-/** How the line to an adapter is. `stalled`: it is said to run, and nothing is heard of it, or its agent has done nothing for long. */
+/**
+ * The status of the connection to an adapter. `stalled`: the container runs, but its adapter is silent, or its agent has
+ * done nothing for long.
+ */
 export type LineStatus = "live" | "lost" | "paused" | "stalled";
 
-/** How a conversation ended. What a worker claims in it is a claim. */
+/** The end of a conversation. Statements of the worker in it are unverified. */
 export type ConversationEnd =
   | { readonly kind: "completion"; readonly message: Completion }
-  /** It cannot work, or, without a `seq`, it refuses what we asked: what it was asked before goes on without us. */
+  /** The adapter cannot work; or, without a `seq`, it refuses this request and continues an earlier one. */
   | { readonly kind: "error"; readonly message: ErrorMessage }
-  /** Its container ended without a last word. `unread` says why its own journal could not be read, where it could not. */
+  /** The container ended without a final message. `unread` is the reason if its journal could not be read. */
   | {
       readonly kind: "exited";
       readonly exitCode: number | null;
       readonly memoryExhausted: boolean;
-      /** The most processes that its adapter had told of, and how many there might be; null when it told of none. */
+      /** The highest number of processes that its adapter reported, and the limit; null if it reported none. */
       readonly processes: { readonly now: number; readonly most: number } | null;
       readonly unread: string | null;
     }
-  /** There is no such container any more; its volume may still be there to be read. */
+  /** The container does not exist any more; its volume may still be readable. */
   | { readonly kind: "gone" }
   | { readonly kind: "violation"; readonly reason: AcpReason }
   | { readonly kind: "lost"; readonly reason: AcpReason };
 
-/** What the owner of a worker learns, in order; `end` is the last. All texts are fit to be shown. */
+/** An event for the owner of a worker; `end` is the last one. All texts are safe to show. */
 export type ConversationEvent =
-  /** A message that was never told before; one with a `seq` is on the disk. */
+  /** A new message; one with a `seq` is in the host's journal on disk. */
   | { readonly kind: "message"; readonly message: AdapterMessage }
-  /** A message of a type that only others know was left out. */
+  /** The number of messages of unknown types that the host ignored. */
   | { readonly kind: "ignored"; readonly count: number }
   | { readonly kind: "line"; readonly status: LineStatus; readonly why: string }
   | { readonly kind: "end"; readonly end: ConversationEnd };
 
-/** A conversation with an adapter. It goes no faster than its events are taken. */
+/** A conversation with an adapter, with back-pressure: it waits until the owner takes its events. */
 export interface Conversation extends AsyncDisposable {
-  /** To be read once; the last is `end`. */
+  /** The events, for one reader; the last is `end`. */
   readonly events: AsyncIterable<ConversationEvent>;
-  /** Asks the adapter to stop, now or as soon as it can be reached. */
+  /** Asks the adapter to stop, now or as soon as the host reaches it. */
   cancel(words: Cancel["payload"]): Promise<void>;
   /** Tells the adapter that its container was paused for so long. */
   resumed(pausedMs: number): Promise<void>;

@@ -6,13 +6,13 @@ import type { Containers } from "./containers.ts";
 import type { Images } from "./images.ts";
 import type { Networks, Volumes } from "./networks.ts";
 
-/** A place where an engine might answer, and who says so. */
+/** An endpoint where an engine might answer, and the origin of the endpoint. */
 export interface EngineCandidate {
   readonly origin: string;
   readonly endpoint: string;
 }
 
-/** An engine that answers, in its own words. */
+/** An engine's description of itself. */
 export interface EngineInfo {
   readonly endpoint: string;
   readonly id: string;
@@ -26,11 +26,11 @@ export interface EngineInfo {
   readonly cpus: number;
   readonly memoryBytes: number;
   readonly builder: "buildkit" | "classic";
-  /** Of system calls, for containers that bring none. */
+  /** The engine's filter of system calls, for containers without a filter of their own. */
   readonly filter: EngineFilter;
 }
 
-/** A container that carries our labels. */
+/** A container with swarm's labels. */
 export interface LabelledContainer {
   readonly name: string;
   readonly containerId: string;
@@ -38,38 +38,38 @@ export interface LabelledContainer {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** A volume that carries our labels. */
+/** A volume with swarm's labels. */
 export interface LabelledVolume {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** What belongs to one worktree of one project. */
+/** The scope of one worktree of one project. */
 export interface EngineScope {
   readonly projectId: string;
   readonly worktree: string;
 }
 
-/** What we need of an engine that runs containers. */
+/** An engine that runs containers. */
 export interface ContainerEngine {
   readonly endpoint: string;
-  /** Throws ENGINE_UNREACHABLE when nobody answers. */
+  /** Throws ENGINE_UNREACHABLE if no engine answers. */
   info(signal?: AbortSignal): Promise<EngineInfo>;
   /** The containers of one worktree, in one call. */
   observe(scope: EngineScope, signal?: AbortSignal): Promise<LabelledContainer[]>;
-  /** Its volumes. */
+  /** The volumes of one worktree. */
   volumes(scope: EngineScope, signal?: AbortSignal): Promise<LabelledVolume[]>;
-  /** Runs the probe in a container of this runtime, made as a worker's would be, and removes it. */
+  /** Runs the probe in a container of this runtime, made like a worker's, and removes the container. */
   probe(runtime: string, signal?: AbortSignal): Promise<Probe>;
-  /** What it is made of, as far as it tells. */
+  /** The engine's components, as far as it reports them. */
   parts(signal?: AbortSignal): Promise<EnginePart[]>;
-  /** Whether the engine can see an image registry. */
+  /** Whether the engine reaches an image registry. */
   reachesRegistry(signal?: AbortSignal): Promise<boolean>;
-  /** What acts on the engine, loaded when it is first wanted. */
+  /** Connects to the engine; its client library is loaded only now. */
   open(signal?: AbortSignal): Promise<OpenEngine>;
 }
 
-/** Everything that can be made on an engine, and taken away again. */
+/** The resources of an engine. */
 export interface OpenEngine {
   readonly containers: Containers;
   readonly images: Images;
@@ -79,12 +79,12 @@ export interface OpenEngine {
 
 /** A candidate after it was tried. */
 export interface TriedCandidate extends EngineCandidate {
-  /** Null when it answered. */
+  /** Why the candidate was refused; null if it answered. */
   readonly refused: string | null;
   readonly info: EngineInfo | null;
 }
 
-/** The labels by which everything of ours is found again. */
+/** The labels by which swarm finds its resources again. */
 export const labels = {
   sandbox: "org.aimi.sandbox",
   project: "org.aimi.project",
@@ -95,16 +95,16 @@ export const labels = {
   attempt: "org.aimi.attempt",
   /** The id of a single sandbox. */
   sandboxId: "org.aimi.sandbox-id",
-  /** What the sandbox's runtime was measured to be, and which it is. */
+  /** The measured isolation of the sandbox's runtime, and the runtime. */
   isolation: "org.aimi.isolation",
   runtime: "org.aimi.runtime",
   workdir: "org.aimi.workdir",
-  /** Checksum of the in-container program of an image. */
+  /** The checksum of the adapter in an image. */
   adapter: "org.aimi.adapter",
-  /** Of everything that went into an image. */
+  /** The checksum of all inputs of an image. */
   checksum: "org.aimi.checksum",
-  /** Of what an unchanged image is recognised by at once. */
+  /** The checksum of the inputs that quickly show that an image is unchanged. */
   quickKey: "org.aimi.quick-key",
-  /** Each of these things with its own checksum, as JSON. */
+  /** All inputs with their checksums, as JSON. */
   inputs: "org.aimi.inputs",
 } as const;

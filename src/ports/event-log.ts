@@ -2,25 +2,25 @@ import type { KeptEvent } from "../domain/generated/event.ts";
 
 export type { KeptEvent };
 
-/** What the owner decided or did, with the facts that go with it. */
+/** A decision or an action of the owner, with its facts. */
 export interface EventToKeep {
   readonly event: string;
   readonly worker?: string;
   readonly [fact: string]: unknown;
 }
 
-/** `.aimi/events.ndjson`: what happened in the swarms of one worktree. Disposing writes what is left and closes it. */
+/** `.aimi/events.ndjson`: the events of the swarms of one worktree. Disposing flushes and closes the file. */
 export interface EventLog extends EventReader, AsyncDisposable {
-  /** Returns at once, and never throws. Events get to the file in this order. */
+  /** Queues an event; returns at once, and never throws. The file gets events in this order. */
   add(event: EventToKeep): void;
-  /** Resolves once everything that was added is in the file, or could not be written now. */
+  /** Resolves when every queued event is in the file, or failed to be written. */
   flush(): Promise<void>;
 }
 
-/** The events as anybody may read them, beside a writer or without one. */
+/** Reads the events, while another process writes them or not. */
 export interface EventReader {
-  /** All that are kept, the oldest first. */
+  /** All events in the log, the oldest first. */
   read(): AsyncIterable<KeptEvent>;
-  /** The same, and then new ones as they come, until the signal is aborted. */
+  /** All events in the log, then new ones as they come, until the signal is aborted. */
   follow(signal: AbortSignal): AsyncIterable<KeptEvent>;
 }

@@ -13,22 +13,22 @@ import type {
 /** A line of a gateway's journal. */
 export type GatewayEntry = CallOpened | CallClosed | HostReached | Refused | ModelLimited | BudgetReached;
 
-/** Who hears what a gateway says. */
+/** Callbacks for a gateway's messages. */
 export interface GatewayListener {
-  /** Asked before each connection: resolves when there is a gateway to be joined. */
+  /** Called before each connection; resolves when a gateway is running. */
   readonly ensure: (signal: AbortSignal) => Promise<void>;
-  /** What the gateway is to know now; asked for at each hand-over, so that nobody is told what is over. */
+  /** The current admission for the gateway; called at each hand-over, so that the gateway never gets an old one. */
   readonly admission: () => AdmissionPayload;
   readonly onHello: (hello: GatewayHello) => void;
-  /** Each line of the journal once, in order; after a crash of this process perhaps the last few twice. */
+  /** Called with each line of the journal once, in order; after a crash of this process, the last few may come twice. */
   readonly onEntry: (entry: GatewayEntry) => void;
   readonly onLogin: (login: RenewedLogin) => void;
-  /** The connection broke, or could not be made; it is tried again. */
+  /** The connection broke, or failed; the host retries it. */
   readonly onLost: (why: string) => void;
 }
 
-/** The host's line to a gateway, made again as often as it breaks. */
+/** The host's connection to a gateway, which reconnects whenever it breaks. */
 export interface GatewayLine extends AsyncDisposable {
-  /** Hands over what it is to know now; resolves when the gateway knows it, and all that it had written down is told. */
+  /** Sends the current admission; resolves when the gateway has it and all of its journal so far has been reported. */
   handOver(signal: AbortSignal): Promise<void>;
 }

@@ -1,16 +1,16 @@
-/** What images are made of, as far as it comes from this machine. */
+/** The inputs of images that come from this machine. */
 export interface ImageSources {
-  /** One of our own files: `base.Dockerfile`, `project.Dockerfile.template`, `adapter`, `gateway`. */
+  /** A file of swarm: `base.Dockerfile`, `project.Dockerfile.template`, `adapter`, `gateway`. */
   readImageFile(name: string): Promise<Uint8Array>;
-  /** The bundled program of workers' sandboxes. */
+  /** The bundled adapter. */
   readAdapter(): Promise<Uint8Array>;
-  /** That of gateways. */
+  /** The bundled gateway. */
   readGateway(): Promise<Uint8Array>;
-  /** Certificates that this machine was told to trust besides the public ones, one PEM each. */
+  /** Certificates that this machine trusts in addition to the public ones, one PEM each. */
   readCertificates(): Promise<string[]>;
-  /** A package as npm packs it, fetched once; the file that holds it. */
+  /** Downloads a package from npm's registry once; returns the path of its archive. */
   download(name: string, version: string, signal?: AbortSignal): Promise<string>;
-  /** A minimal Debian made of packages, as a tar stream. */
+  /** A minimal Debian, made from packages, as a tar stream. */
   makeRootFilesystem(
     release: string,
     onStep: (step: string) => void,

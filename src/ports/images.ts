@@ -1,4 +1,4 @@
-/** An image that is there. */
+/** An existing image. */
 export interface ImageFacts {
   readonly id: string;
   readonly tags: readonly string[];
@@ -8,7 +8,7 @@ export interface ImageFacts {
 }
 
 export interface BuildSpec {
-  /** A tar with the Dockerfile, called `Dockerfile`, and all that it copies. */
+  /** A tar with the file `Dockerfile` and all files that it copies. */
   readonly context: AsyncIterable<Uint8Array>;
   readonly tags: readonly string[];
   readonly labels: Readonly<Record<string, string>>;
@@ -16,11 +16,11 @@ export interface BuildSpec {
   readonly builder: "buildkit" | "classic";
   /** Whether the steps may reach the network. */
   readonly network: boolean;
-  /** Whether every step is carried out anew, whatever is kept of earlier builds. */
+  /** Whether the build ignores the cache of earlier builds. */
   readonly fresh: boolean;
 }
 
-/** Something a build tells while it goes on. */
+/** An event of a running build. */
 export type BuildEvent =
   | { readonly kind: "started"; readonly step: string }
   | { readonly kind: "done"; readonly step: string; readonly ms: number; readonly cached: boolean }
@@ -28,19 +28,19 @@ export type BuildEvent =
 
 /** The images of an engine. */
 export interface Images {
-  /** By reference or id; null when it is not there. */
+  /** Finds an image by reference or id; null if there is none. */
   find(reference: string, signal?: AbortSignal): Promise<ImageFacts | null>;
   list(labels: Readonly<Record<string, string>>, signal?: AbortSignal): Promise<ImageFacts[]>;
-  /** A root filesystem as an image; its id. */
+  /** Imports a root filesystem as an image; returns its id. */
   import(
     archive: AsyncIterable<Uint8Array>,
     options: { readonly tag: string; readonly labels: Readonly<Record<string, string>> },
     signal?: AbortSignal,
   ): Promise<string>;
-  /** The id of what was built; IMAGE_BUILD_FAILED with the step that failed. */
+  /** Builds an image and returns its id; throws IMAGE_BUILD_FAILED with the step that failed. */
   build(spec: BuildSpec, onEvent: (event: BuildEvent) => void, signal?: AbortSignal): Promise<string>;
   pull(reference: string, signal?: AbortSignal): Promise<void>;
   tag(reference: string, tag: string, signal?: AbortSignal): Promise<void>;
-  /** False when a container still needs it; what is gone already is fine. */
+  /** Removes an image; false if a container still uses it, true if there is none. */
   remove(reference: string, signal?: AbortSignal): Promise<boolean>;
 }

@@ -1,6 +1,6 @@
 import type { Reason, StoryStatus } from "../domain/generated/swarm-state.ts";
 
-/** Where the newest attempt of a worker stood, by the messages that the host has. */
+/** The state of a worker's newest attempt, from the messages in the host's journal. */
 export interface JournalSummary {
   readonly attempt: number;
   readonly lastSeq: number;
@@ -8,10 +8,10 @@ export interface JournalSummary {
   /** The newest completion, if nothing follows it. */
   readonly completion: "completed" | "failed" | "stopped" | null;
   readonly error: Reason | null;
-  /** Of the newest checkpoint that stored something. */
+  /** The commit of the newest checkpoint that stored one. */
   readonly lastCheckpoint: string | null;
-  /** Whether nothing follows a completion or an error: all was said. */
+  /** Whether the journal ends with a completion or an error, and so is complete. */
   readonly isWhole: boolean;
-  /** What it stored of stories that failed. */
+  /** Commits with the unfinished work of stories that failed. */
   readonly failedWork: readonly string[];
 }

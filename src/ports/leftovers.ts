@@ -1,18 +1,18 @@
-/** What swarms of a worktree left in files: journals, archived states, requests. Work is not among it. */
+/** Files that swarms of a worktree left: journals, archived states, requests. None of them holds work. */
 export interface SwarmFiles {
   /** The ids of the swarms. */
   list(): Promise<string[]>;
-  /** What is gone already is fine. */
+  /** Removes a swarm's files; does nothing if there are none. */
   remove(swarmId: string): Promise<void>;
 }
 
 /** The user's own state folder, which all their projects share. */
 export interface StateFolder {
   readonly folder: string;
-  /** Whether anything of ours is in it. */
+  /** Whether it holds anything of swarm. */
   exists(): Promise<boolean>;
-  /** Whether a private engine ever kept its data there. */
+  /** Whether a private engine has stored data in it. */
   hasEngine(): Promise<boolean>;
-  /** Takes away what is ours, by its names; what tells this machine from others stays. */
+  /** Removes swarm's files, by their names; the identity of this machine stays. */
   remove(): Promise<void>;
 }

@@ -1,8 +1,8 @@
-/** What this machine has to give. */
+/** Facts about this machine. */
 export interface MachineFacts {
   readonly cpus: number;
   readonly memoryBytes: number;
-  /** `debian`, `ubuntu`, `darwin` …, for advice. */
+  /** `debian`, `ubuntu`, `darwin` …, for hints. */
   readonly system: string;
   readonly isRoot: boolean;
 }

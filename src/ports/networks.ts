@@ -1,23 +1,23 @@
 export interface NetworkSpec {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
-  /** Without a way out. The engine's host has no address there either: its services are not reachable from it. */
+  /** Whether the network has no route out. The engine's host has no address in it, so its services are unreachable. */
   readonly internal: boolean;
-  /** Chosen by us, since an engine's own pools end after thirty networks. */
+  /** The subnet, which swarm chooses because an engine's own pools hold only about thirty networks. */
   readonly subnet: string | null;
 }
 
-/** The networks and volumes of an engine, which outlive containers. */
+/** The networks of an engine, which outlive containers. */
 export interface Networks {
   create(spec: NetworkSpec, signal?: AbortSignal): Promise<string>;
   list(labels: Readonly<Record<string, string>>, signal?: AbortSignal): Promise<string[]>;
-  /** Names of all that the engine has, whoever made them, but for those that are the host's own or none. */
+  /** Names of all networks of the engine, except its built-in `host` and `none`. */
   names(signal?: AbortSignal): Promise<string[]>;
-  /** The address ranges of all that the engine has, whoever made them. */
+  /** The address ranges of all networks of the engine. */
   subnets(signal?: AbortSignal): Promise<{ readonly name: string; readonly subnet: string }[]>;
-  /** Gives a container a leg in it, at this address; one that it has already is fine. */
+  /** Connects a container at this address; does nothing if it is connected already. */
   connect(name: string, container: string, address: string, signal?: AbortSignal): Promise<void>;
-  /** Whoever is still connected is cut off. */
+  /** Removes a network; containers that are still connected are disconnected. */
   remove(name: string, signal?: AbortSignal): Promise<void>;
 }
 

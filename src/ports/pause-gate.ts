@@ -1,11 +1,11 @@
 /**
- * Keeps the pauses of a container and the beginnings of programs in it apart, among all processes of this user. A container
- * that is frozen while a program begins in it can never be thawed by its engine: what begins the program waits for the frozen
- * container, and what would thaw it waits for that.
+ * A lock between pausing a container and starting programs in it, among all processes of this user. If a container is
+ * paused while a program starts in it, the engine deadlocks and can never unpause it: the start waits for the paused
+ * container, and unpausing waits for the start.
  */
 export interface PauseGate {
-  /** Held until a program has begun: many at once, none while a pause waits or is made. Waits, then throws LOCK_TIMEOUT. */
+  /** A shared lock, held until a program has started; a waiting pause comes first. Throws LOCK_TIMEOUT after waiting. */
   begin(containerId: string, signal?: AbortSignal): Promise<AsyncDisposable>;
-  /** Held until the container is frozen: alone. Waits, then throws LOCK_TIMEOUT. */
+  /** An exclusive lock, held until the container is paused. Throws LOCK_TIMEOUT after waiting. */
   pause(containerId: string, signal?: AbortSignal): Promise<AsyncDisposable>;
 }

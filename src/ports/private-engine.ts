@@ -1,4 +1,4 @@
-/** What the private engine is doing. */
+/** The status of the private engine. */
 export interface PrivateEngineStatus {
   readonly state: "running" | "stopped" | "unsupported";
   readonly endpoint: string;
@@ -11,21 +11,21 @@ export interface PrivateEngineStatus {
 }
 
 export interface StartOptions {
-  /** Whether the packages that are missing may be installed. */
+  /** Whether the start may install missing packages. */
   readonly mayInstall: boolean;
   readonly onStep: (step: string) => void;
-  /** Moves data aside that the engine cannot start with. */
+  /** Whether to move data aside with which the engine cannot start. */
   readonly reset: boolean;
   readonly signal?: AbortSignal;
 }
 
-/** A container engine of this user's own, beside any other one on the machine. */
+/** A container engine of this user, independent of any other on the machine. */
 export interface PrivateEngine {
   status(): Promise<PrivateEngineStatus>;
-  /** The packages that a start would have to install; none where it runs, or cannot run at all. */
+  /** The packages that a start would install; none if the engine runs or cannot run here. */
   missingPackages(): Promise<readonly string[]>;
-  /** Starts it, or finds it running. */
+  /** Starts the engine, unless it is running. */
   start(options: StartOptions): Promise<PrivateEngineStatus>;
-  /** Stops it and takes its network away; nothing to stop is fine. */
+  /** Stops the engine and removes its network; does nothing if it is not running. */
   stop(options: { readonly onStep: (step: string) => void }): Promise<PrivateEngineStatus>;
 }

@@ -9,7 +9,7 @@ export interface SandboxEvent {
   readonly [fact: string]: unknown;
 }
 
-/** What is left of a sandbox that was destroyed. */
+/** The record of a destroyed sandbox. */
 export interface DestroyedSandbox {
   readonly id: string;
   readonly sandbox: string;
@@ -19,59 +19,59 @@ export interface DestroyedSandbox {
 }
 
 export interface InputFile {
-  /** Below the folder that globs begin in, with `/`. */
+  /** The path below the folder in which globs begin, with `/`. */
   readonly path: string;
-  /** Where it really lies. */
+  /** The path of the file, with links resolved. */
   readonly from: string;
 }
 
-/** The files of a sandbox's `outputs/`, as they lie here now. */
+/** The collected files of a sandbox's `outputs/` on the host. */
 export interface CollectedOutputs {
-  /** The first of them, in the order of their names. */
+  /** The first files, in the order of their names. */
   readonly files: readonly string[];
   readonly more: number;
-  /** Of the expected ones, those that are not among all of them. */
+  /** Expected files that were not collected. */
   readonly missing: readonly string[];
 }
 
-/** Takes what a task writes, up to a limit for each stream, and remembers the order. */
+/** Stores the output of a task in order, up to a limit for each stream. */
 export interface OutputLog extends AsyncDisposable {
   write(chunk: OutputChunk): Promise<void>;
-  /** Whether more came than was kept. */
+  /** Whether output beyond the limit was dropped. */
   readonly isCut: boolean;
 }
 
-/** `.aimi/sandboxes/`: a folder for each sandbox, and a line for each that was destroyed. */
+/** `.aimi/sandboxes/`: a folder for each sandbox, and a line for each destroyed one. */
 export interface SandboxFolders {
-  /** Where it is, for people. */
+  /** The path of the folder, for messages. */
   readonly root: string;
-  /** The records that are there, newest first; what does not parse is told and left alone. */
+  /** All records, newest first, and the files that do not parse, which stay untouched. */
   list(): Promise<{ readonly records: SandboxRecord[]; readonly unreadable: string[] }>;
-  /** One record as it is now; null when there is none, or none that can be used. */
+  /** The current record; null if there is none, or none that can be used. */
   read(id: string): Promise<SandboxRecord | null>;
-  /** Makes a folder whose name nobody has yet, with its spec and the inputs that were found. */
+  /** Makes the folder of a new sandbox, with its spec and its inputs; fails if the folder exists. */
   make(id: string, content: { readonly spec: string; readonly inputs: readonly InputFile[] }): Promise<void>;
   write(record: SandboxRecord): Promise<void>;
   tell(id: string, event: SandboxEvent): Promise<void>;
-  /** Begins the logs of a task anew. */
+  /** Opens empty logs for a task. */
   openOutput(id: string): Promise<OutputLog>;
-  /** What was written, in the order in which it came. */
+  /** The stored output, in its original order. */
   readOutput(
     id: string,
     options: { readonly follow: boolean },
     signal?: AbortSignal,
   ): AsyncIterable<OutputChunk>;
   writeSummary(summary: SandboxSummary): Promise<void>;
-  /** A path for a folder that will take the place of another one. */
+  /** A path for a temporary folder that will replace another one. */
   pathFor(id: string, name: string): string;
-  /** Puts what was collected in its place: `work/`, or the files of `outputs/` beside the logs. */
+  /** Replaces `work/`, or the files of `outputs/` next to the logs, by collected files. */
   replaceWork(id: string, collected: string): Promise<void>;
   replaceOutputs(id: string, collected: string, expected: readonly string[]): Promise<CollectedOutputs>;
   addDestroyed(line: DestroyedSandbox): Promise<void>;
   findDestroyed(id: string): Promise<DestroyedSandbox | null>;
-  /** Removes the copies of inputs and of the working folder; with `everything`, the outputs too. */
+  /** Removes the copies of inputs and of the working folder; with `everything`, the outputs, too. */
   clear(id: string, options: { readonly everything: boolean }): Promise<void>;
   lockOf(id: string): Promise<Lock>;
-  /** The files that globs mean, below the folder that the command was started in. */
+  /** The files that match the globs, below the folder in which the command was started. */
   findInputs(patterns: readonly string[]): Promise<InputFile[]>;
 }

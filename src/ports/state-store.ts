@@ -7,19 +7,19 @@ export type StateChange = (state: SwarmState) => SwarmState;
 export interface StateStore {
   /** Throws STATE_MISSING or STATE_INVALID. */
   read(): Promise<SwarmState>;
-  /** The state, or null when there is no swarm here. */
+  /** The state, or null if there is no swarm here. */
   find(): Promise<SwarmState | null>;
-  /** The copy that `git clean` does not reach, if it is valid. */
+  /** The copy that `git clean` cannot delete, if it is valid. */
   findCopy(): Promise<SwarmState | null>;
   /** Writes a first state; throws STATE_EXISTS when there is one. */
   create(state: SwarmState): Promise<SwarmState>;
-  /** Archives what is there, valid or not, and writes a first state in its place. */
+  /** Archives the existing state, valid or not, and writes a first state in its place. */
   replace(state: SwarmState): Promise<SwarmState>;
   /** One locked read-change-write; resolves when the change is on the disk. */
   update(change: StateChange): Promise<SwarmState>;
 }
 
-/** For those who go on without a state that is not valid; everything else is thrown on. */
+/** For callers that continue without a state if it is invalid; rethrows any other error. */
 export function nullIfInvalid(error: unknown): null {
   if (isError(error, "STATE_INVALID")) return null;
   throw error;

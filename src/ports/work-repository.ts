@@ -1,21 +1,21 @@
 import type { SensitivePath } from "../domain/sensitive-paths.ts";
 
-/** Commits that a worker made, as a bundle that somebody in a container wrote. */
+/** Commits of a worker, as a bundle from its container, which is untrusted. */
 export interface WorkToTakeIn {
   readonly bundle: AsyncIterable<Uint8Array>;
-  /** What the bundle's bytes must add up to, in hexadecimal digits. */
+  /** The expected checksum of the bundle, in hexadecimal digits. */
   readonly sha256: string;
   readonly mostBytes: number;
   /** The one ref that the bundle must hold, at `tip`. */
   readonly expectedRef: string;
-  /** The commit that the work began with; it is here. */
+  /** The commit from which the work started; it is in the repository. */
   readonly base: string;
   readonly tip: string;
-  /** The ref that keeps the work here, below `refs/aimi/`. */
+  /** The ref that keeps the work in the repository, below `refs/aimi/`. */
   readonly keep: string;
-  /** Where `keep` is now as far as is known: what was taken in before. The work must go on from there. */
+  /** The expected commit of `keep`, imported before; null for none. The work must descend from it. */
   readonly old: string | null;
-  /** What the adapter recorded when the story began: the commit before it and the tree of its files. */
+  /** The adapter's record of the story's start: the commit before it and the tree of its files. */
   readonly start?: StoryStart;
 }
 
@@ -33,39 +33,39 @@ export type Refusal =
   | "checksum"
   | "header"
   | "pack" // broken or hostile objects
-  | "incomplete" // objects that are neither in it nor here
-  | "unrelated" // the work does not go on from its base
-  | "start" // the story began with other files than those of the commit before it
-  | "ref-moved"; // `keep` is at a commit that nobody told of
+  | "incomplete" // objects that are neither in the bundle nor in the repository
+  | "unrelated" // the work does not descend from its base
+  | "start" // the story started with files that differ from those of the commit before it
+  | "ref-moved"; // `keep` is at an unexpected commit
 
 export type TakenIn =
   | { readonly kind: "taken"; readonly commit: string }
-  /** The ref was there already. */
+  /** The ref was at the commit already. */
   | { readonly kind: "already"; readonly commit: string }
   | { readonly kind: "refused"; readonly why: Refusal; readonly reason: string }
-  /** What was taken in before is no longer part of the history. */
+  /** The history no longer contains the commits that were imported before. */
   | { readonly kind: "rewritten" };
 
 export interface WorkToPublish {
   readonly commit: string;
-  /** Without `refs/heads/`. */
+  /** The branch's name, without `refs/heads/`. */
   readonly branch: string;
-  /** The commit that the work began with. */
+  /** The commit from which the work started. */
   readonly base: string;
-  /** The branch that gets the work where `branch` cannot. */
+  /** The branch that gets the work if `branch` cannot. */
   readonly fallback: string;
-  /** Told right before a branch is made or moved, so that a record of it can be written first. */
+  /** Called right before git makes or moves a branch, so that the caller can record the move first. */
   readonly beforeMove?: (move: RefMove) => Promise<void>;
 }
 
 export interface RefMove {
   readonly ref: string;
-  /** Null where it does not exist. */
+  /** The ref's commit before; null if the ref does not exist. */
   readonly old: string | null;
   readonly new: string;
 }
 
-/** Why a branch cannot have the work. */
+/** The reason why a branch cannot get the work. */
 export interface BranchObstacle {
   readonly branch: string;
   readonly why:
@@ -82,11 +82,11 @@ export type Published =
   | {
       readonly kind: "published";
       readonly ref: string;
-      /** Where it was before; null where it did not exist. */
+      /** The branch's commit before; null if it did not exist. */
       readonly old: string | null;
-      /** `found`: it held the work already. */
+      /** `found`: the branch held the work already. */
       readonly how: "created" | "moved" | "found";
-      /** Why it is not the wanted branch. */
+      /** Why the wanted branch did not get the work; null if it did. */
       readonly aside: BranchObstacle | null;
     }
   | { readonly kind: "refused"; readonly obstacles: readonly BranchObstacle[] };
@@ -103,71 +103,71 @@ export interface CommitsToMerge {
 
 export interface SensitiveChanges {
   readonly paths: readonly SensitivePath[];
-  /** There were too many changes to look at all of them. */
+  /** Whether there were too many changes to check all of them. */
   readonly isCut: boolean;
-  /** Files that are gone, the first of them by path. */
+  /** Deleted files: their number, and the first paths. */
   readonly deleted: { readonly total: number; readonly paths: readonly string[] };
 }
 
 export interface WorkChanges {
-  /** The newest last. */
+  /** Commits, the newest last. */
   readonly commits: readonly { readonly id: string; readonly author: string; readonly subject: string }[];
-  /** Lines; null for what is not text. */
+  /** Changed files with their numbers of lines; null for files that are not text. */
   readonly files: readonly {
     readonly path: string;
     readonly added: number | null;
     readonly deleted: number | null;
   }[];
   readonly totals: { readonly files: number; readonly added: number; readonly deleted: number };
-  /** There are more commits or files than are told here; the totals are of the files that could be counted. */
+  /** Whether there are more commits or files than these; the totals cover the files that could be counted. */
   readonly isCut: boolean;
 }
 
 export interface PatchToRead {
   readonly base: string;
   readonly tip: string;
-  /** Told of each line; none of them is kept. */
+  /** Called with each line; the repository keeps none of them. */
   readonly see: (line: string) => void;
 }
 
 /**
- * The user's repository, as the place where the work of workers ends. Their working trees, index, stash, configuration and
- * other branches are never touched, and nothing that came from a container is executed. Texts are clean to be shown.
+ * The user's repository, into which swarm imports the work of workers. It never touches the user's working trees, index,
+ * stash, configuration and other branches, and never executes anything from a container. Texts are safe to show.
  */
 export interface WorkRepository {
-  /** Checks commits and keeps them at a ref; the same once more is found done. The bundle is read only if it is needed. */
+  /** Checks commits and keeps them at a ref. Idempotent; it reads the bundle only if it needs to. */
   takeIn(work: WorkToTakeIn, signal?: AbortSignal): Promise<TakenIn>;
-  /** Makes a branch, or moves one on; never by force. The same once more is found done. */
+  /** Makes a branch, or fast-forwards one; never by force. Idempotent. */
   publish(work: WorkToPublish, signal?: AbortSignal): Promise<Published>;
-  /** Whether a commit is here. */
+  /** Whether the repository has a commit. */
   has(commit: string): Promise<boolean>;
-  /** Whether a commit is here to stay: some ref has it. */
+  /** Whether some ref keeps a commit. */
   isKept(commit: string): Promise<boolean>;
-  /** One commit that has all of them; the same again for the same ones. No ref keeps it. */
+  /** Merges commits into one, deterministically: the same commits give the same id. No ref keeps the merge. */
   mergeBases(commits: readonly string[], signal?: AbortSignal): Promise<MergedBase>;
-  /** A commit that has both; the same again for the same ones. Nothing keeps it but who writes its name down. */
+  /** Merges two commits, deterministically. No ref keeps the merge, so the caller must record it. */
   merge(commits: CommitsToMerge, signal?: AbortSignal): Promise<MergedBase>;
-  /** The same, with git's markers in the files in which they conflict. */
+  /** Merges two commits, with git's conflict markers in the files in which they conflict. */
   mergeAnyway(
     commits: CommitsToMerge,
     signal?: AbortSignal,
   ): Promise<{ readonly commit: string; readonly conflicts: readonly string[] }>;
-  /** Where a ref below `refs/aimi/` is; null where it is not. */
+  /** The commit of a ref below `refs/aimi/`; null if it does not exist. */
   keptAt(ref: string): Promise<string | null>;
-  /** Moves a ref below `refs/aimi/` on to a commit that has what it had; false where it is elsewhere. */
+  /** Fast-forwards a ref below `refs/aimi/`; false if the ref is not at `old`. */
   keepAt(move: RefMove): Promise<boolean>;
-  /** The files in which the two of each pair conflict. */
+  /** The files in which the commits of each pair conflict. */
   conflicts(
     pairs: readonly (readonly [string, string])[],
     signal?: AbortSignal,
   ): Promise<(readonly string[])[]>;
-  /** Whether one is the other or in its history. */
+  /** Whether `ancestor` is `commit` or in its history. */
   isAncestor(ancestor: string, commit: string, signal?: AbortSignal): Promise<boolean>;
-  /** Where a branch is, and what would keep it from being moved on. */
+  /** The commit of a branch, and the obstacle to a fast-forward. */
   branch(name: string): Promise<{ readonly commit: string | null; readonly obstacle: BranchObstacle | null }>;
-  /** Changed paths that deserve a look before anybody works with them. */
+  /** Changed paths that the user should review before working with them. */
   sensitivePaths(base: string, tip: string, signal?: AbortSignal): Promise<SensitiveChanges>;
   changes(base: string, tip: string, signal?: AbortSignal): Promise<WorkChanges>;
-  /** What changed line by line, without lines around it; cut where it is longer than anybody could look at. */
+  /** Reads the patch line by line, without context lines; cut at a limit. */
   readPatch(patch: PatchToRead, signal?: AbortSignal): Promise<{ readonly isCut: boolean }>;
 }

@@ -4,7 +4,7 @@ import { isImageReference } from "../domain/image-reference.ts";
 import { findEnvProblems } from "../domain/sandbox-spec.ts";
 import { findViolations, type Violation } from "./find-violations.ts";
 
-/** What no schema describes: by its name, wherever a function takes it. */
+/** Arguments that no schema can describe, by name, for every function that takes them. */
 const things: Readonly<Record<string, { readonly is: (value: unknown) => boolean; readonly words: string }>> =
   {
     signal: { is: (value) => value instanceof AbortSignal, words: "an AbortSignal" },
@@ -17,7 +17,7 @@ const things: Readonly<Record<string, { readonly is: (value: unknown) => boolean
 const size = "Bytes, a whole number, for example 512 * 1024 ** 2.";
 const time = "Milliseconds, a whole number from 1 to 604800000 (7 days), for example 60_000.";
 
-/** What a good value looks like. */
+/** Hints with an example of a valid value. */
 const hints: Readonly<Record<string, string>> = {
   command: 'An array of strings, for example ["sh", "-c", "echo hi"]; sh(script) takes a line of shell.',
   ...{ timeoutMs: time, commandTimeoutMs: time, graceMs: time },
@@ -32,8 +32,8 @@ const hints: Readonly<Record<string, string>> = {
 };
 
 /**
- * Refuses what a program says to a function of the library and that cannot be meant, before anything is done: types are not
- * there at run time. The first thing that is wrong is told, by the name of its option.
+ * Checks the arguments of a library call before the function does anything, since types do not exist at run time. Throws
+ * the first problem, with the name of its option.
  */
 export async function checkCall<Name extends keyof LibraryCall>(
   name: Name,
@@ -55,15 +55,15 @@ export async function checkCall<Name extends keyof LibraryCall>(
   });
 }
 
-/** The rest is what a schema can describe. */
+/** Checks the arguments that no schema describes; returns the rest for the schema. */
 function takeOut(
   said: Readonly<Record<string, unknown>>,
   pointer: string,
 ): { readonly plain: Record<string, unknown>; readonly problems: Violation[] } {
-  // Without a prototype that `__proto__` in a parsed document would replace.
+  // Without a prototype, which `__proto__` in a parsed document would replace.
   const plain: Record<string, unknown> = Object.create(null);
   const problems: Violation[] = [];
-  // What is inherited is read by a function, too.
+  // Includes inherited properties, since the function reads these, too.
   for (const key in said) {
     const value = said[key];
     const at = `${pointer}/${key}`;
@@ -80,7 +80,7 @@ function takeOut(
   return { plain, problems };
 }
 
-/** The same rules as those of `sandbox.yaml`. */
+/** Checks the rules that also apply to `sandbox.yaml`. */
 function deeper(plain: Readonly<Record<string, unknown>>, name: string): Violation[] {
   const { options = {}, tag } = plain as {
     readonly options?: { readonly env?: Readonly<Record<string, string>>; readonly image?: string };

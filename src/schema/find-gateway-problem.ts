@@ -1,6 +1,6 @@
 import validate from "./generated/gateway.js";
 
-/** The first thing that is wrong with a line of a gateway; null when it has the form of a message. */
+/** The first problem of a gateway's line; null if it has the form of a message. */
 export function findGatewayProblem(value: unknown): string | null {
   if (validate(value)) return null;
   const [first] = validate.errors ?? [];

@@ -1,6 +1,6 @@
 import type { ValidateFunction } from "ajv";
 
-/** A place where a value does not fit its schema, said for a person. */
+/** A violation of a schema, described for users. */
 export interface Violation {
   readonly pointer: string;
   readonly problem: string;
@@ -54,12 +54,12 @@ const validators: Readonly<Record<SchemaName, () => Promise<{ default: ValidateF
   "work-diff": () => import("./generated/work-diff.js"),
 };
 
-/** Every way in which a value does not fit `schemas/<name>.schema.json`; none when it fits. */
+/** All violations of `schemas/<name>.schema.json`; none if the value is valid. */
 export async function findViolations(name: SchemaName, value: unknown): Promise<Violation[]> {
   const { default: validate } = await validators[name]();
   if (validate(value)) return [];
   const errors = validate.errors ?? [];
-  // A choice of several schemas complains once for each; only the summary helps a person.
+  // `anyOf` reports an error for each of its schemas; only its summary helps a user.
   const choices = new Set(
     errors.filter(({ keyword }) => keyword === "anyOf").map(({ instancePath }) => instancePath),
   );
@@ -70,7 +70,7 @@ export async function findViolations(name: SchemaName, value: unknown): Promise<
     );
 }
 
-/** What a good value looks like, for fields whose form is a pattern. */
+/** Examples of valid values, by field. */
 const examples: Readonly<Record<string, string>> = {
   id: "For example US-001, or US-001a.",
   dependsOn: "For example US-001.",
@@ -111,7 +111,7 @@ const examples: Readonly<Record<string, string>> = {
   services: 'A list of services, for example ["s3"].',
 };
 
-/** The field's example; for an item of a list, that of the list, and for a variable that of `env`. */
+/** The example of a field; for an item of a list that of the list, for a variable that of `env`. */
 function exampleFor(pointer: string): string | undefined {
   const [last = "", before = ""] = pointer.split("/").reverse();
   if (before === "env") return examples["env"];
@@ -120,7 +120,7 @@ function exampleFor(pointer: string): string | undefined {
 
 type Params = Readonly<Record<string, unknown>>;
 
-/** An item of a list is named with its list: `userStories[0]`. */
+/** The name of a field; an item of a list has the name of its list: `userStories[0]`. */
 function nameOf(pointer: string): string {
   const [last = "", before = ""] = pointer.split("/").reverse();
   if (/^\d+$/.test(last)) return `${before}[${last}]`;

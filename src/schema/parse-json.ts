@@ -2,7 +2,7 @@ import { type Node, type ParseError, parseTree, printParseErrorCode } from "json
 import { SwarmError } from "../domain/errors.ts";
 import type { Place } from "../domain/place.ts";
 
-/** Parsed JSON that still knows where everything stood. */
+/** Parsed JSON with the positions of its values. */
 export interface PlacedJson {
   readonly value: unknown;
   readonly placeOf: (pointer: string) => Place;
@@ -11,8 +11,8 @@ export interface PlacedJson {
 const deepest = 100;
 
 /**
- * Strict JSON from outside, as UTF-8, with or without a byte order mark. Refuses what JSON.parse would let pass in
- * silence: a key that stands twice, `__proto__`, and nesting that exhausts a stack.
+ * Parses strict, untrusted JSON as UTF-8, with or without a byte order mark. Refuses what JSON.parse accepts in silence:
+ * duplicate keys, `__proto__`, and nesting that exhausts a stack.
  */
 export function parseJson(bytes: Uint8Array, file: string): PlacedJson {
   const text = decode(bytes, file);
@@ -46,7 +46,7 @@ export function parseJson(bytes: Uint8Array, file: string): PlacedJson {
 
 function decode(bytes: Uint8Array, file: string): string {
   try {
-    // TextDecoder takes a byte order mark away by itself.
+    // TextDecoder removes a byte order mark by itself.
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
     throw new SwarmError("JSON_INVALID", { place: { file }, problem: "the file is not UTF-8 text" });
@@ -59,7 +59,7 @@ function positionOf(text: string, offset: number): { line: number; column: numbe
   return { line: before.split("\n").length, column: offset - lineStart + 1 };
 }
 
-/** Counts brackets before anything recursive looks at them. */
+/** Counts brackets before any recursive code reads the text. */
 function findTooDeep(text: string): number | undefined {
   let depth = 0;
   for (let index = 0; index < text.length; index += 1) {
@@ -119,7 +119,7 @@ function escapeKey(key: string): string {
   return key.replaceAll("~", "~0").replaceAll("/", "~1");
 }
 
-/** The node at a pointer, or the nearest one around it when it is absent. */
+/** The offset of the node at a pointer, or of the nearest node around it if it is absent. */
 function offsetOf(tree: Node, pointer: string): number {
   let node = tree;
   for (const part of pointer.split("/").slice(1)) {

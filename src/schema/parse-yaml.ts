@@ -3,12 +3,12 @@ import { cleanText } from "../domain/clean-text.ts";
 import { SwarmError } from "../domain/errors.ts";
 import type { Place } from "../domain/place.ts";
 
-/** Parsed YAML that still knows where everything stood. */
+/** Parsed YAML with the positions of its values. */
 export interface PlacedYaml {
   readonly value: unknown;
-  /** Where a field's name or a list's item begins; for something absent, the nearest thing around it. */
+  /** The position of a field's name or a list's item; for an absent value, that of the nearest value around it. */
   readonly placeOf: (pointer: string) => Place;
-  /** A value without quotes as it was written: `1.10`, where the value is 1.1. */
+  /** The source text of a value without quotes: `1.10`, where the value is 1.1. */
   readonly textOf: (pointer: string) => string | undefined;
 }
 
@@ -23,8 +23,8 @@ interface Refusal {
 }
 
 /**
- * A plain document of YAML 1.2 from outside, and so JSON too. Refuses what makes YAML more than data — anchors, aliases,
- * merge keys, tags, directives — and what would pass in silence: a key that stands twice, `__proto__`, keys that are no
+ * Parses an untrusted, plain document of YAML 1.2, of which JSON is a part. Refuses features beyond data (anchors, aliases,
+ * merge keys, tags, directives), and what other parsers accept in silence: duplicate keys, `__proto__`, keys that are no
  * text, a second document.
  */
 export function parseYaml(bytes: Uint8Array, file: string): PlacedYaml {
@@ -38,7 +38,7 @@ export function parseYaml(bytes: Uint8Array, file: string): PlacedYaml {
     throw new SwarmError("SANDBOX_SPEC_INVALID", { place: at(offset, pointer), problem, hint });
   };
 
-  // The parser keeps its own stack; what is built from its tokens recurses, so the depth is looked at in between.
+  // The parser keeps its own stack, but building a document from its tokens recurses: so check the depth in between.
   const tokens = [...new Parser(lines.addNewLine).parse(text)];
   const early = findForbiddenCharacter(text) ?? findForbiddenToken(tokens);
   if (early) refuse(early);
@@ -50,7 +50,7 @@ export function parseYaml(bytes: Uint8Array, file: string): PlacedYaml {
     merge: false,
     resolveKnownTags: false,
     prettyErrors: false,
-    // Its own check compares each key with each other one; ours below is linear.
+    // The library's check compares every pair of keys; `findForbiddenKey` is linear.
     uniqueKeys: false,
   });
   const [error] = document.errors;
@@ -94,7 +94,7 @@ function decode(bytes: Uint8Array, file: string): string {
   }
 }
 
-/** What YAML itself does not allow, and what makes a file look different from what it says. */
+/** The first character that YAML forbids, or that makes a file look different from its content. */
 function findForbiddenCharacter(text: string): Refusal | undefined {
   const offset = text.search(
     /[^\t\n\r\x20-\x7e\x85\u{a0}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]|\r(?!\n)|[\u202a-\u202e\u2066-\u2069\ufeff]/u,
@@ -108,7 +108,7 @@ function findForbiddenCharacter(text: string): Refusal | undefined {
   };
 }
 
-/** The first token that is more than data, or one too deep. */
+/** The first token that is more than data, or nested too deeply. */
 function findForbiddenToken(tokens: readonly CST.Token[]): Refusal | undefined {
   const [, second] = tokens.filter(({ type }) => type === "document");
   let first: Refusal | undefined = second && {
@@ -222,7 +222,7 @@ function escapeKey(key: string): string {
   return key.replaceAll("~", "~0").replaceAll("/", "~1");
 }
 
-/** The value at a pointer and where a person looks for it; not exact when only something around it is there. */
+/** The value at a pointer, and the position to show for it; not exact if only a value around it exists. */
 function nodeAt(contents: Node, pointer: string): { node: unknown; offset: number; isExact: boolean } {
   let node: unknown = contents;
   let offset = offsetOf(contents) ?? 0;

@@ -3,8 +3,8 @@ import { readFileSync, statSync } from "node:fs";
 const largestBytes = 8 * 1024 * 1024;
 
 /**
- * The file names of the tasks that a task file says it starts from; none where it is gone or broken. Only for showing: whoever acts
- * on a task file reads it with care.
+ * The file names in a task file's `dependsOn`; none if the file is missing or broken. Only for display: code that acts on a
+ * task file validates it.
  */
 export function readDependsOn(file: string): readonly string[] {
   try {

@@ -10,7 +10,7 @@ import type { ReadDocument } from "../ports/documents.ts";
 import { findViolations } from "./find-violations.ts";
 import { parseJson } from "./parse-json.ts";
 
-/** A task file, or the first thing that is wrong with it and how many more there are. */
+/** Parses a task file; throws its first problem, with the number of further ones. */
 export async function parseTaskFile(bytes: Uint8Array, file: string): Promise<ReadDocument<TaskFile>> {
   const { value, placeOf } = parseTaskJson(bytes, file);
   const violations = await findViolations("tasks", value);
@@ -28,7 +28,7 @@ export async function parseTaskFile(bytes: Uint8Array, file: string): Promise<Re
   return { document: value as TaskFile, placeOf };
 }
 
-/** Broken JSON in a task file is an invalid task file, whatever else it is. */
+/** Reports broken JSON in a task file as TASK_FILE_INVALID. */
 function parseTaskJson(bytes: Uint8Array, file: string): ReturnType<typeof parseJson> {
   try {
     return parseJson(bytes, file);
@@ -43,7 +43,7 @@ function parseTaskJson(bytes: Uint8Array, file: string): ReturnType<typeof parse
   }
 }
 
-/** A settings file of a project or a user. */
+/** Parses the settings file of a project or a user. */
 export async function parseSettings(bytes: Uint8Array, file: string): Promise<ReadDocument<SettingsFile>> {
   const { value, placeOf } = parseJson(bytes, file);
   const [first] = await findViolations("config", value);
@@ -63,7 +63,7 @@ export async function parseSettings(bytes: Uint8Array, file: string): Promise<Re
   return { document: value as SettingsFile, placeOf };
 }
 
-/** A state file; whatever is wrong with it, it is never taken for an empty swarm. */
+/** Parses a state file. An invalid one is always an error, never an empty swarm. */
 export async function parseState(bytes: Uint8Array, file: string): Promise<SwarmState> {
   const { value, placeOf } = parseStateJson(bytes, file);
   const [first] = await findViolations("swarm-state", value);
@@ -81,12 +81,12 @@ function parseStateJson(bytes: Uint8Array, file: string): ReturnType<typeof pars
   }
 }
 
-/** Settings from flags or the environment; `nameOf` says what a person called the value. */
+/** Checks settings from flags or the environment; `nameOf` returns the name by which the user set a value. */
 export async function checkSettings(
   settings: SettingsFile,
   nameOf: (pointer: string) => string,
 ): Promise<SettingsFile> {
-  // First what shows no value: where a reference was expected, somebody may have typed the secret itself.
+  // This check shows no values, so it comes first: in place of a reference, the user may have typed the secret itself.
   const [wrong] = findSettingProblems(settings);
   if (wrong)
     throw new SwarmError("INVALID_VALUE", {
@@ -105,7 +105,7 @@ export async function checkSettings(
   });
 }
 
-/** What is known of a single sandbox. */
+/** Parses the record of a single sandbox. */
 export async function parseSandboxRecord(bytes: Uint8Array, file: string): Promise<SandboxRecord> {
   const { value, placeOf } = parseJson(bytes, file);
   const [first] = await findViolations("sandbox-run", value);
@@ -114,7 +114,7 @@ export async function parseSandboxRecord(bytes: Uint8Array, file: string): Promi
   return value as SandboxRecord;
 }
 
-/** What the in-container probe printed. */
+/** Parses the output of the probe in a container. */
 export async function parseProbe(text: string): Promise<Probe> {
   const { value } = parseJson(Buffer.from(text), "the probe's answer");
   const [first] = await findViolations("probe", value);
@@ -126,12 +126,12 @@ export async function parseProbe(text: string): Promise<Probe> {
   return value as Probe;
 }
 
-/** Whether a value is what the last merge of a swarm said. */
+/** Whether a value is the report of a merge. */
 export async function isMergeReport(value: unknown): Promise<boolean> {
   return (await findViolations("merge", value)).length === 0;
 }
 
-/** Whether a value is what a proof said. */
+/** Whether a value is the report of a proof. */
 export async function isProof(value: unknown): Promise<boolean> {
   return (await findViolations("proof", value)).length === 0;
 }

@@ -9,7 +9,7 @@ import {
 import { findViolations } from "./find-violations.ts";
 import { type PlacedYaml, parseYaml } from "./parse-yaml.ts";
 
-/** The spec in a `sandbox.yaml`, its defaults filled in; or the first thing in the file that is wrong with it. */
+/** Parses a `sandbox.yaml` and fills in defaults; throws the first problem in the order of the file. */
 export async function parseSandboxSpec(bytes: Uint8Array, file: string): Promise<SandboxSpec> {
   const yaml = parseYaml(bytes, file);
   const violations = await findViolations("sandbox", yaml.value);
@@ -22,12 +22,12 @@ export async function parseSandboxSpec(bytes: Uint8Array, file: string): Promise
   return sandboxSpecOf(withEnvAsWritten(yaml.value as SandboxSpecFile, yaml));
 }
 
-/** People read a file from its top, and mend it in that order. */
+/** Orders problems from the top of the file, as users correct them. */
 function compare(one: Place, other: Place): number {
   return (one.line ?? 0) - (other.line ?? 0) || (one.column ?? 0) - (other.column ?? 0);
 }
 
-/** Variables are text: `1.10` must not become 1.1 on its way, nor 0755 become 755. */
+/** Keeps variables as they are written: `1.10` must not become 1.1, nor 0755 become 755. */
 function withEnvAsWritten(file: SandboxSpecFile, { textOf }: PlacedYaml): SandboxSpecFile {
   if (!file.env) return file;
   const env = Object.fromEntries(
