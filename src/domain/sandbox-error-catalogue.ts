@@ -153,8 +153,7 @@ export const sandboxCatalogue: {
     environment,
     (f) =>
       `${f.name} was not started, because the engine made it weaker than asked: ${f.breaches.join("; ")}`,
-    () =>
-      "It was removed. Check the engine's defaults (daemon.json); `swarm doctor` measures its runtimes.",
+    () => "It was removed. Check the engine's defaults (daemon.json); `swarm doctor` measures its runtimes.",
   ),
   CONTAINER_GONE: entry(
     conflict,

@@ -17,7 +17,7 @@ export function swarmLine(swarm: ShownSwarm, { isOwned }: { readonly isOwned: bo
   const parts = [
     `${countIn(swarm, "completed")}/${swarm.containers.length} done`,
     ...others(swarm),
-    ...(isOver(swarm) || isOwned ? [] : ["nobody acts on it"]),
+    ...(isOver(swarm) || isOwned ? [] : ["no process runs it"]),
     ...(cost > 0 ? [`$${cost.toFixed(2)}`] : []),
   ];
   return `swarm ${shortId(swarm)} ${parts.join(", ")}`;
@@ -62,7 +62,7 @@ function countIn({ containers }: ShownSwarm, status: ContainerStatus): number {
 export function endLine(swarm: ShownSwarm): string {
   const { containers } = swarm;
   const counts = [`${countIn(swarm, "completed")} of ${countOf(containers.length, "worker")} completed`];
-  return `swarm ${shortId(swarm)} ${isOver(swarm) ? "has ended" : "stands still"}: ${[...counts, ...others(swarm)].join(", ")}`;
+  return `swarm ${shortId(swarm)} ${isOver(swarm) ? "has ended" : "is not running"}: ${[...counts, ...others(swarm)].join(", ")}`;
 }
 
 function shortId({ swarmId }: ShownSwarm): string {

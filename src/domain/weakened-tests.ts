@@ -1,11 +1,11 @@
 import { cleanText } from "./clean-text.ts";
 import type { WeakenedTest } from "./generated/proof.ts";
 
-/** The files of tests, by the names that they have in most languages. */
+/** Paths of test files, as most languages name them. */
 const testFile =
   /(?:^|\/)(?:tests?|__tests__|specs?)\/|(?:^|\/)test_[^/]+\.py$|[._-](?:test|spec)s?\.[^/]+$|(?:Test|Tests|Spec)\.[a-z]+$/;
 
-/** What begins a test, and its name where the line has it. */
+/** Lines that begin a test, with its name if the line has it. */
 const declarations: readonly RegExp[] = [
   /\b(?:it|test|specify|scenario)(?:\.\w+)*\s*\(\s*(["'`])(?<name>.+?)\1/,
   /\bit\s+(["'])(?<name>.+?)\1\s+do\b/,
@@ -18,12 +18,12 @@ const skips =
   /\b(?:it|test|describe|suite|context)\.(?:skip|todo|only|fixme|fails)\b|\bx(?:it|test|describe)\s*\(|@pytest\.mark\.(?:skip|xfail)|@unittest\.(?:skip|expectedFailure)|\bpytest\.skip\(|\bt\.Skip(?:f|Now)?\(|#\[ignore\b|@(?:Disabled|Ignore)\b/;
 
 const mostTold = 50;
-/** Of files with tests and of lines in them that begin or skip one. */
+/** The maximum number of test files, and of lines in them that begin or skip a test, in memory. */
 const mostHeld = 20_000;
 
-/** A file that is or was one of tests, with no more of it than counts. */
+/** A file that is or was a test file, with its relevant lines only. */
 interface ChangedFile {
-  /** Clean to be shown. */
+  /** The path, safe to show. */
   readonly path: string;
   readonly from: string;
   readonly isTest: boolean;
@@ -42,20 +42,20 @@ interface TestLine {
 
 export interface FoundWeakening {
   readonly tests: readonly WeakenedTest[];
-  /** Whether there are fewer tests than before, or some that do not run any more; who rewrites them has as many. */
+  /** Whether there are fewer tests than before, or some that no longer run; rewriting tests keeps their number. */
   readonly isLoss: boolean;
-  /** There was more than is looked at. */
+  /** Whether the patch has more tests than the limit. */
   readonly isCut: boolean;
 }
 
 export interface TestWatch {
-  /** A line of a patch without context, in their order. */
+  /** Takes the lines of a patch without context, in order. */
   readonly see: (line: string) => void;
-  /** Tests that the patch deletes or skips. One that only moves is neither. */
+  /** Tests that the patch deletes or skips. A test that only moves is neither. */
   readonly found: () => FoundWeakening;
 }
 
-/** Looks for tests that a change deletes or skips, line by line: a patch may be far longer than what counts of it. */
+/** Finds tests that a change deletes or skips. It reads line by line, since a patch can be far longer than its tests. */
 export function watchTests(): TestWatch {
   const files: ChangedFile[] = [];
   let held = 0;
@@ -64,7 +64,7 @@ export function watchTests(): TestWatch {
   let [toRemove, toAdd] = [0, 0];
 
   const hold = (): boolean => ++held <= mostHeld;
-  /** What the lines of the head say of a file is known where its first hunk begins, or the next file. */
+  /** Begins a file at its first hunk or at the next file: only then all lines of its header are known. */
   const begin = (): void => {
     const [isTest, wasTest] = [testFile.test(head.path), testFile.test(head.from)];
     if (file !== null || !(isTest || wasTest) || !hold()) return;
@@ -76,7 +76,7 @@ export function watchTests(): TestWatch {
   };
 
   return {
-    /** Lines count as what they are by the numbers of their hunk, since their content may look like anything. */
+    /** The hunk's line counts tell content from headers, since content can look like a header. */
     see(line) {
       if (toRemove > 0 && line.startsWith("-")) {
         toRemove -= 1;
@@ -86,7 +86,7 @@ export function watchTests(): TestWatch {
         added(line.slice(1));
       } else if (line.startsWith("diff --git ")) {
         begin();
-        // By the new name; of a deleted file both are the same.
+        // The new name; the names of a deleted file are equal.
         const path = pathIn(line);
         head = { path, from: path, isDeleted: false };
         file = null;
@@ -113,7 +113,7 @@ export function watchTests(): TestWatch {
   }
 
   function added(line: string): void {
-    // What stands in other files runs as no test.
+    // A test runner does not run other files.
     const name = file?.isTest ? nameOfTest(line) : null;
     if (name !== null && hold()) file?.added.push({ name, line });
     if (file?.wasTest && skips.test(line) && hold()) file.addedSkips.push(line);
@@ -148,12 +148,12 @@ function weakeningIn(files: readonly ChangedFile[]): Omit<FoundWeakening, "isCut
   return { tests, isLoss };
 }
 
-/** A file of tests in which none was recognised, so nobody can say whether others are as good. */
+/** A deleted test file in which no test was recognised, so that other tests cannot be counted against it. */
 function isGoneAsAWhole({ isTest, isDeleted, removed }: ChangedFile): boolean {
   return isDeleted && isTest && removed.length === 0;
 }
 
-/** What was a test by its name and is none any more. */
+/** A file that was a test file by its name, and is none any more. */
 function isMovedOut({ isTest, wasTest }: ChangedFile): boolean {
   return wasTest && !isTest;
 }

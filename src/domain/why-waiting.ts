@@ -2,13 +2,13 @@ import type { ContainerRecord, SwarmState } from "./generated/swarm-state.ts";
 import { workerSlug } from "./slug.ts";
 
 export interface WaitingContext {
-  /** File names of the tasks whose results it starts from. */
+  /** File names of the tasks from whose results the worker starts. */
   readonly dependsOn: readonly string[];
   readonly isOwned: boolean;
   readonly now: Date;
 }
 
-/** Why a worker does not go on at the moment; null when it does, or has ended. */
+/** Why a worker does not run at the moment; null when it runs, or has ended. */
 export function whyWaiting(
   record: ContainerRecord,
   swarm: Pick<SwarmState, "containers" | "wish">,
@@ -17,7 +17,7 @@ export function whyWaiting(
   const { status, paused, wish, creating } = record;
   if (status === "completed" || status === "failed") return wish === "retry" ? "asked to retry" : null;
   if (paused !== null && paused.until === null) return `paused: ${paused.reason}`;
-  // A time that is over is what is left of a pause until the worker's owner has taken note of it.
+  // A pause whose time is over stays in the record until the owner removes it.
   if (paused?.until && Date.parse(paused.until) > now.getTime())
     return `paused until ${paused.until}: ${paused.reason}`;
   const asked = wish ?? swarm.wish;

@@ -1,4 +1,4 @@
-/** A worker's container and its journal's volume; each attempt has its own. A slug has no dots, so no two workers' names meet. */
+/** The name of an attempt's container and of its journal's volume. A slug has no dots, so names of workers never collide. */
 export function workerContainerName({
   projectId,
   swarmId,
@@ -14,7 +14,7 @@ export function workerContainerName({
   return attempt === 1 ? name : `${name}.a${attempt}`;
 }
 
-/** A sandbox in which the results of a swarm are checked, the first or another one; no slug begins with a dot. */
+/** The name of a sandbox, by number, in which swarm checks results; no slug begins with a dot. */
 export function checkContainerName({
   projectId,
   swarmId,
@@ -27,24 +27,24 @@ export function checkContainerName({
   return `aimi-${projectId.slice(0, 6)}-${swarmId.slice(0, 6)}.check${place}`;
 }
 
-/** The names of a worker's earlier attempts. */
+/** The container names of a worker's earlier attempts. */
 export function attemptsBefore(containerName: string): string[] {
   const [, first, attempt] = /^(.*)\.a(\d+)$/.exec(containerName) ?? [];
   if (first === undefined) return [];
   return Array.from({ length: Number(attempt) - 1 }, (_, at) => (at === 0 ? first : `${first}.a${at + 1}`));
 }
 
-/** The volume of an agent's conversations: the same for all attempts of a worker. */
+/** The name of the volume of an agent's conversations: the same for all attempts of a worker. */
 export function homeVolumeName(containerName: string): string {
   return `${containerName.replace(/\.a\d+$/, "")}.home`;
 }
 
-/** Where a worker's commits are kept, whatever becomes of its branch. */
+/** The ref that keeps a worker's commits, whatever happens to its branch. */
 export function workRefOf({ swarmId, slug }: { readonly swarmId: string; readonly slug: string }): string {
   return `refs/aimi/${swarmId}/${slug}`;
 }
 
-/** Where the unfinished work of a story that failed is kept. */
+/** The ref that keeps the unfinished work of a story that failed. */
 export function failedRefOf({
   swarmId,
   slug,

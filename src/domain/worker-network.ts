@@ -1,25 +1,25 @@
-/** How the sandboxes of a swarm's workers are connected. */
+/** The network of the sandboxes of a swarm's workers. */
 export type WorkerNetwork =
   | { readonly kind: "none" }
-  /** The gateway alone, for workers whose agent calls a model or was allowed something; none for the others. */
+  /** Only the gateway, for workers whose agent calls a model or has allowed hosts; no network for others. */
   | { readonly kind: "gateway" }
-  /** The engine's own, with a way out. */
+  /** The engine's own network, with internet access. */
   | { readonly kind: "bridge" }
-  /** One that somebody made on the engine. */
+  /** A network that the user made on the engine. */
   | { readonly kind: "named"; readonly name: string };
 
-/** What the setting `network` means, for every worker of a swarm. */
+/** Parses the setting `network`, which holds for every worker of a swarm. */
 export function workerNetwork(setting: string): WorkerNetwork {
   if (setting === "none" || setting === "gateway" || setting === "bridge") return { kind: setting };
   return { kind: "named", name: setting };
 }
 
-/** Whether an agent of this kind is nothing without its model's API. A program of one's own may or may not need one: nobody can tell. */
+/** Whether an agent of this kind needs its model's API. Whether the user's own program needs one is unknown. */
 export function needsNetwork(kind: string): boolean {
   return kind === "claude" || kind === "acp";
 }
 
-/** What people must know of a network before anything runs in it; null where nothing leaves but what they allowed. */
+/** A warning about a network, for the user to read before anything runs; null if only allowed traffic can leave it. */
 export function describeNetwork(setting: string): string | null {
   const network = workerNetwork(setting);
   switch (network.kind) {

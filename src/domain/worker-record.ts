@@ -1,7 +1,7 @@
 import type { AdapterMessage } from "./acp-messages.ts";
 import type { ContainerRecord, StoryProgress, StoryRecord } from "./generated/swarm-state.ts";
 
-/** What a message changes of the record of the worker that said it. */
+/** Applies a message to the record of the worker that sent it. */
 export function withMessage(record: ContainerRecord, message: AdapterMessage, now: Date): ContainerRecord {
   const lastSeq = "seq" in message && message.seq !== undefined ? message.seq : record.lastSeq;
   const next = { ...record, lastSeq, updatedAt: now.toISOString() };
@@ -23,7 +23,7 @@ export function withMessage(record: ContainerRecord, message: AdapterMessage, no
     }
     case "usage": {
       const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, costUsd } = message.payload;
-      // What was counted at the door holds, whatever the agent says of itself.
+      // The gateway's count takes precedence over the agent's own report.
       if (record.usage?.isMetered) return next;
       const usage = {
         ...{ tokensIn: inputTokens, tokensOut: outputTokens },
@@ -36,7 +36,7 @@ export function withMessage(record: ContainerRecord, message: AdapterMessage, no
   }
 }
 
-/** How many stories have which status. */
+/** The number of stories with each status. */
 export function progressOf(stories: readonly StoryRecord[]): StoryProgress {
   const count = (...statuses: readonly StoryRecord["status"][]): number =>
     stories.filter(({ status }) => statuses.includes(status)).length;
@@ -55,7 +55,7 @@ export function newStories(ids: readonly string[]): StoryRecord[] {
   return ids.map((id) => ({ id, status: "pending", commit: null, attempt: 1, reason: null }));
 }
 
-/** A record with these stories, which has known them before or not. */
+/** A record with these stories; stories that it has already keep their state. */
 export function withStories(record: ContainerRecord, ids: readonly string[]): ContainerRecord {
   const stories = newStories(ids).map(
     (story) => record.stories.find(({ id }) => id === story.id) ?? { ...story, attempt: record.attempt },

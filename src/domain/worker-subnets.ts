@@ -1,14 +1,14 @@
-/** Addresses of a worker's own network, in which it and the gateway are alone. */
+/** Addresses of a worker's own network, which only the worker and the gateway join. */
 export interface WorkerSubnet {
   readonly subnet: string;
   readonly gateway: string;
   readonly worker: string;
 }
 
-/** Where workers' networks are taken from, unless somebody says otherwise: an engine's own pools end after thirty. */
+/** The default range for workers' networks; SWARM_SUBNETS overrides it. An engine's own pools hold only about thirty. */
 export const defaultSubnets = "10.213.0.0/16";
 
-/** Eight addresses: the network, the engine's, the gateway's, the worker's, three spare ones and the broadcast. */
+/** Eight addresses: network, engine, gateway, worker, three spare ones and broadcast. */
 const size = 8;
 
 interface Range {
@@ -16,7 +16,7 @@ interface Range {
   readonly last: number;
 }
 
-/** The subnets of a range that overlap none of those which are taken, in their order. */
+/** The subnets of a range, in order, that overlap no taken subnet. */
 export function* freeSubnets(range: string, taken: readonly string[]): Generator<WorkerSubnet> {
   const whole = rangeOf(range);
   if (whole === null) return;
@@ -27,7 +27,7 @@ export function* freeSubnets(range: string, taken: readonly string[]): Generator
   }
 }
 
-/** The addresses of a worker's network that is there; null for one of another size. */
+/** The addresses of a worker's existing network; null for a network of another size. */
 export function subnetAt(subnet: string): WorkerSubnet | null {
   const range = rangeOf(subnet);
   return range !== null && range.last - range.first + 1 === size ? subnetFrom(range.first) : null;
@@ -38,7 +38,7 @@ function subnetFrom(first: number): WorkerSubnet {
   return { subnet: `${at(0)}/29`, gateway: at(2), worker: at(3) };
 }
 
-/** Whether a text is a range of IPv4 addresses in which a worker's network has room. */
+/** Whether a text is a range of IPv4 addresses that has room for a worker's network. */
 export function isSubnetRange(text: string): boolean {
   const range = rangeOf(text);
   return range !== null && range.last - range.first + 1 >= size;

@@ -1,17 +1,17 @@
 import { announce, inTurn, runInstruction } from "./dockerfile-text.ts";
 
-/** How the bundle with the commit gets into the build: mounted for one instruction, or copied by builders that cannot mount. */
+/** How a build gets the bundle with the commit: mounted for one instruction, or copied by builders that cannot mount. */
 export type Transfer = "buildkit" | "classic";
 
-/** Where the bundle lies in the build context. */
+/** The path of the bundle in the build context. */
 export const bundlePath = "workspace.bundle";
 
-/** The build argument that says which commit is checked out. */
+/** The build argument with the commit to check out. */
 export const commitArgument = "BASE_COMMIT";
 
 const bundle = "/tmp/workspace.bundle";
 
-/** The last layer of an image: the tree of one commit with its history, as user 1000, and clean. */
+/** The last layer of an image: a clean checkout of one commit with its history, owned by user 1000. */
 export function workspaceLayer({
   transfer,
   continuation,
@@ -38,23 +38,23 @@ export function workspaceLayer({
   }
 }
 
-/** What installations leave in a tree; only what git neither tracks nor ignores is excluded. */
+/** What installations leave in a tree. Of that, files that git neither tracks nor ignores become excluded. */
 const installed =
   "(^|/)(node_modules/|\\.pnp\\.(c?js|loader\\.mjs)|\\.yarn/((cache|unplugged)/|install-state\\.gz|build-state\\.yml)?)$";
 
-/** As patterns of git: from the root, and of Yarn's own folder only what it makes itself; patches and the like are the project's. */
+/** Turns paths into git's patterns from the root. Of `.yarn/` only Yarn's own files match: patches belong to the project. */
 const asPatterns = "s/[][*?\\]/\\\\&/g; s|^|/|; s|/\\.yarn/$|&[bciu]*|";
 
 /**
- * Without templates, hooks and configuration of anybody: the tree is what the commit says. Manifests that were there before are
- * overwritten, and what is left over afterwards is an error with its name.
+ * Checks the commit out without templates, hooks or configuration of the image or a user. The checkout overwrites the
+ * manifests that the layers copied; any other difference from the commit is an error that names the file.
  */
 const checkout: readonly string[] = inTurn([
   "set -eu",
   "export HOME=/tmp GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1",
   "cd /workspace",
   "rm -rf .git",
-  // An older git knows no other format, and not the word for it either.
+  // An older git has neither another object format nor this option.
   `git init --quiet --template= $(if [ "\${#${commitArgument}}" -eq 64 ]; then echo --object-format=sha256; fi)`,
   `git -c gc.auto=0 fetch --quiet --no-tags ${bundle} refs/heads/workspace`,
   `if [ "$(git rev-parse FETCH_HEAD)" != "$${commitArgument}" ]; then ${announce("AIMI-WRONG-BUNDLE:", `it does not hold $${commitArgument}`)}; exit 1; fi`,

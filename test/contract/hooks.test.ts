@@ -304,7 +304,7 @@ describe("the status line", () => {
 
     const { store, id } = await ownSwarm(repository, 2);
     await store.update((state) => withChange(state, "aimi-sample-1", { status: "completed" }, now));
-    const ours = `swarm ${id} 1/2 done, 1 pending, nobody acts on it`;
+    const ours = `swarm ${id} 1/2 done, 1 pending, no process runs it`;
 
     expect((await line()).stdout).toBe(`${ours}\n`);
     expect((await line("--wrap", "grep -o project_dir")).stdout).toBe(`project_dir | ${ours}\n`);

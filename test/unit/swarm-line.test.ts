@@ -11,7 +11,7 @@ const all: readonly ContainerStatus[] = ["completed", "completed", "running", "p
 describe("a swarm in a line", () => {
   test.each<[string, ShownSwarm, boolean, string]>([
     ["of every kind", of(all), true, "swarm 3f2b8c 2/6 done, 1 running, 1 pending, 1 stopped, 1 failed"],
-    ["that nobody acts on", of(["pending"]), false, "swarm 3f2b8c 0/1 done, 1 pending, nobody acts on it"],
+    ["that nobody acts on", of(["pending"]), false, "swarm 3f2b8c 0/1 done, 1 pending, no process runs it"],
     ["that is over", of(["completed", "failed"]), false, "swarm 3f2b8c 1/2 done, 1 failed"],
     ["with its cost", of(["completed"], 1.2), false, "swarm 3f2b8c 1/1 done, $1.20"],
   ])("%s", (_name, swarm, isOwned, line) => {
@@ -46,6 +46,6 @@ test("the end of a swarm is told as what it is", () => {
     "swarm 3f2b8c has ended: 1 of 2 workers completed, 1 failed",
   );
   expect(endLine(of(["completed", "stopped"]))).toBe(
-    "swarm 3f2b8c stands still: 1 of 2 workers completed, 1 stopped",
+    "swarm 3f2b8c is not running: 1 of 2 workers completed, 1 stopped",
   );
 });
