@@ -44,7 +44,7 @@ export const acpProtocol = "acp/1";
 export const longestToHost: number = 64 * 1024;
 /** The longest line to the adapter, in bytes with its line break. */
 export const longestToAdapter: number = 8 * 1024 * 1024;
-/** Messages nest five deep; only a request, which no host reads, nests deeper: it holds a task file or a script. */
+/** The nesting limit of messages to the host, which nest five deep. Only requests, to adapters, nest deeper. */
 export const deepestToHost = 32;
 
 const adapterTypes: ReadonlySet<string> = new Set([

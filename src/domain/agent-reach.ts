@@ -51,7 +51,9 @@ function describeAllowed(words: readonly string[]): string[] {
     if (preset) return [`${word} (${preset.opens})`];
     return parseAllow([word]).hosts.map(({ host, port }) => `${host}:${port}`);
   });
-  return shown.length === 0 ? [] : [`the gateway lets out, beside models: ${[...new Set(shown)].join(", ")}`];
+  return shown.length === 0
+    ? []
+    : [`the gateway allows, in addition to models: ${[...new Set(shown)].join(", ")}`];
 }
 
 /** Describes the transport between sandboxes and the gateway. */

@@ -37,7 +37,7 @@ export function nextStatuses(from: ContainerStatus): ContainerStatus[] {
   return containerStatuses.filter((to) => to !== from && mayBecome(from, to));
 }
 
-/** Whether a record keeps this status unless the user asks for another attempt. */
+/** Whether a worker of this status has ended; only another attempt changes the status again. */
 export function isTerminal(status: ContainerStatus): boolean {
   return status === "completed" || status === "failed";
 }

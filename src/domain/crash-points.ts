@@ -25,7 +25,7 @@ export const crashPoints = [
   "before-owner-release",
 ] as const;
 
-/** Such points of a process that merges. */
+/** Crash points of a process that merges. */
 export const mergePoints = [
   "merge-begun",
   "mid-check",
@@ -34,7 +34,7 @@ export const mergePoints = [
   "after-merge-publish",
 ] as const;
 
-/** Such points of an owner that proves results. */
+/** Crash points of an owner that proves results. */
 export const proofPoints = ["mid-check", "after-proof-checks", "after-proof-before-record"] as const;
 
 export type CrashPoint =

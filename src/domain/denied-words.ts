@@ -7,7 +7,7 @@ export function deniedWords(denied: DeniedRequest): string {
   const what = cleanText(denied.what, 200);
   const often = denied.times > 1 ? `, ${countOf(denied.times, "time")}` : "";
   const flag = allowFlag(denied);
-  return `was denied ${what}${often}${flag === null ? whyWords(denied) : `; ${flag} lets it out`}`;
+  return `was denied ${what}${often}${flag === null ? whyWords(denied) : `; ${flag} allows it`}`;
 }
 
 /** The flag that would allow a request; null if no flag would. */

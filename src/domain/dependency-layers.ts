@@ -32,7 +32,7 @@ const detectors = [
 
 const mostTold = 100;
 
-/** The dependency layers of a project's image, decided from a commit's tracked files; files without a layer, with reasons. */
+/** The dependency layers of a project's image, from a commit's tracked files; every other manifest is listed with a reason. */
 export function findDependencyLayers(
   commit: Commit,
   options: LayerOptions,

@@ -71,7 +71,7 @@ function codexWay(access: DoorAccess): Variables {
   return { CODEX_CONFIG: JSON.stringify(settings), [codexKey]: access.token };
 }
 
-/** A provider of its own name: for OpenAI's provider Codex demands a login, and tries a WebSocket first. */
+/** A provider named `aimi`: for its provider `openai` Codex demands a login, and tries a WebSocket first. */
 function codexProvider(access: DoorAccess): Variables | null {
   const address = addressOf("openai", access);
   if (address === null) return null;

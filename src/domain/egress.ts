@@ -3,7 +3,7 @@ import type { AllowedHost } from "./generated/gateway.ts";
 /** The hosts and the mirror that one word opens, with a description for users. */
 export interface Preset {
   readonly opens: string;
-  /** Hosts that agents reach by name through a tunnel, which the gateway does not decrypt. None of them accepts uploads. */
+  /** Hosts that agents reach through a tunnel, which the gateway does not decrypt. None of these names accepts uploads. */
   readonly hosts: readonly AllowedHost[];
   /** The registry that agents read through the gateway, which sends only such reads; null for none. */
   readonly mirror: string | null;

@@ -119,7 +119,7 @@ function parseHeader(text: string): { readonly name: string; readonly plan: Head
     /^([A-Za-z0-9-]{1,100}): *(?:(Bearer|Basic|Token) +)?(.+)$/s.exec(text) ?? [];
   const name = written.toLowerCase();
   if (name === "" || ofConnections.has(name))
-    return refused("header=Name:reference, with the name of a header that lets one in");
+    return refused("header=Name:reference, with the name of a header that authenticates the gateway");
   const parsed = parseReference(reference);
   if (parsed.kind === "refused")
     return refused(`header=Name:reference with ${referenceForms}; of this one: ${parsed.reason}`);

@@ -71,7 +71,7 @@ export function isOver({ end, announced }: KnownConversation): boolean {
 
 /** Judges a message of known form by the conversation so far. */
 export function judgeMessage(known: KnownConversation, message: AdapterMessage | HostMessage): Verdict {
-  if (!isAdapterMessage(message)) return violation(`no adapter sends ${message.type}`);
+  if (!isAdapterMessage(message)) return violation(`${message.type} is not for an adapter to send`);
   if (message.swarmId !== known.swarmId) return violation("swarmId is that of another swarm");
   if (message.attempt !== known.attempt)
     return violation(`attempt is ${message.attempt} instead of ${known.attempt}`);

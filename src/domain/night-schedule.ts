@@ -53,7 +53,7 @@ export function crontabLine(night: ScheduledNight): string | null {
   const variables = Object.entries(environment).map(([name, value]) => `${name}=${quoted(value)}`);
   const run = ["env", ...variables, quoted(program), ...words.map(quoted)].join(" ");
   const command = `cd ${quoted(root)} && mkdir -p .aimi/reports && ${run} >> ${log} 2>&1`;
-  // cron turns each % into a line break unless it is escaped, and a backslash of the command would change the escape.
+  // cron turns each unescaped % into a line break, and a command's own backslash before it would change the escape.
   if (command.includes("\\%")) return null;
   const line = `${at.minute} ${at.hour} * * ${days} ${command.replaceAll("%", "\\%")} ${mark}${projectId}`;
   return /\p{Cc}/u.test(line) || new TextEncoder().encode(line).length > longest ? null : line;

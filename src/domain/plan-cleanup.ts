@@ -178,7 +178,7 @@ function judgeWorker(worker: LeftWorker, placeOf: CleanupQuestion["placeOf"]): J
 function whyKept(worker: LeftWorker, thing: LeftThing, placeOf: CleanupQuestion["placeOf"]): string | null {
   const { record } = worker;
   const attempt = attemptOf(worker, thing);
-  if (attempt === null) return "its labels do not say whose it is";
+  if (attempt === null) return "its labels do not name its worker";
   if (record && attempt.attempt >= record.attempt) {
     const unfinished = whyUnfinished(record);
     if (unfinished !== null) return unfinished;

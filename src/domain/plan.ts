@@ -129,7 +129,7 @@ function warningsOfGateway(running: readonly LoadedTask[], settings: Settings): 
   const without = `without effect: with --network ${settings.network} there is no gateway`;
   return [
     ...(isBudgeted ? [`budgets in dollars and tokens are ${without} that counts`] : []),
-    ...(isAllowed ? [`what is allowed (--allow) is ${without} that lets it out`] : []),
+    ...(isAllowed ? [`allowed hosts (--allow) are ${without} that opens them`] : []),
   ];
 }
 

@@ -2,7 +2,7 @@
 export interface ProcessLimits {
   /** The limit of the machine's kernel, for the whole container. */
   readonly ofContainer: number;
-  /** The sandbox's own kernel's limit per user; null for the machine's kernel, which counts a user across all containers. */
+  /** The limit of a sandbox's own kernel per user; null for the machine's kernel, which counts a user across containers. */
   readonly ofUser: number | null;
   /** The count of the container at which its processes are used up, if the count stays so high. */
   readonly full: number;

@@ -76,7 +76,7 @@ function command(line: string): ParsedReference {
   return /^(?:git|gh|glab|ssh)(?:-.*)?$/.test(name) ? refused(gitStays) : { kind: "cmd", program, args };
 }
 
-const gitStays = "what lets one in at git's hosts is never handed on; make a token for this alone";
+const gitStays = "credentials for git's hosts are never handed on; make a token for this purpose alone";
 
 function refused(reason: string): ParsedReference {
   return { kind: "refused", reason };

@@ -20,8 +20,8 @@ export interface SettingProblem {
 }
 
 /**
- * Problems of words in settings. The settings may not be validated yet: this check runs before the schema's, whose
- * messages show the value.
+ * Problems of words in settings. Flags and variables are not validated yet: for them this check runs before the schema's,
+ * whose messages show the value.
  */
 export function findSettingProblems(settings: SettingsFile): SettingProblem[] {
   return [

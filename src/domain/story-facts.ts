@@ -114,7 +114,7 @@ export class FactsOfWorker {
 
 const noUsage: Usage = { tokensIn: 0, tokensOut: 0, cacheRead: 0, cacheWrite: 0, costUsd: null };
 
-/** The sum of both; an unknown cost stays unknown and does not count as 0. */
+/** The sum of both. The cost is null only if both costs are unknown: an unknown cost is never reported as 0. */
 export function addUsage(one: Usage | null, other: Usage | null): Usage | null {
   if (one === null || other === null) return one ?? other;
   return {

@@ -102,7 +102,7 @@ describe("an agent that needs its model", () => {
     expect(stderr).toContain(
       "claude calls api.anthropic.com through the gateway with ANTHROPIC_API_KEY, which stays outside of its sandbox",
     );
-    expect(stderr).toContain("the gateway lets out, beside models: pypi (packages of Python)");
+    expect(stderr).toContain("the gateway allows, in addition to models: pypi (packages of Python)");
     expect(stderr).not.toMatch(/NOT filtered|goes into/);
     expect(stdout + stderr).not.toContain(key);
     expect(filesWithKey(folder)).toEqual([]);
@@ -166,7 +166,7 @@ describe("the plan", () => {
       ...{ network: "gateway", credentials: [] },
       reach: [
         expect.stringMatching(/^claude calls api\.anthropic\.com .* with ANTHROPIC_API_KEY, which stays/),
-        "the gateway lets out, beside models: example.org:8443",
+        "the gateway allows, in addition to models: example.org:8443",
       ],
     });
     expect(plan.warnings.join()).not.toContain("claude");

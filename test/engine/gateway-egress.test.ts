@@ -76,7 +76,7 @@ for (const { runtime, isolation, road, networks } of worlds) {
         await swarmIn(swarm.place, "logs", "second"),
         await swarmIn(swarm.place, "events", "--kind", "egress"),
       ];
-      const words = `was denied ${denied}; --allow ${denied} lets it out`;
+      const words = `was denied ${denied}; --allow ${denied} allows it`;
       expect(status.stdout).toContain(`second ${words}`);
       expect(logs.stdout + logs.stderr).toContain(words);
       expect(events.stdout).toContain(words);

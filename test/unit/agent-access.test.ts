@@ -145,7 +145,7 @@ describe("before anything starts", () => {
       expect.stringMatching(
         /^claude calls api\.anthropic\.com .* with ANTHROPIC_API_KEY, which stays outside/,
       ),
-      expect.stringMatching(/lets out, beside models: pypi \(packages of Python\), example\.org:8443$/),
+      expect.stringMatching(/allows, in addition to models: pypi \(packages of Python\), example\.org:8443$/),
     ]);
     expect(open).toEqual([
       expect.stringContaining("network bridge: NOT filtered"),

@@ -77,7 +77,7 @@ describe("what agents reach by the gateway", () => {
 
     expect(lines).toEqual([
       expect.stringContaining("api.anthropic.com"),
-      `the gateway lets out, beside models: npm (${presets["npm"]?.opens}), example.com:443, example.org:8443, github (${presets["github"]?.opens})`,
+      `the gateway allows, in addition to models: npm (${presets["npm"]?.opens}), example.com:443, example.org:8443, github (${presets["github"]?.opens})`,
     ]);
   });
 
@@ -86,7 +86,7 @@ describe("what agents reach by the gateway", () => {
     (word) => {
       expect(reachOf([claude], [word], settings(), withKey).lines).toHaveLength(1);
       expect(reachOf([claude], ["pypi", word], settings(), withKey).lines.at(-1)).toMatch(
-        /beside models: pypi \(packages of Python\)$/,
+        /in addition to models: pypi \(packages of Python\)$/,
       );
     },
   );
@@ -130,7 +130,7 @@ describe("what agents reach by the gateway", () => {
   test("is, of a script, only what was allowed", () => {
     expect(reachOf([script], [], settings(), withKey).lines).toEqual([]);
     expect(reachOf([script], ["pypi"], settings(), withKey)).toEqual({
-      lines: ["the gateway lets out, beside models: pypi (packages of Python)"],
+      lines: ["the gateway allows, in addition to models: pypi (packages of Python)"],
       ...{ missing: [], problems: [] },
     });
   });

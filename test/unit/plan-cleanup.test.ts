@@ -219,7 +219,7 @@ describe("what no record knows", () => {
     const { remove, keep } = plan({ state: null, things, placeOf: () => here });
 
     expect(remove).toEqual([]);
-    expect(keep).toMatchObject([{ why: "its labels do not say whose it is" }]);
+    expect(keep).toMatchObject([{ why: "its labels do not name its worker" }]);
     for (const { slug } of attemptsIn(null, things)) expect(slug).toMatch(/^[a-z0-9-]+$/);
   });
 

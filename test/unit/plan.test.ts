@@ -149,7 +149,7 @@ describe("the plan", () => {
     const planned = planSwarm(tasks, context({ env, flags: { allow: ["pypi"] } }));
 
     expect(planned.reach.at(-1)).toMatch(
-      /lets out, beside models: pypi \(packages of Python\), example\.org:8443$/,
+      /allows, in addition to models: pypi \(packages of Python\), example\.org:8443$/,
     );
     expect(planned.tasks[0]?.allow).toEqual(["pypi", "example.org:8443"]);
     expect(await findViolations("plan", JSON.parse(JSON.stringify(planned)))).toEqual([]);

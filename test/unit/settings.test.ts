@@ -277,7 +277,7 @@ describe("words of settings", () => {
       "a header of the connection",
       { modelEndpoints: ["a=https://a.example,header=Host:env:A"] },
       "/modelEndpoints",
-      "lets one in",
+      "authenticates the gateway",
     ],
     ["no preset with a mirror", { registries: ["pypi=https://a.example"] }, "/registries", "npm"],
     [

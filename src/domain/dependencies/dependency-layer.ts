@@ -48,7 +48,7 @@ export const leftOutMark = "AIMI-LEFT-OUT:";
 
 export const mostLayers = 20;
 
-/** A layer in which missing parts are empty. */
+/** A layer; parts that the caller leaves out are empty. */
 export function layer(
   parts: Pick<DependencyLayer, "manager" | "folder" | "files"> & Partial<DependencyLayer>,
 ): DependencyLayer {
