@@ -10,7 +10,7 @@ export interface ErrorFacts extends SandboxErrorFacts {
   USAGE: { readonly message: string };
   INVALID_VALUE: { readonly name: string; readonly value: string; readonly expected: string };
   WOULD_ASK: { readonly question: string; readonly flag: string };
-  // Files that people write
+  // Files that users write
   NOT_A_REPOSITORY: { readonly folder: string };
   FILE_UNREADABLE: { readonly place: Place; readonly reason: string };
   FILE_TOO_LARGE: { readonly place: Place; readonly bytes: number; readonly limit: number };
@@ -88,7 +88,7 @@ export const catalogue: { readonly [Code in keyof ErrorFacts]: ErrorEntry<ErrorF
     (f) => `Add ${f.flag}.`,
   ),
 
-  // Files that people write
+  // Files that users write
   NOT_A_REPOSITORY: entry(
     usage,
     (f) => `${f.folder} is not in a git repository`,

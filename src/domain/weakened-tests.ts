@@ -76,7 +76,7 @@ export function watchTests(): TestWatch {
   };
 
   return {
-    /** The hunk's line counts tell content from headers, since content can look like a header. */
+    /** Distinguishes content from headers by the hunk's line counts, since content can look like a header. */
     see(line) {
       if (toRemove > 0 && line.startsWith("-")) {
         toRemove -= 1;

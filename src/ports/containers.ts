@@ -112,7 +112,7 @@ export interface Execution extends AsyncDisposable {
   endInput(): Promise<void>;
   /** The program's output, in order, with back-pressure: a slow reader slows the program down. */
   readonly output: AsyncIterable<OutputChunk>;
-  /** How it ended; to be asked once the output has ended. */
+  /** How the program ended; call it after the output has ended. */
   exit(): Promise<ExecExit>;
 }
 
@@ -132,7 +132,7 @@ export interface TerminalSession extends AsyncDisposable {
   readonly output: AsyncIterable<Uint8Array>;
   /** Changes the size of the terminal. */
   resize(size: TerminalSize): Promise<void>;
-  /** How it ended; to be asked once the output has ended. */
+  /** How the program ended; call it after the output has ended. */
   exit(): Promise<ExecExit>;
 }
 

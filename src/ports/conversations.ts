@@ -41,6 +41,6 @@ export interface Conversation extends AsyncDisposable {
   readonly events: AsyncIterable<ConversationEvent>;
   /** Asks the adapter to stop, now or as soon as the host reaches it. */
   cancel(words: Cancel["payload"]): Promise<void>;
-  /** Tells the adapter that its container was paused for so long. */
+  /** Reports to the adapter for how long its container was paused. */
   resumed(pausedMs: number): Promise<void>;
 }
