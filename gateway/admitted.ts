@@ -7,17 +7,17 @@ import type {
   ModelPrice,
 } from "../src/domain/generated/gateway.ts";
 
-/** Who may come in, and to what: the newest word of the host. */
+/** The admitted workers and what each may call, as the host's latest admission says. */
 export interface Admitted {
-  /** Whether the host has said anything yet. */
+  /** Whether the host has sent an admission yet. */
   readonly isReady: boolean;
   readonly prices: readonly ModelPrice[];
-  /** The worker that shows these tokens from there; null for nobody, and for two tokens at once that are not the same. */
+  /** The worker with this token at this address; null for an unknown one, and for tokens that differ. */
   find(tokens: readonly string[], address: string | null): AdmittedWorker | null;
   byName(worker: string): AdmittedWorker | null;
   endpoint(worker: AdmittedWorker, name: string): ModelEndpoint | null;
   mirror(worker: AdmittedWorker, name: string): Mirror | null;
-  /** Aborted when it is not admitted any more. */
+  /** Aborts when the host revokes the worker. */
   signalOf(worker: AdmittedWorker): AbortSignal;
   take(admission: AdmissionPayload): void;
 }

@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 
 export interface Answer {
   readonly status: number;
-  /** What kind of error it is, in the words of Anthropic's API; the other ones look at the status. */
+  /** The kind of error in the vocabulary of Anthropic's API; clients of other APIs go by the status. */
   readonly type: string;
   readonly message: string;
   readonly retryAfterSeconds?: number;
@@ -24,21 +24,21 @@ export function answerError(
     "content-type": "application/json",
     "content-length": Buffer.byteLength(body),
     ...(retryAfterSeconds !== undefined && { "retry-after": String(retryAfterSeconds) }),
-    // What is left of a request that was not read is not worth reading.
+    // Closing the connection spares the gateway from reading the rest of the request.
     ...(!response.req.complete && { connection: "close" }),
   });
   response.end(body);
 }
 
-/** Wherever a key is refused: any other answer would make agents try for minutes. */
+/** The answer to a refused key: with any other status agents retry for minutes. */
 export const notLetIn = (message: string): Answer => ({ status: 403, type: "permission_error", message });
 
-/** There is no memory for a request, for now. */
+/** The answer while the buffer budget has no memory left for a request. */
 export const noRoom: Answer = {
   ...{ status: 429, type: "rate_limit_error", message: "too much at once", retryAfterSeconds: 1 },
 };
 
-/** Something that will be there in a moment. */
+/** The answer for something temporarily unavailable. */
 export const notReady = (message: string): Answer => ({
   ...{ status: 503, type: "overloaded_error", message, retryAfterSeconds: 5 },
 });

@@ -11,7 +11,7 @@ export interface UpstreamQuestion {
   readonly method: "GET" | "HEAD" | "POST";
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Readable | null;
-  /** Somebody else named this host: it must be on the internet. */
+  /** Whether a redirect named the host, not the settings: then it must be on the internet. */
   readonly mustBePublic: boolean;
   readonly signal: AbortSignal;
 }
@@ -24,21 +24,21 @@ export interface UpstreamAnswer {
 
 export type AskUpstream = (question: UpstreamQuestion) => Promise<UpstreamAnswer>;
 
-/** A host that somebody else named is not on the internet. */
+/** The host that a redirect named is not on the internet. */
 export class NotPublicError extends Error {}
 
 const silenceMs = 60_000;
 const options = { keepAlive: true, keepAliveMsecs: 10_000, maxFreeSockets: 64 };
-/** Kept apart: a connection that was opened without looking at the address must not serve who has to look. */
+/** Separate pools: a connection opened without the address check must not serve a request that needs it. */
 const agents = {
   own: { plain: new HttpAgent(options), secure: new HttpsAgent(options) },
   public: { plain: new HttpAgent(options), secure: new HttpsAgent(options) },
 };
 
-/** Asks a registry; rejects when nobody answers. A body that breaks off is destroyed with an error. */
+/** Sends a request to a registry; rejects without an answer. A truncated body is destroyed with an error. */
 export function askUpstream(question: UpstreamQuestion): Promise<UpstreamAnswer> {
   const { url, method, headers, body, mustBePublic, signal } = question;
-  // An address is never looked up, so nobody would look at it.
+  // Node skips `lookup` for a literal address, so the check in `lookupPublic` would not run.
   if (mustBePublic && isIP(hostOf(url)) !== 0) return Promise.reject(new NotPublicError(hostOf(url)));
   const { promise, resolve, reject } = Promise.withResolvers<UpstreamAnswer>();
   const isSecure = url.protocol === "https:";
@@ -59,7 +59,7 @@ export function askUpstream(question: UpstreamQuestion): Promise<UpstreamAnswer>
     resolve({ status: answer.statusCode ?? 0, headers: answer.headers, body: answer }),
   );
   if (body === null) asking.end();
-  // Where this fails, the request does, and says so itself.
+  // A failure here destroys the request, whose own `error` event reports it.
   else pipeline(body, asking, () => {});
   return promise;
 }

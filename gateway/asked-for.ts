@@ -4,27 +4,30 @@ import { type ApiName, isEmbedding, isResponses } from "./request-paths.ts";
 import { anthropicFactor } from "./usage-anthropic.ts";
 import { openaiFactor } from "./usage-openai.ts";
 
-/** What a request's body says of how much it may take. */
+/** The facts in a request's body that bound its cost. */
 export interface AskedFor {
   readonly model: string | null;
-  /** Of all answers together. */
+  /** The limit of output tokens, over all answers of the call. */
   readonly outputTokens: number;
-  /** It is about what is stored elsewhere or can be told in few bytes, a film or a document, and so about more than its own bytes. */
+  /**
+   * Whether the input exceeds the body's bytes: the request refers to stored content, or holds a kind of content
+   * that has more tokens than bytes, such as a film or a document.
+   */
   readonly readsStored: boolean;
-  /** How many are in it. */
+  /** The number of pictures. */
   readonly pictures: number;
-  /** Tools run at the API, whose findings count as input. */
+  /** Whether the API runs tools itself; their results count as input. */
   readonly hasTools: boolean;
-  /** The conversation may be shortened first, which reads and writes it once more. */
+  /** Whether the API may first compact the conversation, which reads and writes it once more. */
   readonly mayCompact: boolean;
   readonly priceFactor: number;
 }
 
-/** The most that a model gives in one answer, where the call sets no limit. */
+/** The longest answer of a model, in tokens, for a call that sets no limit. */
 export const longestAnswer: Readonly<Record<ApiName, number>> = {
   ...{ anthropic: 128_000, openai: 128_000, google: 65_536 },
 };
-/** No model gives more, whatever is asked for; nor as many answers at once. */
+/** Caps on what a request may claim: no model writes longer answers, or more of them in one call. */
 const mostTokens = 1_000_000;
 const mostAnswers = 128;
 
@@ -81,7 +84,7 @@ const candidates = withLogin(
   ]),
 );
 
-/** What must be seen of a body for that. */
+/** The JSON paths in a body that `askedFor` reads. */
 export const askedPaths: Readonly<Record<ApiName, readonly string[]>> = {
   anthropic: [
     ...["model", "max_tokens", "speed", "inference_geo", "tools.*.type"],
@@ -126,7 +129,7 @@ function limitsOf(api: ApiName, path: string): readonly string[] {
   return isResponses(path) ? ["max_output_tokens"] : ["max_completion_tokens", "max_tokens"];
 }
 
-/** The largest that stands at one of these paths, for where one stands twice, who knows which counts. */
+/** The largest amount at these paths: with duplicates it is unknown which one the API uses. */
 function amountAt(record: PickedRecord, paths: readonly string[], otherwise: number): number {
   const values = paths.flatMap((path) => pickedValues(record, path)).filter((value) => value !== null);
   const amounts = values.map((value) => {
@@ -171,7 +174,7 @@ function isAddress(value: unknown): boolean {
   return typeof value === "string" && !/^data:/i.test(value);
 }
 
-/** A login wraps the same body into a `request`. */
+/** Adds the paths of a login's requests, which wrap the same body in `request`. */
 function withLogin(paths: readonly string[]): readonly string[] {
   return [...paths, ...paths.map((path) => `request.${path}`)];
 }

@@ -3,14 +3,14 @@ import { readClientHello } from "./client-hello.ts";
 
 export type AwaitedHello =
   | { readonly kind: "none" }
-  /** All that was read so far: the hello, and perhaps more. */
+  /** All bytes read so far: the hello, and perhaps more. */
   | { readonly kind: "hello"; readonly serverName: string | null; readonly bytes: Buffer };
 
-/** Reads until a client has said whom it wants, or cannot any more. It stands still afterwards. */
+/** Reads until the client's TLS hello is complete, invalid, cut off or late; then pauses the client. */
 export function awaitHello(client: Duplex, head: Buffer, withinMs: number): Promise<AwaitedHello> {
   const { promise, resolve } = Promise.withResolvers<AwaitedHello>();
   let bytes: Buffer = head;
-  // Nothing is read before it can be whole: whoever sends it byte by byte in the smallest of records makes no work of that.
+  // Parses only once enough bytes are there: a client that sends a byte at a time must not cost a parse each.
   let enough = 0;
   const settle = (hello: AwaitedHello): void => {
     clearTimeout(timer);

@@ -1,18 +1,18 @@
-/** The memory that requests may take which are under way. */
+/** The buffer budget: the memory for the bodies of requests in flight. */
 export interface BodyRoom {
-  /** Room for one request of this worker; what it took is free again when it is disposed. */
+  /** A lease for one request of this worker; disposing it frees what the request took. */
   open(worker: string): OpenRoom;
 }
 
 export interface OpenRoom extends Disposable {
-  /** Whether there is room for so many bytes more. */
+  /** Takes so many bytes more; false when the budget does not allow them. */
   take(bytes: number): boolean;
 }
 
 export interface RoomBounds {
   readonly mostBytesPerWorker: number;
   readonly mostBytes: number;
-  /** So much every worker always has: others cannot take it away. */
+  /** The share guaranteed to each worker, whatever the others use. */
   readonly alwaysBytes: number;
 }
 

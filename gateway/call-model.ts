@@ -39,12 +39,12 @@ export interface ModelCall {
   readonly query: string;
 }
 
-/** So long a call may wait at the door for a limit to end. */
+/** The longest that a call is held back until a rate limit ends. */
 const heldMs = 20_000;
-/** So many calls may be under way while together they may take more than is left of a budget. */
+/** The calls in flight per worker below which their estimated costs may exceed what is left of a budget. */
 const mostBold = 8;
 
-/** Passes a call on to its model with the real credential, and writes down what it took. */
+/** Forwards a call to its model with the real credential, and journals its usage. */
 export async function callModel(
   deps: CallDeps,
   call: ModelCall,
@@ -76,7 +76,7 @@ export async function callModel(
   await carryOut(deps, call, { request, response, body, taken, credential, gone });
 }
 
-/** Whether no budget has anything left for one more call, and says so then. */
+/** Whether a budget of the worker or the swarm is used up; answers the call if so. */
 function isShut(
   { ledger, refusals }: CallDeps,
   { worker, path }: ModelCall,
@@ -104,10 +104,10 @@ async function carryOut(deps: CallDeps, call: ModelCall, asked: Asked): Promise<
   const { worker, endpoint, path } = call;
   const { request, response } = asked;
   const { reserve, changed } = await deps.inTurn(worker.worker, () => lookInto(call, asked));
-  // A packed body that was changed is unpacked by now.
+  // A changed body is decompressed by now, and so may be larger than the one received.
   if (changed.isChanged && !asked.taken.take(changed.body.length)) return answerError(response, noRoom);
   const most = spendingOf(admitted.prices, reserve.model, reserve.counts);
-  // Much may have happened while the body was on its way, and nothing can between here and the ledger.
+  // Checks again, since receiving the body took time. Nothing interleaves from here to `ledger.begin`.
   if (asked.gone.aborted || isShut(deps, call, request, response)) return;
   if (ledger.openOf(worker.worker) >= mostBold && !ledger.holds(worker, most))
     return answerError(response, {
@@ -138,7 +138,7 @@ async function carryOut(deps: CallDeps, call: ModelCall, asked: Asked): Promise<
   }
 }
 
-/** What a call may take, and its body as it goes on. */
+/** The estimated cost of a call, and the body to forward. */
 function lookInto(
   { endpoint: { api }, path }: ModelCall,
   { request, body }: Asked,
@@ -187,7 +187,7 @@ async function ask(
   }
 }
 
-/** A login that was refused is renewed, by whoever finds it so first. */
+/** A renewed credential after the API refused a login's token; null when there is none. */
 async function otherCredential(
   { logins }: CallDeps,
   { endpoint }: ModelCall,
@@ -223,7 +223,7 @@ async function noteLimit(
   await tellLimit(deps, call, { status, until: until.getTime() });
 }
 
-/** Once for each worker that meets it: whoever waits long need not wait at work. */
+/** Journals a limit once for each worker that meets it, so that the host can pause that worker. */
 async function tellLimit(
   { limits, journal }: CallDeps,
   { worker, endpoint }: ModelCall,
@@ -240,11 +240,11 @@ const noAnswer: PassedAnswer = {
   ...{ status: 0, bytes: 0, firstByteAt: null, read: null, beginning: "", isHeard: false },
 };
 
-/** Aborted when nobody is there any more for an answer, or who is there is not let in any more. */
+/** Aborts when the client disconnects before its answer is complete, or the worker is revoked. */
 function goneSignal(response: ServerResponse, revoked: AbortSignal): AbortSignal {
   const left = new AbortController();
   response.once("close", () => {
-    if (!response.writableFinished) left.abort(new Error("Nobody waits for the answer any more"));
+    if (!response.writableFinished) left.abort(new Error("The client disconnected"));
   });
   return AbortSignal.any([left.signal, revoked]);
 }

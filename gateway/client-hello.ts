@@ -1,9 +1,9 @@
-/** What the first bytes of a connection are. */
+/** The reading of a connection's first bytes. */
 export type ClientHello =
-  /** So many bytes more are in it at the least. */
+  /** The hello is incomplete; at least `missing` bytes follow. */
   | { readonly kind: "more"; readonly missing: number }
   | { readonly kind: "not-tls" }
-  /** The name that it asks for, in lower case; null for none, or none that can be relied on. */
+  /** The requested server name, in lower case; null when it is absent or ambiguous. */
   | { readonly kind: "hello"; readonly serverName: string | null };
 
 const mostBytes = 16 * 1024;
@@ -13,15 +13,15 @@ const clientHelloMessage = 1;
 
 const serverNameExtension = 0;
 /**
- * Both hide another name behind the one that can be read, and a server that holds the key goes by the hidden one. Clients that
- * only pretend to (GREASE) cannot be told apart, on purpose; of the clients in sandboxes only browsers do that, and none of
- * the package managers, git or curl.
+ * Encrypted ClientHello and encrypted SNI: a server with the key uses the encrypted name, not the readable one.
+ * GREASE extensions look the same on purpose, so they are refused too; among the clients in sandboxes only
+ * browsers send them, not package managers, git or curl.
  */
 const hidingExtensions: readonly number[] = [0xfe0d, 0xffce];
 
 /**
- * Reads the name that a TLS client asks for out of its first bytes, however they are cut. Whoever calls it goes by that name, so
- * everything that two readers could understand in two ways is no name at all.
+ * Reads the server name from the first bytes of a TLS connection, however they are split. The caller allows or
+ * refuses a connection by that name, so an ambiguous one counts as none.
  */
 export function readClientHello(bytes: Uint8Array): ClientHello {
   const message = joinRecords(bytes.subarray(0, mostBytes));
@@ -33,7 +33,10 @@ export function readClientHello(bytes: Uint8Array): ClientHello {
   return { kind: "hello", serverName: serverNameIn(extensions) };
 }
 
-/** The first handshake message without its header, once it is complete; until then how much of it is missing. Nothing else may be in its records. */
+/**
+ * The first handshake message without its header, or the number of bytes missing from it. Its records may hold
+ * nothing else.
+ */
 function joinRecords(bytes: Uint8Array): Uint8Array | number | "not-tls" {
   const pieces: Uint8Array[] = [];
   let length = 0;
@@ -80,7 +83,7 @@ interface Extension {
   readonly content: Uint8Array;
 }
 
-/** Those of a hello whose every length agrees with what is there; null for any other. */
+/** The extensions of a hello; null unless every length in it matches its content. */
 function readExtensions(message: Uint8Array): Extension[] | null {
   const versionAndRandom = 2 + 32;
   if (message.length < versionAndRandom) return null;
@@ -116,7 +119,7 @@ function serverNameIn(extensions: readonly Extension[]): string | null {
   return /^[A-Za-z0-9._-]{1,253}$/.test(text) ? text.toLowerCase() : null;
 }
 
-/** A part that is led by its length; null where it is cut off. */
+/** A length-prefixed part and the bytes behind it; null when it is truncated. */
 function cutPart(bytes: Uint8Array, lengthBytes: number): { part: Uint8Array; rest: Uint8Array } | null {
   if (bytes.length < lengthBytes) return null;
   const end = lengthBytes + number(bytes, 0, lengthBytes);

@@ -16,14 +16,14 @@ export interface CloseDeps {
 /** A call whose answer is over, or that had none. */
 export interface EndedCall {
   readonly seq: number;
-  /** As it was asked for. */
+  /** The model that the request named. */
   readonly model: string | null;
   readonly most: Spending;
   readonly passed: PassedAnswer;
   readonly begun: number;
 }
 
-/** Counts what a call took, and writes it down. */
+/** Adds a call's usage to the ledger, and journals it. */
 export async function closeCall(
   deps: CloseDeps,
   { worker, endpoint }: Readonly<{ worker: AdmittedWorker; endpoint: ModelEndpoint }>,
@@ -41,9 +41,9 @@ export async function closeCall(
     ms: performance.now() - begun,
   };
   const at = new Date(now()).toISOString();
-  // At once, so that the next call meets what this one took; on the disk as soon as may be.
+  // Updates the ledger before the journal, so that the next call already sees this usage.
   ledger.take({ ...closed, total: ledger.of(worker.worker), seq: seq + 1, at });
-  // All of it before anything is waited for: what another call finds untold, it tells as well.
+  // Marks all notices as sent before the first `await`: otherwise a concurrent call would send them again.
   const reached = ledger.news(worker);
   for (const news of reached) ledger.take({ ...news, seq: 0, at });
   await Promise.all([
@@ -52,7 +52,7 @@ export async function closeCall(
   ]);
 }
 
-/** What it took, as far as its API said; the most that it can have been where it did not come to say. */
+/** A call's spending: as the API reported it, or the maximum estimate when the report is incomplete. */
 function judgeSpending(
   { admitted }: CloseDeps,
   { status, read, isHeard }: PassedAnswer,

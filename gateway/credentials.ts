@@ -2,15 +2,15 @@ import type { ModelEndpoint } from "../src/domain/generated/gateway.ts";
 import type { Logins } from "./logins.ts";
 import { passesHeader } from "./passed-words.ts";
 
-/** What lets one call in, and what must never come back in an answer. */
+/** The credential of one call, and the secrets that no answer may contain. */
 export interface CallCredential {
   readonly headers: Readonly<Record<string, string>>;
   readonly secrets: readonly string[];
-  /** The token of a login, should it be refused. */
+  /** The login's token, to renew it if the API refuses it; null for other credentials. */
   readonly loginToken: string | null;
 }
 
-/** Beside a login, this API wants to hear that it is one. */
+/** Anthropic's API requires this flag with the token of a login. */
 const loginFlag = { "anthropic-beta": "oauth-2025-04-20" };
 
 export async function credentialFor(endpoint: ModelEndpoint, logins: Logins): Promise<CallCredential> {
@@ -28,7 +28,7 @@ export function loginCredential(token: string): CallCredential {
   return { headers: { authorization: `Bearer ${token}`, ...loginFlag }, secrets: [token], loginToken: token };
 }
 
-/** The headers of a call as it goes on: what is listed of the agent's, and the endpoint's own credential. */
+/** The headers to forward: the agent's allow-listed ones, and the endpoint's credential. */
 export function headersToModel(
   endpoint: Pick<ModelEndpoint, "api" | "pass">,
   asked: Readonly<Record<string, string | readonly string[] | undefined>>,

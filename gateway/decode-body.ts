@@ -2,14 +2,14 @@ import { brotliDecompressSync, gunzipSync, inflateRawSync, inflateSync, zstdDeco
 
 export type DecodedBody =
   | { readonly kind: "decoded"; readonly bytes: Uint8Array }
-  /** There is more in it than any API takes. */
+  /** It decompresses to more than any API accepts. */
   | { readonly kind: "too-large" }
   | { readonly kind: "unreadable" };
 
-/** More than any API takes. */
+/** More than any API accepts. */
 export const longestBody: number = 64 << 20;
 
-/** What stands in a request's body, as its `content-encoding` says, and never more of it than fits. */
+/** Decodes a request's body by its `content-encoding`, up to `longestBody`. */
 export function decodeBody(body: Uint8Array, encoding: string | undefined): DecodedBody {
   const names = (encoding ?? "")
     .toLowerCase()
@@ -33,7 +33,7 @@ export function decodeBody(body: Uint8Array, encoding: string | undefined): Deco
 
 type Decode = (bytes: Uint8Array) => Uint8Array;
 
-/** With `info`, it comes with the engine, which Node's types leave out. */
+/** Node's types lack the `info` option, which also returns the zlib engine. */
 type ZlibDecode = (
   bytes: Uint8Array,
   options: { readonly maxOutputLength: number; readonly info: true },
@@ -47,7 +47,7 @@ const decoders: ReadonlyMap<string, Decode> = new Map([
   ["zstd", wholly(zstdDecompressSync)],
 ]);
 
-/** Node stops after the first frame and says nothing of what follows, which another server may well read. */
+/** Refuses bytes after the first frame: Node ignores them silently, but another server may read them. */
 function wholly(decode: unknown): Decode {
   return (bytes) => {
     const decoded = (decode as ZlibDecode)(bytes, { maxOutputLength: longestBody, info: true });
@@ -60,7 +60,7 @@ function wholly(decode: unknown): Decode {
   };
 }
 
-/** Some leave out the head that it should have. */
+/** Some clients send raw deflate without the zlib header. */
 function deflated(bytes: Uint8Array): Uint8Array {
   const isWithHead = ((bytes[0] ?? 0) & 0x0f) === 8 && (((bytes[0] ?? 0) << 8) | (bytes[1] ?? 0)) % 31 === 0;
   return wholly(isWithHead ? inflateSync : inflateRawSync)(bytes);

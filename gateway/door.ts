@@ -20,24 +20,24 @@ export interface DoorDeps extends Omit<CallDeps, "room" | "inTurn"> {
   readonly connect: (address: string, port: number) => Promise<Duplex>;
 }
 
-/** Where sandboxes knock. */
+/** Where the gateway listens for sandboxes. */
 export type DoorPlace = { readonly socket: string } | { readonly port: number };
 
-/** How long somebody may take, and how much of what. */
+/** Time and resource limits for clients. */
 export interface DoorBounds {
   readonly headersMs: number;
   readonly requestMs: number;
   readonly idleMs: number;
-  /** How often is looked for those that took longer. */
+  /** The interval between checks for timed-out connections. */
   readonly checkMs: number;
-  /** For whom a tunnel is, and to hear why there is none. */
+  /** The timeout for a tunnel's TLS hello, and for a client to read why it gets no tunnel. */
   readonly helloMs: number;
-  /** Requests and tunnels that each worker may have open at once. */
+  /** The most requests and tunnels that a worker may have open at once. */
   readonly mostPerWorker: number;
   readonly visitors: VisitorBounds;
-  /** What is done for each worker is written down: so fast it may fill the disk, and no faster. */
+  /** A rate limit per worker: each request is journaled, and the disk is finite. */
   readonly pace: PaceBounds;
-  /** Of half a gigabyte that the whole program has. */
+  /** The buffer budget, out of half a gigabyte for the whole process. */
   readonly room: RoomBounds;
 }
 
@@ -49,7 +49,7 @@ const defaultBounds: DoorBounds = {
   room: { mostBytesPerWorker: 64 << 20, mostBytes: 160 << 20, alwaysBytes: 2 << 20 },
 };
 
-/** Opens the door: whoever shows a worker's token may call its models and reach its hosts, and nothing else. */
+/** Listens for sandboxes: a client with a worker's token may use that worker's models and hosts only. */
 export async function openDoor(
   deps: DoorDeps,
   place: DoorPlace,
@@ -77,7 +77,7 @@ export async function openDoor(
     },
   );
   server.on("connection", (socket) => visitors.came(socket));
-  // Whoever has a tunnel is no connection of the server's any more.
+  // Node's server no longer tracks a connection after CONNECT.
   const tunnels = new Set<Duplex>();
   server.on("connect", (request: IncomingMessage, client: Duplex, head: Buffer) => {
     tunnels.add(client);
@@ -114,7 +114,7 @@ export async function openDoor(
       response.shouldKeepAlive = false;
       return refuse("form", 505, "invalid_request_error", "HTTP/1.1 is spoken here");
     }
-    if (!admitted.isReady) return answerError(response, notReady("nobody is admitted yet"));
+    if (!admitted.isReady) return answerError(response, notReady("the host has admitted no worker yet"));
     if (worker === null) {
       refusals.refuse(null, what, "token");
       return answerError(response, notLetIn(unknownToken));
@@ -161,7 +161,7 @@ export async function openDoor(
     const authority = request.url ?? "";
     if (!admitted.isReady) return hangUp(client, "503 Service Unavailable", ["retry-after: 5"], helloMs);
     const shown = request.headers["proxy-authorization"];
-    // Some clients show what they have only when they are asked for it.
+    // Some clients send their credentials only after a 407.
     if (shown === undefined)
       return hangUp(client, "407 Proxy Authentication Required", [askForToken], helloMs);
     const worker = admitted.find(tunnelToken(shown), addressOf(request));
@@ -199,19 +199,19 @@ export async function openDoor(
   }
 }
 
-/** Agents know a failed login by these words; some of them see nothing else of the answer. */
+/** Agents recognise a failed login by these words; some of them read nothing else of the answer. */
 const unknownToken = "authentication failed, invalid x-api-key: this token is not known, or not any more";
 const askForToken = 'proxy-authenticate: Basic realm="swarm"';
 const tooMany: Answer = {
   ...{ status: 429, type: "rate_limit_error", message: "too many at once", retryAfterSeconds: 1 },
 };
 
-/** Whom the network says it is; null for who comes through the socket. */
+/** The client's network address; null on the Unix socket. */
 function addressOf({ socket }: IncomingMessage): string | null {
   return socket.remoteAddress?.replace(/^::ffff:/, "") ?? null;
 }
 
-/** What may be written down: a token can be in the path as well, well-formed or not. */
+/** The target without its query and without a token in the path, whether the path is well-formed or not. */
 function withoutToken(target: string): string {
   return (target.split("?")[0] ?? "").replace(/(\/r\/+)[^/]+/, "$1*");
 }
@@ -225,6 +225,6 @@ async function listen(server: Server, place: DoorPlace): Promise<void> {
       resolve,
     );
   });
-  // Whoever is in a sandbox may knock; what is behind the door asks for a token.
+  // Any user in a sandbox may connect; authorisation is by token.
   if ("socket" in place) await chmod(place.socket, 0o666);
 }

@@ -1,8 +1,8 @@
-/** Whoever takes what a stream of server-sent events carries. */
+/** The receiver of the data in a stream of server-sent events. */
 export interface EventTaker {
-  /** A piece of an event's data, in order. */
+  /** Receives the next piece of an event's data. */
   data(bytes: Uint8Array): void;
-  /** An event with data is over. */
+  /** Ends an event that had data. */
   end(): void;
 }
 
@@ -10,7 +10,7 @@ const [lineFeed, carriageReturn, colon, space] = [0x0a, 0x0d, 0x3a, 0x20];
 const lineBreak = Uint8Array.of(lineFeed);
 const longestName = 8;
 
-/** Finds the data in a stream of server-sent events, wherever it is cut, and holds none of it. */
+/** Extracts the data from a stream of server-sent events, however it is split, without buffering it. */
 export class EventCutter {
   readonly #taker: EventTaker;
   #place: "name" | "before-data" | "data" | "other" = "name";
@@ -42,7 +42,7 @@ export class EventCutter {
     if (this.#place === "data") this.#give(bytes, dataFrom, bytes.length);
   }
 
-  /** An event at the very end that nothing follows counts as well. */
+  /** Ends the last event, which needs no blank line after it. */
   finish(): void {
     this.#endEvent();
   }
@@ -63,7 +63,7 @@ export class EventCutter {
   }
 
   #isData(): boolean {
-    // A mark of the byte order may stand before everything else.
+    // A byte order mark may precede the first line.
     return this.#name === "data" || (this.#isFirstLine && this.#name === "\xef\xbb\xbfdata");
   }
 

@@ -1,17 +1,17 @@
-/** What a request asks for, by its target alone. */
+/** The destination of a request, by its target alone. */
 export type Route =
   | { readonly kind: "model"; readonly endpoint: string; readonly path: string; readonly query: string }
   | { readonly kind: "mirror"; readonly token: string; readonly mirror: string; readonly rest: string }
-  /** Not one of ours, or not to be trusted. */
+  /** An unknown or ambiguous target. */
   | { readonly kind: "none"; readonly why: "path" | "not-allowed" };
 
 const longestTarget = 8_000;
-/** Spellings by which a path could be another one for whoever reads it next. */
+/** Spellings that another server could read as a different path. */
 const ambiguous = /\.\.|\/\/|\/\.(?=\/|\?|$)|%2e|%2f|%5c|%25|%[01]|%7f|[\\\s#;]/i;
-/** A package with a scope has this in its name, and registries know it so. */
+/** npm writes a scoped package's name like this, and registries accept it. */
 const scoped = /(\/@[a-z0-9._~-]+)%2f(?=[a-z0-9._~-])/i;
 
-/** Reads a request's target; one that has two readings has none. */
+/** Parses a request's target; an ambiguous one has no route. */
 export function findRoute(target: string): Route {
   if (/^[a-z][a-z0-9+.-]*:/i.test(target)) return { kind: "none", why: "not-allowed" };
   if (!/^\/[\x21-\x7e]*$/.test(target) || target.length > longestTarget) return { kind: "none", why: "path" };
@@ -30,7 +30,7 @@ export function findRoute(target: string): Route {
   return { kind: "mirror", token, mirror: name, rest: `${rest}${query}` };
 }
 
-/** Null for what is no text. */
+/** The percent-decoded text; null when it is malformed. */
 function decoded(text: string): string | null {
   try {
     return decodeURIComponent(text);
@@ -39,7 +39,7 @@ function decoded(text: string): string | null {
   }
 }
 
-/** What each API has that agents need: a key could do more. */
+/** The calls of each API that agents need. A key would allow more, so all others are refused. */
 const callsByApi: Readonly<
   Record<"anthropic" | "openai" | "google", readonly (readonly [string, RegExp])[]>
 > = {
@@ -61,13 +61,13 @@ const callsByApi: Readonly<
   ],
 };
 
-/** Whether a call of a model is one of those that agents need. An API that nobody knows may have any. */
+/** Whether agents need this call. With an unknown API (null), any GET, POST or HEAD is allowed. */
 export function isModelCall(api: keyof typeof callsByApi | null, method: string, path: string): boolean {
   if (api === null) return ["GET", "POST", "HEAD"].includes(method);
   return callsByApi[api].some(([allowed, pattern]) => allowed === method && pattern.test(path));
 }
 
-/** The tokens that a request shows, wherever a key would stand. */
+/** The tokens in a request, from every place where a client may put its API key. */
 export function tokensOf(
   headers: Readonly<Record<string, string | readonly string[] | undefined>>,
   target: string,
@@ -81,7 +81,7 @@ export function tokensOf(
   return words.flatMap((word) => (word === undefined ? [] : typeof word === "string" ? [word] : [...word]));
 }
 
-/** The token of who asks for a tunnel. */
+/** The token in a CONNECT request's `proxy-authorization`. */
 export function tunnelToken(header: string | undefined): string[] {
   const [, encoded] = /^Basic ([A-Za-z0-9+/=]{1,400})$/i.exec(header ?? "") ?? [];
   const [, token] = /^[^:]*:(.*)$/.exec(Buffer.from(encoded ?? "", "base64").toString("latin1")) ?? [];

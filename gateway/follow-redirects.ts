@@ -9,7 +9,7 @@ import { mirrorAddress } from "./mirror-rules.ts";
 
 export type Followed =
   | { readonly kind: "answer"; readonly answer: UpstreamAnswer }
-  /** To another address of the same registry, which the client may ask for itself. */
+  /** A redirect within the same registry, which the client may follow itself. */
   | { readonly kind: "moved"; readonly status: number; readonly rest: string }
   | { readonly kind: "refused"; readonly why: RefusalReason; readonly message: string };
 
@@ -17,8 +17,8 @@ const mostRedirects = 3;
 const redirects: readonly number[] = [301, 302, 303, 307, 308];
 
 /**
- * Asks a registry and follows where it points, because the sandbox cannot go there. What lets one in at the registry is shown to
- * nobody else, and not to itself either when somebody else points back at it.
+ * Asks a registry and follows its redirects, because the sandbox cannot reach their targets. The registry's
+ * credential goes only to the registry, and not even there once another host has redirected back to it.
  */
 export async function followRedirects(
   ask: AskUpstream,
@@ -66,7 +66,7 @@ function movedWithin(mirror: Mirror, status: number, next: URL): Followed {
 function withOwn({ headers }: Mirror, asked: Readonly<Record<string, string>>): Record<string, string> {
   const own = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]);
   if (own.length === 0) return { ...asked };
-  // In parts, or in another encoding, what lets one in could not be seen in what comes back.
+  // The credential could not be scrubbed from a partial or compressed answer.
   const { range: _, ...whole } = asked;
   return { ...whole, "accept-encoding": "identity", ...Object.fromEntries(own) };
 }

@@ -1,13 +1,13 @@
 import type { Duplex } from "node:stream";
 
-/** Says a last word and closes, whether the other end listens, leaves, or does neither. */
+/** Sends a final status and closes, even when the client neither reads nor disconnects. */
 export function hangUp(client: Duplex, status: string, headers: readonly string[], patienceMs: number): void {
   if (client.writableEnded) return;
   if (!client.writable) return void client.destroy();
-  // Who stays without a word would keep a connection for ever: ending is only our half of it.
+  // `end` closes only our half; a silent client would keep the connection for ever.
   const patience = setTimeout(() => client.destroy(), patienceMs);
   client.once("close", () => clearTimeout(patience));
-  // Closing over what was not read would take the answer away.
+  // Closing with unread bytes would reset the connection, and the client would lose the answer.
   client.resume();
   client.end([`HTTP/1.1 ${status}`, ...headers, "connection: close", "", ""].join("\r\n"));
 }

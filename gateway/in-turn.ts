@@ -1,14 +1,14 @@
 import { setTimeout as delay } from "node:timers/promises";
 
-/** What keeps this program busy, each worker's one after another. */
+/** Runs CPU-bound work in one queue per worker. */
 export type InTurn = <Result>(worker: string, work: () => Result) => Promise<Result>;
 
 const longMs = 20;
 const restTimes = 3;
 
 /**
- * A body of a few kilobytes can be packed so that reading it takes a second. Whoever sends such waits for its own, and three
- * times as long as they took: everybody else is served meanwhile.
+ * A few compressed kilobytes can take a second to decode. So work that took long is followed by a rest of three
+ * times its duration in that worker's queue, in which the other workers are served.
  */
 export function openTurns(): InTurn {
   const lastByWorker = new Map<string, Promise<void>>();

@@ -12,23 +12,23 @@ import { openDurableLines } from "../src/wire/durable-lines.ts";
 import { type NumberedLines, readNumbered } from "../src/wire/numbered-lines.ts";
 import { jsonLines } from "../src/wire/text-lines.ts";
 
-/** What has its place in the journal. */
+/** A line of the gateway's journal. */
 export type Entry = CallOpened | CallClosed | HostReached | Refused | ModelLimited | BudgetReached;
 
 type Unnumbered<Each> = Each extends Entry ? Omit<Each, "seq" | "at"> : never;
 export type News = Unnumbered<Entry>;
 
 export interface Journal extends NumberedLines, AsyncDisposable {
-  /** Gives it its number at once, and resolves with that once it is on the disk. */
+  /** Numbers the entry at once; resolves with the number once the entry is on disk. */
   append(news: News): Promise<number>;
 }
 
 const longestLine = 16 << 10;
 
-/** What an earlier run left in this volume. */
+/** The entries that an earlier run left in this volume. */
 export async function* readJournal(file: string): AsyncGenerator<Entry> {
   if (!(await stat(file).catch(() => null))) return;
-  // Only this program writes there.
+  // The cast is safe: only this process writes the file.
   for await (const entry of jsonLines(createReadStream(file), { longest: longestLine })) yield entry as Entry;
 }
 

@@ -4,7 +4,7 @@ import { type Interest, interestIn, type Picked, type PickedRecord } from "./pic
 interface Level {
   readonly isObject: boolean;
   readonly interest: Interest;
-  /** Of the value that comes next; undefined for one that nobody looks for. */
+  /** The interest in the next value; undefined when no path leads to it. */
   next: Interest | undefined;
   expectsKey: boolean;
 }
@@ -18,17 +18,17 @@ const [quote, backslash, comma, colon] = [0x22, 0x5c, 0x2c, 0x3a];
 const [openArray, closeArray, openObject, closeObject] = [0x5b, 0x5d, 0x7b, 0x7d];
 
 /**
- * Finds a few values in JSON of any length and holds only those. Nothing that a text within the JSON says is taken for
- * its structure, and no nesting makes it deep or large: what nobody looks for is only counted in and out.
+ * Picks a few values out of JSON of any length and buffers only those. Strings are never mistaken for structure,
+ * and nesting costs no memory: values outside the wanted paths are skipped by counting brackets.
  *
- * A path that ends in `?` asks only whether there is such a value. The objects of an array at the top, and several texts
- * one after another, are records of their own.
+ * A path that ends in `?` asks only whether such a value exists. Each object of a top-level array is a record of
+ * its own, and so is each of several concatenated texts.
  */
 export class JsonPicker {
   readonly #root: Interest;
   readonly #take: (record: PickedRecord) => void;
   #levels: Level[] = [];
-  /** How deep in a value of which nothing is looked for, or all is kept. */
+  /** The nesting depth inside a value that is skipped or kept as a whole. */
   #depth = 0;
   #inString = false;
   #isEscaped = false;
@@ -57,7 +57,7 @@ export class JsonPicker {
     this.#at += bytes.length;
   }
 
-  /** Whether what came was one whole object or array, and nothing else. Begins anew. */
+  /** Whether the input was exactly one complete object or array. Resets the picker. */
   end(): boolean {
     const isOver = this.#levels.length === 0 && !this.#inString && !this.#inScalar;
     const isWhole = this.#closed === 1 && isOver && !this.#isBroken;
@@ -73,7 +73,7 @@ export class JsonPicker {
     return isWhole;
   }
 
-  /** Answers the last byte that it passed. */
+  /** Returns the index of the last byte it consumed. */
   #passString(bytes: Uint8Array, from: number): number {
     const key = this.#key;
     let isEscaped = this.#isEscaped;

@@ -1,7 +1,7 @@
-/** One value of a JSON text, whose bytes may come in many pieces. */
+/** One value of a JSON text that arrives in pieces. */
 export class KeptValue {
   readonly path: string;
-  /** Where it begins among all bytes of the text. */
+  /** The offset of its first byte in the text. */
   readonly start: number;
   #from: number;
   #room: number;
@@ -9,7 +9,7 @@ export class KeptValue {
   #length = 0;
   #isTooLong = false;
 
-  /** `from`: where it begins in the piece at hand. `room`: a longer one is not kept. */
+  /** `from`: the offset of the value in the current piece. `room`: the longest value to keep, in bytes. */
   constructor({
     path,
     start,
@@ -22,12 +22,12 @@ export class KeptValue {
     this.#room = room;
   }
 
-  /** The bytes that are held for it. */
+  /** The number of bytes buffered. */
   get length(): number {
     return this.#isTooLong ? 0 : this.#length;
   }
 
-  /** Copies what it has of a piece: the bytes are not ours. In the next piece it goes on at the beginning. */
+  /** Appends the value's part of a piece, as a copy: the caller may reuse the piece's buffer. */
   take(bytes: Uint8Array, end: number = bytes.length): void {
     this.#length += end - this.#from;
     this.#isTooLong ||= this.#length > this.#room;
@@ -36,13 +36,13 @@ export class KeptValue {
     this.#from = 0;
   }
 
-  /** Undefined for what was too long, or is no JSON. */
+  /** The parsed value; undefined when it is too long or invalid. */
   value(): unknown {
     return this.#isTooLong ? undefined : parsedJson(Buffer.concat(this.#parts).toString());
   }
 }
 
-/** Undefined for what is no JSON. */
+/** The parsed text; undefined when it is invalid JSON. */
 export function parsedJson(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -14,25 +14,25 @@ import {
 } from "../src/domain/spending.ts";
 import type { Entry, News } from "./journal.ts";
 
-/** A budget that is used up, or nearly. */
+/** The notice that a budget is used up, or nearly. */
 export type BudgetNews = Extract<News, { readonly type: "budget" }>;
 
 /**
- * What was spent, by worker and in all. It is made from the journal, so that it is the same after a crash; what the host knows of
- * a journal that is gone comes on top.
+ * The spending of each worker and of the swarm. It is derived from the journal, so a crash does not change it;
+ * spending that only the host knows, from a journal that was lost, is added.
  */
 export class Ledger {
   readonly #spent = new Map<string, Spending>();
   readonly #open = new Map<number, CallOpened>();
   readonly #told = new Set<string>();
-  /** What the host knows that is in no journal of ours: it was in one that is gone. */
+  /** Spending that the host knows from a lost journal, by worker. */
   readonly #before = new Map<string, Spending>();
   readonly #underWay = new Map<string, readonly Spending[]>();
   #swarm = nothingSpent;
   #swarmBefore = nothingSpent;
   #limits: BudgetLimits = { usd: null, tokens: null };
 
-  /** Takes in a line of the journal, in its order. */
+  /** Applies the next line of the journal. */
   take(entry: Entry): void {
     if (entry.type === "opened") this.#open.set(entry.seq, entry);
     if (entry.type === "budget") this.#told.add(noticeKey(entry));
@@ -42,7 +42,7 @@ export class Ledger {
     this.#swarm = addSpending(this.#swarm, entry.spent);
   }
 
-  /** Calls that were begun, and of whose end nothing is known. */
+  /** Calls that were opened and not closed. */
   get open(): readonly CallOpened[] {
     return [...this.#open.values()];
   }
@@ -69,7 +69,7 @@ export class Ledger {
     return Object.fromEntries([...names].map((name) => [name, this.of(name)]));
   }
 
-  /** A call may take so much until this is disposed. */
+  /** Reserves the maximum cost of a call until the result is disposed. */
   begin(worker: string, most: Spending): Disposable {
     this.#underWay.set(worker, [...this.#begun(worker), most]);
     return {
@@ -81,12 +81,12 @@ export class Ledger {
     };
   }
 
-  /** How many calls of this worker are under way. */
+  /** The number of this worker's calls in flight. */
   openOf(worker: string): number {
     return this.#begun(worker).length;
   }
 
-  /** Whether one more call fits into what is left of every budget, whatever this worker's own ones take that are under way. */
+  /** Whether a call fits every budget, should it and the worker's calls in flight cost their maximum. */
   holds({ worker, budget }: AdmittedWorker, most: Spending): boolean {
     const all = this.#begun(worker).reduce(addSpending, most);
     const own = reachedOf(worker, budget, addSpending(this.of(worker), all));
@@ -94,12 +94,12 @@ export class Ledger {
     return [...own, ...ofSwarm].every(({ share }) => share < 1);
   }
 
-  /** The first budget of this worker, or of the swarm, that is used up. */
+  /** The first used-up budget of this worker or the swarm; null when there is none. */
   exhausted(worker: AdmittedWorker): BudgetNews | null {
     return this.#reached(worker).find(({ share }) => share === 1) ?? null;
   }
 
-  /** What has been reached and was not told yet. */
+  /** The notices for reached budgets that were not sent yet. */
   news(worker: AdmittedWorker): BudgetNews[] {
     return this.#reached(worker).filter((news) => !this.#told.has(noticeKey(news)));
   }
@@ -125,7 +125,7 @@ function reachedOf(worker: string | null, { usd, tokens }: BudgetLimits, spent: 
   return [...notice("usd", usd, spent.costUsd), ...notice("tokens", tokens, tokensIn(spent))];
 }
 
-/** A budget that was raised is another one. */
+/** The limit is part of the key: a raised budget gets notices of its own. */
 function noticeKey({ worker, of, limit, share }: Omit<BudgetNews, "type">): string {
   return [worker ?? "", of, limit, share].join(" ");
 }

@@ -2,24 +2,24 @@ import { parsedJson } from "./kept-value.ts";
 import { memberOf } from "./read-usage.ts";
 import type { ApiName } from "./request-paths.ts";
 
-/** What an API's answer says, as far as limits go. */
+/** The parts of an API's answer that can state a rate limit. */
 export interface LimitedAnswer {
   readonly status: number;
-  /** Names in lower case. */
+  /** Reads a header by its name in lower case. */
   readonly header: (name: string) => string | undefined;
   readonly body: string;
 }
 
 const longestMs = 7 * 24 * 3_600_000;
 /**
- * Where an API only says that it was too much: long enough that not all come back at once, and short enough that it
- * costs little where one more call would have been let in. Its clients wait longer by themselves when it happens again.
+ * The pause when an API gives no time: long enough that not all clients return at once, and short enough to cost
+ * little if the API would already accept a call. Clients back off further by themselves when it happens again.
  */
 const unknownMs = 5000;
-/** An account without money has none in five seconds either: long enough that workers rest and somebody can pay. */
+/** The pause for an account without credit: long enough that workers rest and the user can pay. */
 const unpaidMs = 600_000;
 
-/** Until when this credential may not call; null when the answer says no such thing. */
+/** When this credential may call again; null when the answer states no limit. */
 export function limitedUntil(api: ApiName, answer: LimitedAnswer, now: Date): Date | null {
   const { status } = answer;
   if (status !== 429 && status !== 529 && status !== 503) return null;
@@ -28,14 +28,14 @@ export function limitedUntil(api: ApiName, answer: LimitedAnswer, now: Date): Da
     ...retryAfter(answer, now),
     ...(status === 429 ? [...unifiedReset(api, answer), ...resetInBody(api, error, now)] : []),
   ];
-  // What names a moment is better than a bucket that is full again then: that takes calls long before.
+  // A stated time beats a bucket's reset: a bucket accepts calls long before it is full again.
   const firm = latest(told, now);
   if (firm !== null || status !== 429) return firm;
   const otherwise = isUnpaid(error) ? unpaidMs : unknownMs;
   return latest(bucketResets(api, answer, now), now) ?? new Date(now.getTime() + otherwise);
 }
 
-/** The latest that is still to come, in milliseconds since 1970. */
+/** The latest of these times in the future, at most a week ahead; they are in milliseconds since 1970. */
 function latest(moments: readonly number[], now: Date): Date | null {
   const coming = moments.filter((moment) => moment > now.getTime());
   if (coming.length === 0) return null;
@@ -48,11 +48,11 @@ function retryAfter({ header }: LimitedAnswer, now: Date): number[] {
   const text = header("retry-after");
   const seconds = amountOf(text);
   if (seconds !== null) return [now.getTime() + seconds * 1000];
-  // A date of HTTP begins with a day, and `Date` takes far more for one than that.
+  // An HTTP date begins with a weekday; `Date.parse` accepts far more than that.
   return text !== undefined && /^[A-Z][a-z]{2,8},? /.test(text) ? momentOf(text) : [];
 }
 
-/** A subscription's limits. The header comes with every answer, and then says when the current hours are over. */
+/** A subscription's limit. Accepted calls have this header too; it then gives the end of the current window. */
 function unifiedReset(api: ApiName, { header }: LimitedAnswer): number[] {
   const status = header("anthropic-ratelimit-unified-status") ?? "";
   const seconds = amountOf(header("anthropic-ratelimit-unified-reset"));
@@ -80,7 +80,7 @@ function resetInBody(api: ApiName, error: unknown, now: Date): number[] {
 const anthropicBuckets = ["requests", "tokens", "input-tokens", "output-tokens"];
 const openaiBuckets = ["requests", "tokens"];
 
-/** When the buckets are full again that are empty now. */
+/** The reset times of the buckets that are empty. */
 function bucketResets(api: ApiName, { header }: LimitedAnswer, now: Date): number[] {
   if (api === "anthropic")
     return anthropicBuckets
@@ -102,13 +102,13 @@ function isUnpaid(error: unknown): boolean {
   );
 }
 
-/** The error in a body; Gemini's streams put it into an array. */
+/** The error in a body; Gemini's streams wrap it in an array. */
 function errorIn(body: string): unknown {
   const parsed = parsedJson(body);
   return memberOf(Array.isArray(parsed) ? parsed[0] : parsed, "error");
 }
 
-/** A plain number, not below zero. */
+/** A non-negative number; null for anything else. */
 function amountOf(value: unknown): number | null {
   const isText = typeof value === "string" && /^\d{1,15}(\.\d{1,9})?$/.test(value.trim());
   const amount = isText ? Number(value) : value;
@@ -134,7 +134,7 @@ const unitMs: ReadonlyMap<string, number> = new Map([
   ] as const),
 ]);
 
-/** `250ms`, `1s`, `6m0s`, `37.5s`. */
+/** Parses durations such as `250ms`, `1s`, `6m0s`, `37.5s`. */
 function durationMs(text: string): number | null {
   if (!/^(\d{1,9}(\.\d{1,9})?(ms|[smhd])){1,6}$/.test(text)) return null;
   const parts = [...text.matchAll(/(\d+(?:\.\d+)?)(ms|[smhd])/g)];

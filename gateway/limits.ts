@@ -1,14 +1,14 @@
-/** Which credentials may not call for a while, because their API said so. */
+/** The rate limits in force, by endpoint. */
 export interface Limits {
-  /** The time, in milliseconds since 1970, until which nothing is asked of it; null when it may be. */
+  /** The end of the endpoint's limit, in milliseconds since 1970; null when there is none. */
   until(endpoint: string): number | null;
-  /** Whether this is news. */
+  /** Sets a limit; false when the same one is in force already. */
   limit(endpoint: string, until: number): boolean;
-  /** Whether it was not told yet that this worker meets the present limit. */
+  /** Whether this worker meets the current limit for the first time. */
   isNewTo(endpoint: string, worker: string): boolean;
 }
 
-/** A limit that moves by less than this is the same one. */
+/** The tolerance within which two limits count as the same. */
 const sameMs = 2_000;
 
 export function openLimits(now: () => number): Limits {

@@ -1,6 +1,6 @@
 import type { LoginCredential, ModelEndpoint, RenewedLogin } from "../src/domain/generated/gateway.ts";
 
-/** The login of a subscription cannot be renewed. `isFinal`: its owner must log in again. */
+/** The login of a subscription cannot be renewed. `isFinal`: the user must log in again. */
 export class LoginFailed extends Error {
   readonly isFinal: boolean;
 
@@ -10,13 +10,13 @@ export class LoginFailed extends Error {
   }
 }
 
-/** The present logins of subscriptions. However many ask at once, each is renewed by one question. */
+/** The current logins of subscriptions. Concurrent callers share one renewal. */
 export interface Logins {
-  /** A token that is good for a while yet. */
+  /** The login's token, renewed first when it is about to expire. */
   token(endpoint: ModelEndpoint, login: LoginCredential): Promise<string>;
-  /** The API would not have this one: another one, or null when it has had no other all along. */
+  /** A replacement for a token that the API refused; null when renewal gives the same token again. */
   renewed(endpoint: ModelEndpoint, login: LoginCredential, refused: string): Promise<string | null>;
-  /** All that were renewed here. */
+  /** The logins that this gateway renewed, to report them to the host. */
   readonly news: readonly RenewedLogin[];
 }
 
@@ -28,13 +28,13 @@ interface Kept {
 
 const marginMs = 60_000;
 const answerMs = 30_000;
-/** Whose client this login belongs to: others are turned away there. */
+/** The login belongs to Claude Code; its server refuses other clients. */
 const userAgent = "claude-cli/2.1.326 (external, cli)";
 
 export function openLogins(now: () => number, onRenewed: (news: RenewedLogin) => void): Logins {
   const keptByName = new Map<string, Kept>();
   const renewing = new Map<string, Promise<Kept>>();
-  /** All that were here: what the host hands over again is not newer than what came of it since. */
+  /** All refresh tokens seen: a login that the host sends again is older than its renewals here. */
   const knownByName = new Map<string, Set<string>>();
   const renewedHere = new Set<string>();
 
@@ -75,7 +75,7 @@ export function openLogins(now: () => number, onRenewed: (news: RenewedLogin) =>
     },
     async renewed(endpoint, login, refused) {
       const kept = present(endpoint, login);
-      // Somebody else was refused before, and has asked for a new one since.
+      // A concurrent call has renewed it already.
       if (kept.accessToken !== refused) return kept.accessToken;
       const { accessToken } = await renew(endpoint, login);
       return accessToken === refused ? null : accessToken;
@@ -107,7 +107,7 @@ async function ask(
       body: JSON.stringify({ grant_type: "refresh_token", refresh_token: refreshToken, client_id: clientId }),
     });
   } catch {
-    throw new LoginFailed("the login cannot be renewed: nobody answers", false);
+    throw new LoginFailed("the login cannot be renewed: its server does not answer", false);
   }
   const body: unknown = await answer.json().catch(() => null);
   if (!answer.ok)
@@ -120,7 +120,7 @@ async function ask(
   const next = said["refresh_token"];
   const seconds = said["expires_in"];
   if (typeof accessToken !== "string" || accessToken === "")
-    throw new LoginFailed("the login cannot be renewed: the answer holds none", false);
+    throw new LoginFailed("the login cannot be renewed: the answer contains no token", false);
   return {
     accessToken,
     refreshToken: typeof next === "string" && next !== "" ? next : refreshToken,

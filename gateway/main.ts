@@ -8,7 +8,7 @@ import { serve } from "./serve.ts";
 const [command, ...args] = process.argv.slice(2);
 const complain = (line: string): void => void process.stderr.write(`gateway: ${line}\n`);
 
-/** The program behind the one door of a swarm's sandboxes; its commands are for the host. */
+/** The gateway's commands, which the host runs in its container. */
 const commands: Readonly<Record<string, () => Promise<number>>> = {
   async serve() {
     const stopped = new AbortController();
@@ -29,7 +29,7 @@ const commands: Readonly<Record<string, () => Promise<number>>> = {
     return attach(controlSocketOf(places), from, { input: process.stdin, output: process.stdout, complain });
   },
 
-  /** From a sandbox: whether the door is there. */
+  /** Checks, from a sandbox, that the gateway's socket accepts connections. */
   knock: () =>
     new Promise((resolve) => {
       const socket = connect(doorSocketOf(places));

@@ -2,14 +2,14 @@ import type { IncomingHttpHeaders } from "node:http";
 import { mirrorUrls } from "../src/domain/egress.ts";
 import type { Mirror, RefusalReason } from "../src/domain/generated/gateway.ts";
 
-/** What a registry is asked. */
+/** An allowed request to a registry. */
 export interface MirrorQuestion {
   readonly kind: "question";
   readonly method: "GET" | "HEAD" | "POST";
   readonly headers: Readonly<Record<string, string>>;
-  /** Its answer may name addresses of the registry, where the sandbox cannot go. */
+  /** Whether the answer may contain URLs of the registry, which the sandbox cannot reach. */
   readonly namesAddresses: boolean;
-  /** To be asked first: only where that is there, the question may be put. */
+  /** A path that must exist for the request to be sent; null for no such condition. */
   readonly onlyIfThere: string | null;
 }
 
@@ -20,20 +20,20 @@ export interface MirrorRefusal {
   readonly message: string;
 }
 
-/** What is read of a mirror, by the first word of its name: `npm`, `npm-acme`, `go`, `github`. Others hold plain files. */
+/** The kind of a mirror, by the first word of its name: `npm`, `npm-acme`, `go`, `github`; else plain files. */
 export type MirrorKind = "npm" | "go" | "github" | "files";
 
 interface MirrorRequest {
   readonly method: string;
-  /** Path and query. */
+  /** The path and query. */
   readonly rest: string;
   readonly headers: IncomingHttpHeaders;
 }
 
 const longestPath = 2_000;
-/** Of a path: what could make it another one for whoever reads it next, in any number of steps of decoding. */
+/** Spellings that another server could read as a different path, after decoding any number of times. */
 const ambiguous = /\/\/|[\\#;]|\/\.{1,2}(?:\/|$)|%(?![2-7][0-9a-f])|%(?:25|2e|2f|3b|5c|7f)/i;
-/** Registries of npm know a package with a scope like this. */
+/** npm registries accept a scoped package's name like this. */
 const scopedPackage = /^(\/@[a-z0-9._~-]+)%2f(?=[a-z0-9._~-])/i;
 const repositoryPath =
   /^\/[A-Za-z0-9][\w-]{0,99}\/[\w.-]{1,100}\/(info\/refs\?service=git-upload-pack|git-upload-pack)$/;
@@ -48,12 +48,12 @@ export function mirrorKind(name: string): MirrorKind {
   return word === "npm" || word === "go" || word === "github" ? word : "files";
 }
 
-/** As everybody writes it who goes by the rules for addresses, without a slash at the end. */
+/** The normalised URL, without a trailing slash. */
 export function mirrorAddress({ url }: Mirror): string {
   return new URL(url).href.replace(/\/+$/, "");
 }
 
-/** Whether a request only reads, and what becomes of it then. */
+/** Allows a request that only reads, and says how to send it; refuses all others. */
 export function judgeMirrorRequest(mirror: Mirror, request: MirrorRequest): MirrorQuestion | MirrorRefusal {
   const { method, rest, headers } = request;
   const kind = mirrorKind(mirror.name);
@@ -78,8 +78,8 @@ export function judgeMirrorRequest(mirror: Mirror, request: MirrorRequest): Mirr
 }
 
 /**
- * npm from version 7 on takes the name of its default registry for that of whatever registry it is set to, and writes it into lock
- * files. Given the gateway's address instead, it would write that there, with a worker's token in it.
+ * npm from version 7 on replaces its default registry's host by the configured one when it downloads, and writes
+ * the default into lock files. Rewritten URLs would end up in lock files, with a worker's token in them.
  */
 function knowsItsWay(mirror: Mirror, headers: IncomingHttpHeaders): boolean {
   const isDefault = mirrorAddress(mirror) === mirrorUrls["npm"];
@@ -94,7 +94,7 @@ function isPlain(kind: MirrorKind, rest: string): boolean {
   return !ambiguous.test(kind === "npm" ? path.replace(scopedPackage, "$1/") : path);
 }
 
-/** What clone and fetch ask. A push begins with another service's name. */
+/** Allows the requests of clone and fetch. A push uses another service name. */
 function judgeGit({ method, rest, headers }: MirrorRequest): MirrorQuestion | MirrorRefusal {
   const [, asked] = repositoryPath.exec(rest) ?? [];
   if (asked === undefined) return refused("path", 403, "only clone and fetch go through here");
@@ -113,9 +113,9 @@ function judgeGit({ method, rest, headers }: MirrorRequest): MirrorQuestion | Mi
 }
 
 /**
- * Go's proxy fetches a module that it does not have from wherever the module's name says: whoever owns that host would read
- * what the sandbox writes into the name. So it is asked for what it has already. The database of checksums has no such choice,
- * and is asked about a version only when the proxy has it.
+ * Go's proxy fetches an unknown module from the host in the module's name: a sandbox could send data to that
+ * host's owner in the name. So the request allows only modules that the proxy has cached. The checksum database
+ * has no such option; it is asked about a version only when the proxy has it.
  */
 function judgeGo(
   method: "GET" | "HEAD",

@@ -14,9 +14,9 @@ export interface MirrorFacts {
   readonly port: number;
   readonly path: string;
   readonly status: number;
-  /** From the sandbox. */
+  /** Bytes from the sandbox. */
   readonly bytesIn: number;
-  /** Into the sandbox. */
+  /** Bytes to the sandbox. */
   readonly bytesOut: number;
   readonly ms: number;
 }
@@ -25,29 +25,29 @@ export interface MirrorSubject {
   readonly mirror: Mirror;
   /** The raw path and query behind the mirror's prefix. */
   readonly rest: string;
-  /** How the client reaches this mirror, without a slash at the end. */
+  /** The URL by which the client reaches this mirror, without a trailing slash. */
   readonly base: string;
 }
 
 export interface MirrorDeps {
   readonly refuse: (what: string, why: RefusalReason) => void;
-  /** Once at the end of what was answered. */
+  /** Called once, at the end of the answer. */
   readonly reached: (facts: MirrorFacts) => void;
   readonly ask?: AskUpstream;
-  /** The worker was revoked. */
+  /** Aborts when the worker is revoked. */
   readonly signal?: AbortSignal;
 }
 
-/** What a fetch has and wants; of the largest repositories it is a few megabytes. */
+/** The longest list of haves and wants in a git fetch; the largest repositories need a few megabytes. */
 const longestBody = 16 * 1024 * 1024;
 
-/** All else is about the registry, its cookies and its ways of signing in. */
+/** The headers passed back. The others concern only the registry: its cookies and its authentication. */
 const passedBack = [
   ...["content-type", "content-length", "content-encoding", "content-range", "accept-ranges"],
   ...["etag", "last-modified", "cache-control", "retry-after"],
 ];
 
-/** Serves one request to a registry that can only be read. */
+/** Serves one request to a registry, which can only be read. */
 export async function serveMirror(
   request: IncomingMessage,
   response: ServerResponse,
@@ -125,7 +125,7 @@ async function ask(
     put,
     mirror,
     { ...sent, body: body?.stream ?? null },
-    // A client of git goes on from where it was pointed to, and so must know.
+    // git sends its next requests to the redirect's target, so it has to see the redirect.
     { isFollowed: kind !== "github" },
   );
   if (gone.aborted) return { kind: "gone" };
@@ -136,7 +136,7 @@ async function ask(
   return followed.kind === "answer" ? { ...followed, question, bytesIn } : { ...followed, bytesIn };
 }
 
-/** Null where it would not be read as it is written. */
+/** The URL below the mirror; null when normalisation would change it. */
 function addressIn(mirror: Mirror, rest: string): URL | null {
   const written = `${mirrorAddress(mirror)}${rest}`;
   const url = URL.parse(written);
@@ -155,12 +155,12 @@ function bounded(request: IncomingMessage): {
       done(bytes > longestBody ? new Error("the body is too long") : null, piece);
     },
   });
-  // Not a pipeline: that would destroy the client's connection before it has heard why.
+  // Not a pipeline: that would destroy the client's connection before it gets the error.
   request.pipe(stream).on("error", () => request.unpipe(stream));
   return { stream, bytes: () => bytes, isTooLong: () => bytes > longestBody };
 }
 
-/** Gives the number of bytes that were passed. */
+/** Forwards the answer; returns the number of bytes passed. */
 async function passBack(
   response: ServerResponse,
   { mirror, base }: MirrorSubject,
@@ -190,12 +190,12 @@ async function passBack(
     },
   });
   const rewrite = isRewritten ? [replaceBytes(`${mirrorAddress(mirror)}/`, quoted(`${base}/`))] : [];
-  // What breaks off must look broken off: the pipeline destroys the connection to the client.
+  // On a truncated answer the pipeline destroys the client's connection, so that the client notices.
   await pipeline([answer.body, scrubbing(secrets), ...rewrite, count, response]).catch(() => {});
   return bytes;
 }
 
-/** What lets one in at the registry: whoever is told what it was asked with would have it. */
+/** The registry's credentials: an answer that echoes the request would give them away. */
 function secretsOf({ headers }: Mirror): string[] {
   return Object.values(headers).flatMap((value) => [value, value.split(" ").at(-1) ?? ""]);
 }
@@ -220,30 +220,30 @@ function isRewritable({ headers }: UpstreamAnswer): boolean {
   );
 }
 
-/** As it stands within a string of JSON. */
+/** The text as it is escaped within a JSON string. */
 function quoted(text: string): string {
   return JSON.stringify(text).slice(1, -1);
 }
 
 function answerError(response: ServerResponse, mirror: Mirror, { status, message }: RefusedOutcome): void {
   const text = `swarm: ${message}`;
-  // npm shows people the field of this name; git and go show them plain text.
+  // npm shows the user the field `error`; git and go show plain text.
   const isJson = mirrorKind(mirror.name) === "npm";
   const body = isJson ? JSON.stringify({ error: text }) : `${text}\n`;
   response.writeHead(status, {
     "content-type": isJson ? "application/json" : "text/plain; charset=utf-8",
     "content-length": Buffer.byteLength(body),
-    // What is left of a request that was not read is not worth reading.
+    // Closing the connection spares the gateway from reading the rest of the request.
     ...(!response.req.complete && { connection: "close" }),
   });
   response.end(body);
 }
 
-/** Aborted when nobody is there any more for an answer, or who is there is not let in any more. */
+/** Aborts when the client disconnects before its answer is complete, or the worker is revoked. */
 function goneSignal(response: ServerResponse, revoked: AbortSignal | undefined): AbortSignal {
   const left = new AbortController();
   response.once("close", () => {
-    if (!response.writableFinished) left.abort(new Error("Nobody waits for the answer any more"));
+    if (!response.writableFinished) left.abort(new Error("The client disconnected"));
   });
   return AbortSignal.any([left.signal, ...(revoked ? [revoked] : [])]);
 }

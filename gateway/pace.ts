@@ -1,6 +1,6 @@
-/** How fast each worker may go on: what it does is written down, and a disk is not endless. */
+/** A rate limit per worker (a token bucket): each request is journaled, and the disk is finite. */
 export interface Pace {
-  /** Whether it may do one more thing now. */
+  /** Takes one token; false when the worker has none left. */
   allows(worker: string): boolean;
 }
 
@@ -9,7 +9,7 @@ export interface PaceBounds {
   readonly perSecond: number;
 }
 
-/** `now`: in milliseconds, by a clock that only goes on. */
+/** `now`: a monotonic clock, in milliseconds. */
 export function openPace({ mostAtOnce, perSecond }: PaceBounds, now: () => number): Pace {
   const leftByWorker = new Map<string, { readonly left: number; readonly at: number }>();
   return {

@@ -5,22 +5,22 @@ import { plainAnswer } from "./plain-answer.ts";
 import { scrubber, scrubText } from "./scrubber.ts";
 import type { ReadUsage, UsageReader } from "./usage-reader.ts";
 
-/** How a model's answer went by. */
+/** The outcome of forwarding a model's answer. */
 export interface PassedAnswer {
-  /** 0: there was none. */
+  /** The status; 0 without an answer. */
   readonly status: number;
   readonly bytes: number;
-  /** By the process's own clock. */
+  /** The time of the first byte, by `performance.now()`. */
   readonly firstByteAt: number | null;
   readonly read: ReadUsage | null;
-  /** Of an error's words. */
+  /** The beginning of an error's body. */
   readonly beginning: string;
-  /** Whether the model may have worked: the call was sent to somebody. */
+  /** Whether the API may have received the call. */
   readonly isHeard: boolean;
 }
 
 export interface PassOptions {
-  /** What must not be in it. */
+  /** The secrets to scrub from the answer. */
   readonly secrets: readonly string[];
   readonly reader: UsageReader | null;
   readonly gone: AbortSignal;
@@ -28,15 +28,15 @@ export interface PassOptions {
 
 const longestBeginning = 64 << 10;
 
-/** What belongs to one connection, or keeps something of the model's API in the agent. */
+/** Headers not passed: those of one connection, and those by which the API stores something in the client. */
 const left: ReadonlySet<string> = new Set([
   ...["connection", "keep-alive", "proxy-authenticate", "te", "trailer", "transfer-encoding", "upgrade"],
   ...["set-cookie", "alt-svc", "strict-transport-security", "content-length"],
-  // It is unpacked here.
+  // The gateway forwards the body decompressed.
   "content-encoding",
 ]);
 
-/** Passes an answer on as it comes. Whoever reads slowly makes it come slowly. */
+/** Streams an answer to the client with back-pressure. */
 export async function passAnswer(
   answer: IncomingMessage,
   response: ServerResponse,
@@ -46,7 +46,11 @@ export async function passAnswer(
   const pieces = plainAnswer(answer);
   if (pieces === null) {
     answer.destroy();
-    answerError(response, { status: 502, type: "api_error", message: "the model's API answers in riddles" });
+    answerError(response, {
+      status: 502,
+      type: "api_error",
+      message: "the model's API sent an unreadable answer",
+    });
     return { ...{ status, bytes: 0, firstByteAt: null, read: null, beginning: "", isHeard: true } };
   }
   const scrub = scrubber(secrets);
@@ -70,14 +74,14 @@ export async function passAnswer(
     await give(scrub.rest());
     response.end();
   } catch {
-    // Cut off on its way here, or nobody wants it any more: what was announced cannot be kept.
+    // The API's answer broke off or the client disconnected, so the announced answer cannot be completed.
     answer.destroy();
     response.destroy();
   }
   return { status, bytes, firstByteAt, read: reader?.end() ?? null, beginning, isHeard: true };
 }
 
-/** An agent that is told that its key is wrong tries again for minutes; it is not its key. Some numbers mean nothing. */
+/** Maps 401 to 403: on a 401 agents retry for minutes, and the key is not theirs. Maps invalid statuses to 502. */
 function statusFor(status: number): number {
   if (status === 401) return 403;
   return status >= 200 && status <= 599 ? status : 502;
@@ -96,7 +100,7 @@ function headersOf(
   return passed;
 }
 
-/** Names of headers come in lower case. */
+/** Whether a header's name contains a secret; Node gives names in lower case. */
 function isSecret(name: string, secrets: readonly string[]): boolean {
   const lower = secrets.map((secret) => secret.toLowerCase());
   return scrubText(name, lower) !== name;

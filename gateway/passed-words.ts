@@ -2,13 +2,13 @@ import type { ModelEndpoint } from "../src/domain/generated/gateway.ts";
 
 type Api = NonNullable<ModelEndpoint["api"]>;
 
-/** What the client says of itself and of the body. A name that is not listed may be a credential of a service behind the address. */
+/** Headers about the client and the body. An unlisted one may be a credential for a service behind the URL. */
 const ofAll: readonly string[] = [
   ...["accept", "accept-language", "content-type", "content-encoding", "user-agent", "sec-fetch-mode"],
   ...["idempotency-key", "x-session-affinity", "x-session-id", "x-parent-session-id", "x-client-request-id"],
 ];
 
-/** What the public libraries of these APIs tell of themselves. */
+/** Headers by which these APIs' public client libraries describe themselves. */
 const stainless: readonly string[] = [
   ...["arch", "lang", "os", "package-version", "runtime", "runtime-version", "retry-count", "timeout"],
   ...["helper", "helper-method", "poll-helper", "custom-poll-interval", "async", "read-timeout"],
@@ -25,7 +25,7 @@ const codex: readonly string[] = [
   ...["thread-id", "conversation_id", "originator", "version"],
 ];
 
-/** Request headers by API, all of which the agents that swarm knows were seen to send or are documented to. */
+/** Request headers by API, each sent by an agent that swarm supports, as observed or as documented. */
 const headersByApi: Readonly<Record<Api, ReadonlySet<string>>> = {
   anthropic: new Set([
     ...ofAll,
@@ -46,23 +46,23 @@ const parametersByApi: Readonly<Record<Api, ReadonlySet<string>>> = {
 
 type Passing = Pick<ModelEndpoint, "api" | "pass">;
 
-/** Whether a header of a call goes on to the API. Its name is in small letters, as Node gives it. */
+/** Whether the gateway forwards a header. The name is in lower case, as Node gives it. */
 export function passesHeader(endpoint: Passing, name: string): boolean {
   return isListed(headersByApi, endpoint, name);
 }
 
-/** The part of a query that goes on to the API, with its question mark. */
+/** The part of a query that the gateway forwards, with its question mark. */
 export function passedQuery(endpoint: Passing, query: string): string {
   const kept = query.split("&").filter((part) => part !== "" && part.split(";").every(isNamed));
   return kept.length > 0 ? `?${kept.join("&")}` : "";
 
-  /** A name in another spelling than its own is none that a client writes. */
+  /** Compares names as written: clients do not percent-encode them. */
   function isNamed(pair: string): boolean {
     return isListed(parametersByApi, endpoint, pair.split("=")[0] ?? "");
   }
 }
 
-/** An API that the settings do not name may be any of them. */
+/** With an unknown API (null), the lists of all APIs apply. */
 function isListed(
   listed: Readonly<Record<Api, ReadonlySet<string>>>,
   { api, pass = [] }: Passing,

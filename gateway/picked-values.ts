@@ -1,31 +1,31 @@
-/** One value that was looked for. */
+/** One value found at a wanted path. */
 export interface Picked {
-  /** `undefined` when it was too long to be kept, or was asked for with `?` only. */
+  /** The value; `undefined` when it was too long to keep, or its path ends in `?`. */
   readonly value: unknown;
-  /** Where it stands among all bytes so far. */
+  /** The offset of its first byte in the input. */
   readonly start: number;
   readonly end: number;
 }
 
-/** An object at the top of the text, or in the array there: what was looked for in it, by path. */
+/** The values found in one object at the top of the text or in a top-level array, by path. */
 export interface PickedRecord {
   readonly start: number;
   readonly values: ReadonlyMap<string, readonly Picked[]>;
-  /** Whether there was more to be kept than there is room for: what is missing may be anything. */
+  /** Whether values are missing for lack of memory. */
   readonly isCut: boolean;
 }
 
-/** What to look for below a key. */
+/** The wanted paths at and below a key. */
 export interface Interest {
   readonly path: string;
-  /** Its value is kept. */
+  /** Whether to keep the value. */
   readonly isWanted: boolean;
-  /** Only that there is one is noted. */
+  /** Whether to note only that the value exists. */
   readonly isAskedFor: boolean;
   readonly below: ReadonlyMap<string, Interest>;
 }
 
-/** Paths are keys with dots between, `*` for each element of an array. */
+/** Parses paths: keys joined by dots, with `*` for each element of an array. */
 export function interestIn(paths: readonly string[]): Interest {
   return interestOf(paths.map((path) => ({ path, keys: path.replace(/\?$/, "").split(".") })));
 }
@@ -46,7 +46,7 @@ function interestOf(asked: readonly { readonly path: string; readonly keys: read
   };
 }
 
-/** The value at a path in a record: the last one, as everywhere in JSON. */
+/** The value at a path in a record; of duplicate keys the last one, as in `JSON.parse`. */
 export function pickedValue(record: PickedRecord, path: string): unknown {
   return record.values.get(path)?.at(-1)?.value;
 }
@@ -55,7 +55,7 @@ export function pickedValues(record: PickedRecord, path: string): readonly unkno
   return (record.values.get(path) ?? []).map(({ value }) => value);
 }
 
-/** Whether there is something other than null at a path, readable or not. */
+/** Whether a path has a value other than null, even one that was too long to keep. */
 export function isThere(record: PickedRecord, path: string): boolean {
   return (record.values.get(path) ?? []).some(({ value }) => value !== null);
 }

@@ -1,17 +1,17 @@
 import { join } from "node:path";
 
-/** Where the gateway keeps and finds things in its container. */
+/** The gateway's folders in its container. */
 export interface GatewayPlaces {
-  /** A volume of its own. */
+  /** The gateway's private volume. */
   readonly own: string;
-  /** A volume that the sandboxes see, too: they can read it and no more. */
+  /** The volume shared with the sandboxes, read-only for them. */
   readonly door: string;
 }
 
 export const places: GatewayPlaces = { own: "/gw", door: "/door" };
 
 export const journalOf = ({ own }: GatewayPlaces): string => join(own, "journal.ndjson");
-/** Where the host's messages come in. */
+/** The socket for the host's messages. */
 export const controlSocketOf = ({ own }: GatewayPlaces): string => join(own, "control.sock");
-/** Where sandboxes knock that have no network. */
+/** The socket for sandboxes without a network. */
 export const doorSocketOf = ({ door }: GatewayPlaces): string => join(door, "door.sock");

@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { Transform } from "node:stream";
 import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from "node:zlib";
 
-/** The bytes of an answer as they are meant; null for one that nobody could look into. */
+/** The decompressed bytes of an answer; null when its encodings are unknown or nested. */
 export function plainAnswer(answer: IncomingMessage): AsyncIterable<Buffer> | null {
   const isFramed = ["chunked", ""].includes(namesIn(answer.headers["transfer-encoding"]).join(","));
   const [encoding, ...more] = namesIn(answer.headers["content-encoding"]);
@@ -15,7 +15,10 @@ export function plainAnswer(answer: IncomingMessage): AsyncIterable<Buffer> | nu
   return answer.pipe(unpack);
 }
 
-/** It was asked for none of them: one could hide a key from whoever looks for it, and tokens from whoever counts. */
+/**
+ * The request allows no compression, but an API may use it anyway. The gateway then decompresses: the scrubber
+ * has to find secrets, and the usage reader to count tokens.
+ */
 const unpackers = new Map<string, () => Transform>([
   ["gzip", createGunzip],
   ["x-gzip", createGunzip],

@@ -2,7 +2,7 @@ import { BlockList, isIPv4, isIPv6 } from "node:net";
 
 type Net = readonly [address: string, prefix: number];
 
-/** Of the registries for special purposes, what is not on the internet, and what a cloud puts beside its machines. */
+/** IANA's special-purpose networks outside the internet, and services that clouds run for their machines. */
 const closedIpv4: readonly Net[] = [
   ["0.0.0.0", 8],
   ["10.0.0.0", 8],
@@ -19,11 +19,11 @@ const closedIpv4: readonly Net[] = [
   ["203.0.113.0", 24],
   ["224.0.0.0", 4],
   ["240.0.0.0", 4],
-  // It looks public and is a service of the host that a virtual machine at Azure runs on.
+  // Looks public, but is a service of the host below a virtual machine at Azure.
   ["168.63.129.16", 32],
 ];
 
-/** Within 2000::/3, the only part of IPv6 that is given out: protocols (Teredo among them), documentation, 6to4. */
+/** Within 2000::/3, the only allocated part of IPv6: protocols (Teredo among them), documentation, 6to4. */
 const closedIpv6: readonly Net[] = [
   ["2001::", 23],
   ["2001:db8::", 32],
@@ -34,8 +34,9 @@ const closedIpv6: readonly Net[] = [
 const closed = blockList(closedIpv4, closedIpv6);
 const global = blockList([], [["2000::", 3]]);
 /**
- * Ways of writing an IPv4 address that lead to it. A resolver on a network without IPv4 answers with the second. All others
- * (compatible, 6to4, Teredo, NAT64 of a network's own) lead nowhere or where nobody knows, whatever they embed.
+ * The IPv6 forms that reach the IPv4 address they embed: mapped addresses, and NAT64, with which the resolver of
+ * a network without IPv4 answers. All other forms (compatible, 6to4, Teredo, a network's own NAT64 prefix) lead
+ * nowhere or to an unknown place, whatever they embed.
  */
 const embedding = blockList(
   [],
@@ -45,17 +46,17 @@ const embedding = blockList(
   ],
 );
 
-/** Whether an address is one on the internet: no service of this machine, its networks or its cloud is there. */
+/** Whether an address is on the internet, and so no service of this machine, its networks or its cloud. */
 export function isPublicAddress(address: string): boolean {
   if (isIPv4(address)) return !closed.check(address, "ipv4");
-  // A zone (`%eth0`) chooses a network card, which nothing on the internet needs.
+  // A zone (`%eth0`) selects a network interface, which no address on the internet needs.
   if (!isIPv6(address) || address.includes("%")) return false;
   if (embedding.check(address, "ipv6")) return !closed.check(lastFourBytes(address), "ipv4");
   return global.check(address, "ipv6") && !closed.check(address, "ipv6");
 }
 
 function lastFourBytes(address: string): string {
-  // The parser of addresses writes every spelling in one way: two groups of hexadecimal digits at the end.
+  // The URL parser normalises every spelling: the last two groups are hexadecimal.
   const groups = new URL(`http://[${address}]`).hostname.slice(1, -1).split(":");
   const [high = 0, low = 0] = groups.slice(-2).map((group) => Number.parseInt(group || "0", 16));
   return [high >> 8, high & 0xff, low >> 8, low & 0xff].join(".");

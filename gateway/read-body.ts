@@ -1,21 +1,21 @@
 import type { IncomingMessage } from "node:http";
 import type { OpenRoom } from "./body-room.ts";
 
-/** More than any API takes. */
+/** More than any API accepts. */
 const mostBytes = 64 << 20;
-/** What a piece takes beside its bytes: whoever sends them one by one fills the memory with that. */
+/** The overhead of a piece: a client that sends single bytes would fill the memory with it. */
 const pieceBytes = 512;
 
 export type RequestBody =
   | { readonly kind: "whole"; readonly bytes: Buffer }
-  /** Longer than any API would take. */
+  /** The body is longer than any API accepts. */
   | { readonly kind: "too-long" }
-  /** There is no memory for it, for now. */
+  /** The buffer budget has no memory left for it. */
   | { readonly kind: "no-room" }
-  /** Who sent it left in the midst of it. */
+  /** The client disconnected before the end of the body. */
   | { readonly kind: "torn" };
 
-/** The whole body of a request. */
+/** Reads a request's whole body within its share of the buffer budget. */
 export async function readBody(request: IncomingMessage, room: OpenRoom): Promise<RequestBody> {
   const pieces: Buffer[] = [];
   let length = 0;

@@ -1,22 +1,22 @@
 import type { TokenCounts } from "../src/domain/spending.ts";
 import type { PickedRecord } from "./picked-values.ts";
 
-/** What an answer told of what it took. */
+/** The usage that an answer reported. */
 export interface ReadUsage {
   readonly model: string | null;
   readonly counts: TokenCounts | null;
-  /** Whether the API's own last word was seen: nothing more can have been spent. Never without counts. */
+  /** Whether the counts are final: the API's last report was seen. Never true without counts. */
   readonly isComplete: boolean;
 }
 
-/** Reads the words of one API, record by record: the events of a stream, or the whole body. */
+/** Reads one API's answer, record by record: the events of a stream, or the whole body. */
 export interface RecordReader {
-  /** What it needs to see of a record. */
+  /** The JSON paths that it reads. */
   readonly paths: readonly string[];
   take(record: PickedRecord): void;
-  /** `[DONE]` was said. */
+  /** Notes the `[DONE]` that ends a stream. */
   done(): void;
-  /** `isWhole`: it was one JSON text, complete. */
+  /** `isWhole`: the answer was one complete JSON text. */
   result(isWhole: boolean): ReadUsage;
 }
 
@@ -27,12 +27,12 @@ export const noTokens: TokenCounts = {
   cacheWriteTokens: 0,
 };
 
-/** Refused before it began: that costs nothing. */
+/** The usage of a call that the API refused before it began. */
 export const refused: Omit<ReadUsage, "model"> = { counts: noTokens, isComplete: true };
 
 /**
- * The first of these members that is there, as a number of tokens: 0 when there is none, and NaN for what no number of
- * tokens can be, so that a sum with it is none either.
+ * The first of these members that exists, as a number of tokens: 0 when none exists, and NaN when it is no valid
+ * number of tokens, so that sums with it are invalid as well.
  */
 export function tokensAt(usage: unknown, ...names: readonly string[]): number {
   for (const name of names) {
@@ -45,25 +45,25 @@ export function tokensAt(usage: unknown, ...names: readonly string[]): number {
   return 0;
 }
 
-/** Whether it is an object that has at least one of these: anything else tells nothing. */
+/** Whether the value is an object with at least one of these members. */
 export function tellsAny(usage: unknown, ...names: readonly string[]): boolean {
   return names.some((name) => (memberOf(usage, name) ?? null) !== null);
 }
 
-/** An own member of an object; undefined for everything else. */
+/** An own member of an object; undefined when there is none. */
 export function memberOf(value: unknown, name: string): unknown {
   if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return undefined;
   return (value as Readonly<Record<string, unknown>>)[name];
 }
 
-/** Null unless each is a number of tokens. */
+/** The counts; null unless each is a valid number of tokens. */
 export function validCounts(counts: TokenCounts): TokenCounts | null {
   return Object.values(counts).every((amount) => amount >= 0 && amount <= Number.MAX_SAFE_INTEGER)
     ? counts
     : null;
 }
 
-/** Counts that only grow, told again and again: field by field the larger. */
+/** Merges two reports of growing counts: for each field the larger one. */
 export function largerCounts(one: TokenCounts | null, other: TokenCounts | null): TokenCounts | null {
   if (one === null || other === null) return one ?? other;
   return {
@@ -77,7 +77,7 @@ export function largerCounts(one: TokenCounts | null, other: TokenCounts | null)
   };
 }
 
-/** A model's name as one may be shown and priced. */
+/** A model's name; null unless it is a string of sensible length. */
 export function modelName(value: unknown): string | null {
   return typeof value === "string" && value !== "" && value.length <= 200 ? value : null;
 }

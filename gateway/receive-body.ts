@@ -3,7 +3,7 @@ import { answerError, noRoom } from "./answers.ts";
 import type { OpenRoom } from "./body-room.ts";
 import { readBody } from "./read-body.ts";
 
-/** The body of a call; null when it has been answered already, or nobody is there any more. */
+/** The body of a call; null when it was answered with an error, or the client disconnected. */
 export async function receiveBody(
   request: IncomingMessage,
   response: ServerResponse,
@@ -13,7 +13,7 @@ export async function receiveBody(
   switch (body.kind) {
     case "whole":
       if (request.method === "POST" || body.bytes.length === 0) return body.bytes;
-      // Who does not expect a body there takes it for the next request on the same connection.
+      // A server that expects no body here would take it for the next request on the connection.
       answerError(response, {
         ...{ status: 400, type: "invalid_request_error", message: `${request.method} takes no body` },
       });

@@ -1,7 +1,7 @@
 import type { RefusalReason } from "../src/domain/generated/gateway.ts";
 import type { Journal } from "./journal.ts";
 
-/** Where refusals are told. Whoever asks again and again fills no disk by it. */
+/** Journals refusals, with repeated ones merged so that a client cannot fill the disk. */
 export interface Refusals extends Disposable {
   refuse(worker: string | null, what: string, why: RefusalReason): void;
 }
@@ -14,11 +14,11 @@ interface Repeated {
 }
 
 const everyMs = 10_000;
-/** Different ones within that time: the rest is told as one. */
+/** The number of kinds within that time beyond which refusals are merged into one kind. */
 const mostKinds = 100;
 const longestWhat = 200;
 
-/** The first of its kind is told at once, what follows every ten seconds with its number. */
+/** Journals the first refusal of a kind at once, and the number of repetitions every ten seconds. */
 export function openRefusals(journal: Pick<Journal, "append">, complain: (line: string) => void): Refusals {
   let seen = new Map<string, Repeated>();
   const tell = ({ worker, what, why, times }: Repeated): void => {
@@ -28,7 +28,7 @@ export function openRefusals(journal: Pick<Journal, "append">, complain: (line: 
   };
   const tellRepeated = (): void => {
     const before = seen;
-    // Those that go on are known to: they are not told at once when they come again.
+    // A kind that was repeated stays known: its next refusal is counted, not journaled at once.
     seen = new Map();
     for (const [key, repeated] of before) {
       if (repeated.times === 0) continue;

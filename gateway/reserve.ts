@@ -6,24 +6,24 @@ import { type Picked, type PickedRecord, pickedValues } from "./picked-values.ts
 import { memberOf, noTokens } from "./read-usage.ts";
 import { type ApiName, isCompletions, isFree, modelInPath } from "./request-paths.ts";
 
-/** The most that a call can take. */
+/** The maximum usage of a call. */
 export interface Reserve {
   readonly model: string | null;
   readonly counts: TokenCounts;
 }
 
-/** A whole context window: a call about what is stored at the API may be about so much. */
+/** A whole context window: content stored at the API may fill it. */
 const longestPrompt = 1_048_576;
-/** What tools that run at the API can bring into one call. */
+/** The input tokens that tools run by the API can add to one call. */
 const mostFetched = 128_000;
-/** What a picture is at the most, however few bytes it has. */
+/** The most input tokens of a picture, however few bytes it has. */
 const mostOfPicture = 5_000;
-/** How far a body may be packed that we cannot read. */
+/** The compression ratio assumed for a body that the gateway cannot read. */
 const packed = 20;
 
 /**
- * What this call takes at the most. A token is at least a byte, and mostly four: what it costs more to write the prompt
- * to a cache is within that.
+ * Estimates the maximum usage of a call. A token is at least one byte and mostly four, so counting bytes leaves
+ * room for the surcharge of writing the prompt to a cache.
  */
 export function reserveFor(
   api: ApiName,
@@ -34,13 +34,13 @@ export function reserveFor(
   if (body.length === 0 || isFree(api, path)) return { model: modelInPath(path), counts: noTokens };
   const decoded = decodeBody(body, encoding);
   if (decoded.kind !== "decoded") {
-    // How much is in a body that grows without end, nobody finds out; no API reads more than this.
+    // The size of a decompression bomb stays unknown; no API reads more than this.
     const inputTokens = decoded.kind === "too-large" ? longestBody : body.length * packed;
     return reserveOf(modelInPath(path), inputTokens, unknownRequest(api));
   }
   const record = readRequest(api, decoded.bytes);
   const read = record === null ? unknownRequest(api) : askedFor(api, path, record);
-  // Whoever hides something behind more than is looked at may hide anything.
+  // Values were dropped for lack of memory, and they may be the expensive ones: assume the worst.
   const asked = record?.isCut ? { ...unknownRequest(api), ...worstRequest, model: read.model } : read;
   return reserveOf(modelInPath(path) ?? asked.model, decoded.bytes.length, asked);
 }
@@ -64,13 +64,13 @@ function unknownRequest(api: ApiName): AskedFor {
 
 const worstRequest = { readsStored: true, hasTools: true, mayCompact: true, priceFactor: 2 };
 
-/** A body, and whether it is still the one that came. A changed one is not encoded. */
+/** The body to forward. A changed one is uncompressed. */
 export interface AskedBody {
   readonly body: Uint8Array;
   readonly isChanged: boolean;
 }
 
-/** The body with the wish in it that the stream tells what it took; OpenAI's chats do not by themselves. */
+/** Adds `include_usage` to a streamed OpenAI completion, which reports no usage without it. */
 export function withUsageAsked(
   api: ApiName,
   path: string,
@@ -90,7 +90,7 @@ export function withUsageAsked(
   return { body: withOptions(decoded.bytes, record, options), isChanged: true };
 }
 
-/** Everything else stays byte for byte: numbers that no program of ours could hold, and keys that stand twice. */
+/** Edits bytes, not the parsed body: large numbers and duplicate keys would not survive parsing. */
 function withOptions(bytes: Uint8Array, { start }: PickedRecord, options: readonly Picked[]): Uint8Array {
   const parts: Uint8Array[] = [];
   let from = 0;
@@ -108,7 +108,7 @@ function withOptions(bytes: Uint8Array, { start }: PickedRecord, options: readon
   return Buffer.concat([...parts, bytes.subarray(from)]);
 }
 
-/** The one object that the body is; null when it is anything else. */
+/** The body's single JSON object; null when the body is anything else. */
 function readRequest(api: ApiName, bytes: Uint8Array): PickedRecord | null {
   const records: PickedRecord[] = [];
   const picker = new JsonPicker(askedPaths[api], (record) => {

@@ -1,16 +1,16 @@
-/** Takes secrets out of a stream of bytes, wherever pieces end. */
+/** Removes secrets from a stream of bytes, however it is split. */
 export interface Scrubber {
-  /** What can be passed on now. What could be the beginning of a secret waits for the next piece. */
+  /** Returns the bytes safe to forward; holds back a possible beginning of a secret. */
   push(piece: Uint8Array): Uint8Array;
-  /** What waited. */
+  /** Returns the bytes held back. */
   rest(): Uint8Array;
 }
 
-/** Shorter ones are no secrets, and would be found everywhere. */
+/** The minimum length of a secret: shorter texts would match everywhere. */
 const shortest = 8;
 const nothing = new Uint8Array(0);
 
-/** The length stays what it was announced to be: a secret's bytes become stars. */
+/** Overwrites secrets with stars of the same length, so that `content-length` stays right. */
 export function scrubber(secrets: readonly string[]): Scrubber {
   const wanted = [...new Set(secrets)]
     .filter(({ length }) => length >= shortest)
@@ -40,7 +40,7 @@ export function scrubText(text: string, secrets: readonly string[]): string {
     .reduce((scrubbed, secret) => scrubbed.replaceAll(secret, "*".repeat(secret.length)), text);
 }
 
-/** How many bytes at the end are the beginning of the secret. */
+/** The number of bytes at the end that begin the secret. */
 function begunLength(bytes: Buffer, secret: Buffer): number {
   for (let length = Math.min(secret.length - 1, bytes.length); length > 0; length -= 1)
     if (bytes.subarray(bytes.length - length).equals(secret.subarray(0, length))) return length;

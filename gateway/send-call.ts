@@ -3,12 +3,12 @@ import { request as askSecure, Agent as HttpsAgent } from "node:https";
 
 export type Sent =
   | { readonly kind: "answered"; readonly answer: IncomingMessage }
-  /** `wasSent`: somebody may have read it. */
+  /** `wasSent`: the API may have read the call. */
   | { readonly kind: "failed"; readonly why: string; readonly wasSent: boolean };
 
 export interface CallToSend {
   readonly method: string;
-  /** The address of the API, below which the path stands. */
+  /** The API's base URL. */
   readonly url: string;
   readonly target: string;
   readonly headers: Readonly<Record<string, string | string[]>>;
@@ -22,10 +22,10 @@ const agents = {
   secure: new HttpsAgent({ keepAlive: true, keepAliveMsecs: 10_000, maxFreeSockets: 64 }),
 };
 
-/** Sends a call to its model; resolves once it answers, or cannot any more. */
+/** Sends a call to its model; resolves on the answer's headers or a failure. */
 export async function sendCall(call: CallToSend, gone: AbortSignal): Promise<Sent> {
   const sent = await sendOnce(call, gone, true);
-  // It was closed as it was taken again: nobody has read anything of this.
+  // The server closed the idle connection just as it was reused, without reading the call: retry on a new one.
   return sent.kind === "failed" && sent.wasClosedBefore ? sendOnce(call, gone, false) : sent;
 }
 
@@ -50,7 +50,7 @@ function sendOnce(
     const asking = isSecure ? askSecure(options) : askPlain(options);
     let wasSent = false;
     const patience = setTimeout(() => asking.destroy(new Error("it does not answer")), connectMs);
-    // From then on bytes are under way, and when the last of them has arrived nobody here can tell.
+    // From here on bytes are in flight, and the gateway cannot know whether they arrive.
     const connected = (): void => {
       clearTimeout(patience);
       wasSent = true;
@@ -67,14 +67,14 @@ function sendOnce(
     });
     asking.once("close", () => {
       clearTimeout(patience);
-      // An answer that switches to another protocol is neither an answer nor an error.
+      // A protocol switch (101) emits neither `response` nor `error`.
       resolve({ kind: "failed", why: "it gave no answer", wasSent });
     });
     asking.end(body);
   });
 }
 
-/** What has no body must not announce one: some servers take that for the beginning of the next request. */
+/** Without a body, only POST states a length: some servers take any other for the start of a next request. */
 function lengthOf(method: string, body: Uint8Array): Record<string, number> {
   return body.length === 0 && method !== "POST" ? {} : { "content-length": body.length };
 }

@@ -18,13 +18,13 @@ export interface ServeDeps {
   readonly stopped: AbortSignal;
   readonly complain: (line: string) => void;
   readonly now?: () => number;
-  /** Others than its own. */
+  /** Limits that differ from the defaults. */
   readonly bounds?: Partial<DoorBounds>;
 }
 
 const connectMs = 10_000;
 
-/** Stands at the door until it is stopped. */
+/** Runs the gateway until it is stopped. */
 export async function serve({
   places,
   doors,
@@ -36,10 +36,10 @@ export async function serve({
 }: ServeDeps): Promise<void> {
   const ledger = new Ledger();
   await using stack = new AsyncDisposableStack();
-  // It cuts off a torn last line, of which nobody was told: that counts for nothing.
+  // Opening truncates a torn last line. It was never acknowledged, so it does not count.
   const journal = stack.use(await openJournal(journalOf(places), () => new Date(now())));
   for await (const entry of readJournal(journalOf(places))) ledger.take(entry);
-  // What was open when an earlier run ended: nobody can say any more what it took.
+  // The usage of a call that was open when an earlier run ended is unknown: counts its maximum.
   for (const { seq, worker, endpoint, model, reserve } of ledger.open) {
     const closed = {
       ...{ type: "closed" as const, worker, endpoint, opened: seq, status: 0, model, spent: reserve },
@@ -81,12 +81,12 @@ export async function serve({
   });
 }
 
-/** The host's word: whoever can write to that socket is trusted, and what is not whole is left alone. */
+/** Whether a message is an admission. Its content is trusted: only the host can write to this socket. */
 function isAdmission(message: unknown): message is Admission {
   return typeof message === "object" && message !== null && "type" in message && message.type === "admission";
 }
 
-/** Its time limit is for the connection alone: what is connected may stay so. */
+/** Connects within a timeout, which no longer applies to the open connection. */
 function connect(address: string, port: number): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const socket = connectTo({ host: address, port, allowHalfOpen: true, keepAlive: true });

@@ -7,9 +7,9 @@ import { awaitHello } from "./await-hello.ts";
 import { isPublicAddress } from "./public-address.ts";
 
 export interface TunnelFacts extends AllowedHost {
-  /** From the sandbox. */
+  /** Bytes from the sandbox. */
   readonly bytesIn: number;
-  /** Into the sandbox. */
+  /** Bytes to the sandbox. */
   readonly bytesOut: number;
   readonly ms: number;
 }
@@ -17,24 +17,24 @@ export interface TunnelFacts extends AllowedHost {
 export interface TunnelDeps {
   readonly allow: readonly AllowedHost[];
   readonly resolve: (host: string) => Promise<readonly string[]>;
-  /** Has a time limit of its own. */
+  /** Connects to an address, with its own timeout. */
   readonly connect: (address: string, port: number) => Promise<Duplex>;
   readonly refuse: (what: string, why: RefusalReason) => void;
-  /** Once at the end of a tunnel that led somewhere. */
+  /** Called once, at the end of a tunnel that reached its host. */
   readonly reached: (facts: TunnelFacts) => void;
-  /** The worker was revoked: both ends are destroyed. */
+  /** Aborts when the worker is revoked; both ends are then destroyed. */
   readonly signal: AbortSignal;
-  /** How long a client may take to say whom it wants, and to hear why it does not get there. */
+  /** The timeout for the TLS hello, and for the client to read a refusal. */
   readonly helloMs: number;
 }
 
-/** A name with several addresses is tried so often. */
+/** The most addresses of a host that are tried. */
 const mostAddresses = 4;
 
 /**
- * Serves one CONNECT of a worker that is known already, to its end. The name must be on the list, all its addresses must be
- * on the internet, TLS within must ask for the same name, and what is connected to is one of the very addresses that were
- * looked at: a name that is asked for twice may have two answers.
+ * Serves one CONNECT of an authenticated worker, to its end. The host must be on the allow list, all its addresses
+ * must be on the internet, and the TLS hello must request the same name. The gateway connects to one of the
+ * addresses it checked: a second lookup could give another answer (DNS rebinding).
  */
 export async function openTunnel(
   client: Duplex,
@@ -106,7 +106,7 @@ async function judgeTarget(authority: string, { allow, resolve }: TunnelDeps): P
   }
   const addresses = await resolve(target.host).catch(() => []);
   if (addresses.length === 0) return refused("not-found", 502, "has no address");
-  // One that is not is enough: whoever answers like that picks the order as well.
+  // One private address suffices to refuse: the DNS server also picks the order.
   if (!addresses.every(isPublicAddress)) return refused("not-public", 403, "is not on the internet");
   return { kind: "target", target, addresses };
 }
@@ -121,7 +121,7 @@ function nameOf({ host, port }: AllowedHost): string {
   return `${host}:${port}`;
 }
 
-/** Says why not. Whoever neither listens nor leaves is left standing after a while. */
+/** Sends the refusal; destroys the connection of a client that neither reads nor disconnects in time. */
 async function answer(client: Duplex, status: number, body: string, patienceMs: number): Promise<void> {
   const reasons: Readonly<Record<number, string>> = {
     400: "Bad Request",
@@ -135,7 +135,7 @@ async function answer(client: Duplex, status: number, body: string, patienceMs: 
     "connection: close",
   ].join("\r\n");
   const timer = setTimeout(() => client.destroy(), patienceMs);
-  // What it sent already is read and dropped: closing over unread bytes would take the answer away from it.
+  // Closing with unread bytes would reset the connection, and the client would lose the answer.
   client.resume();
   client.end(`${head}\r\n\r\n${body}`);
   await finished(client).catch(() => {});
@@ -159,7 +159,7 @@ async function connectToAny(
   return null;
 }
 
-/** Passes bytes both ways at the pace of whoever takes them, until both have ended or one has failed. */
+/** Forwards bytes in both directions with back-pressure, until both have ended or one has failed. */
 async function join(
   client: Duplex,
   upstream: Duplex,

@@ -12,10 +12,10 @@ import {
   validCounts,
 } from "./read-usage.ts";
 
-/** US dollars for one search. */
+/** The price of one search, in US dollars. */
 const searchUsd = 0.01;
 
-/** Anthropic's Messages. The input is told at the beginning, the output at the end; all that is told is a sum so far. */
+/** Reads Anthropic's Messages: input at the beginning, output at the end, each count as a sum so far. */
 export function anthropicReader(): RecordReader {
   let model: string | null = null;
   let counts: TokenCounts | null = null;
@@ -47,7 +47,7 @@ export function anthropicReader(): RecordReader {
         isWholeMessage = true;
         add(record, "usage");
       } else if (type === "error") {
-        // What was made until then is told by nobody.
+        // The API does not report the output written before the error.
         isUnsure ||= place !== "before";
         if (place === "before" && !isWholeMessage) counts ??= refused.counts;
       } else if (type !== "ping" && place === "before") place = "begun";
@@ -65,7 +65,7 @@ function countsOf(usage: unknown, model: string | null): TokenCounts | null {
   if (!tellsAny(usage, "input_tokens", "output_tokens")) return null;
   const searches = tokensAt(memberOf(usage, "server_tool_use"), "web_search_requests");
   const told = sampled(usage);
-  // Where the API worked in several rounds, to shorten the conversation for one, the sums leave some of them out.
+  // With several rounds in one call, for example to compact the conversation, the sums omit some rounds.
   const rounds = memberOf(usage, "iterations");
   const all = Array.isArray(rounds) ? rounds.map(sampled).reduce(sumOf, noTokensYet) : noTokensYet;
   return validCounts({
@@ -108,7 +108,7 @@ function sumOf(one: Sampled, other: Sampled): Sampled {
   };
 }
 
-/** By how much the fast mode, and to be served in one country, are dearer. */
+/** The price factor of the fast mode and of processing in one country. */
 export function anthropicFactor(speed: unknown, country: unknown, model: string | null): number {
   const fast = model !== null && /opus-4-[67]/.test(model) ? 6 : 2;
   return (speed === "fast" ? fast : 1) * (country === "us" ? 1.1 : 1);

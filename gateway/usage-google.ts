@@ -10,10 +10,10 @@ import {
   validCounts,
 } from "./read-usage.ts";
 
-/** US dollars for one search of Google. */
+/** The price of one Google search, in US dollars. */
 const searchUsd = 0.035;
 
-/** What Gemini tells, as it tells it. */
+/** Gemini's own token counts. */
 interface Told {
   readonly prompt: number;
   readonly cached: number;
@@ -23,7 +23,7 @@ interface Told {
   readonly total: number;
 }
 
-/** Gemini's generateContent. Each piece of a stream tells the sums so far; a login's pieces are in a `response`. */
+/** Reads Gemini's generateContent: each piece has the sums so far; with a login it is wrapped in `response`. */
 export function googleReader(): RecordReader {
   let model: string | null = null;
   let told: Told | null = null;
@@ -63,7 +63,7 @@ export function googleReader(): RecordReader {
     done() {},
     result(isWhole): ReadUsage {
       if (hasFailed && told === null && !hasBegun) return { model, ...refused };
-      // Each candidate says why it ended. A whole text may be one of several, line by line.
+      // Each candidate has a finish reason. A whole text may be one of several lines, so it alone proves no end.
       const isOver = isFinished || (isWhole && !hasBegun);
       const isLast = isOver && isTold && !hasFailed && !isUnsure;
       const counts = told === null ? null : countsOf(told, searches * searchUsd);
@@ -90,7 +90,7 @@ function toldIn(usage: unknown): Told | null {
   return Object.values(told).some(Number.isNaN) ? null : told;
 }
 
-/** A later piece may leave out what an earlier one told. */
+/** A later piece may omit a count of an earlier one. */
 function largerOf(one: Told, other: Told): Told {
   return {
     prompt: Math.max(one.prompt, other.prompt),
@@ -107,7 +107,7 @@ function countsOf(told: Told, feeUsd: number): TokenCounts | null {
   const input = told.prompt + told.toolUse;
   return validCounts({
     inputTokens: input - cacheReadTokens,
-    // What the total knows more of counts as what is dearer.
+    // Tokens that only the total includes count as output, which costs more.
     outputTokens: Math.max(told.answer + told.thoughts, told.total - input),
     cacheReadTokens,
     cacheWriteTokens: 0,

@@ -11,7 +11,7 @@ import {
   validCounts,
 } from "./read-usage.ts";
 
-/** US dollars for one use of a tool that runs at OpenAI; for an image, the dearest. */
+/** The price of one use of a tool that OpenAI runs, in US dollars; for images the highest one. */
 const fees: ReadonlyMap<unknown, number> = new Map([
   ["web_search_call", 0.01],
   ["file_search_call", 0.0025],
@@ -24,7 +24,7 @@ const lastEvents: ReadonlySet<unknown> = new Set([
 ]);
 const lastStates: ReadonlySet<unknown> = new Set(["completed", "incomplete", "failed", "cancelled"]);
 
-/** OpenAI's Responses, and its Chat Completions with all those who imitate them. */
+/** Reads OpenAI's Responses and Chat Completions, and the APIs that imitate them. */
 export function openaiReader(): RecordReader {
   let model: string | null = null;
   let counts: TokenCounts | null = null;
@@ -42,7 +42,7 @@ export function openaiReader(): RecordReader {
     const told = countsOf(pickedValue(record, `${before}usage`), factor, used);
     isUnsure ||= told === null;
     counts = told ?? counts;
-    // It failed, and told what that took.
+    // The failed call reported its usage, so the counts are known.
     hasFailed = false;
   };
   return {
@@ -62,10 +62,10 @@ export function openaiReader(): RecordReader {
       hasBegun ||= isChat || (typeof type === "string" && partOfAnswer.test(type));
       add(record, "");
       add(record, "response.");
-      // The piece of a chat with the sums has nothing else in it, and is the last one.
+      // The piece of a chat stream that has the usage has no choices, and is the last one.
       const isSums = object === "chat.completion.chunk" && !isChat && isThere(record, "usage");
       isLast ||= lastEvents.has(type) || isSums;
-      // What goes on in the background has only begun when its first answer is over.
+      // A background response is still running when its first answer ends.
       isOver = type === undefined && (object !== "response" || lastStates.has(pickedValue(record, "status")));
     },
     done() {
@@ -79,7 +79,7 @@ export function openaiReader(): RecordReader {
   };
 }
 
-/** Said once a model has begun to answer, and not before. */
+/** Events sent only after the model has begun to answer. */
 const partOfAnswer = /^response\..*\.(added|delta|done)$/;
 
 function countsOf(usage: unknown, priceFactor: number, used: readonly unknown[]): TokenCounts | null {
@@ -88,12 +88,12 @@ function countsOf(usage: unknown, priceFactor: number, used: readonly unknown[])
   const input = tokensAt(usage, "input_tokens", "prompt_tokens");
   const output = tokensAt(usage, "output_tokens", "completion_tokens");
   const total = tokensAt(usage, "total_tokens");
-  // Both are parts of the input, each at a price of its own.
+  // Both are parts of the input, each with its own price.
   const cacheReadTokens = Math.min(input, tokensAt(details, "cached_tokens"));
   const cacheWriteTokens = Math.min(input - cacheReadTokens, tokensAt(details, "cache_write_tokens"));
   return validCounts({
     inputTokens: input - cacheReadTokens - cacheWriteTokens,
-    // What a total knows more of has no name, so it counts as what is dearest.
+    // Tokens that only the total includes count as output, which costs most.
     outputTokens: Math.max(output, total - input),
     cacheReadTokens,
     cacheWriteTokens,
@@ -102,7 +102,7 @@ function countsOf(usage: unknown, priceFactor: number, used: readonly unknown[])
   });
 }
 
-/** By how much the faster services are dearer. Those that are cheaper count in full. */
+/** The price factor of a faster service tier; cheaper tiers count at full price. */
 export function openaiFactor(tier: unknown, model: string | null): number {
   if (tier === "ultrafast") return 6;
   if (tier !== "priority" && tier !== "fast") return 1;

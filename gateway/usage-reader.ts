@@ -7,7 +7,7 @@ import { openaiReader } from "./usage-openai.ts";
 
 export type { ReadUsage } from "./read-usage.ts";
 
-/** Reads in passing what an answer tells of what it took. It throws nothing and holds little, whatever comes. */
+/** Reads the usage from an answer as it streams by. It never throws, and its memory is bounded. */
 export interface UsageReader {
   add(bytes: Uint8Array): void;
   end(): ReadUsage;
@@ -56,7 +56,7 @@ function eventReader(reader: RecordReader, picker: JsonPicker): UsageReader {
   };
 }
 
-/** An answer that does not say what it is: JSON begins with a bracket, and events never do. */
+/** Reads an answer without a known content type: JSON begins with a bracket, and events never do. */
 function unknownReader(reader: RecordReader, picker: JsonPicker): UsageReader {
   let chosen: UsageReader | null = null;
   return {

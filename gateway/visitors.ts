@@ -1,10 +1,10 @@
 import type { Duplex } from "node:stream";
 
-/** Who has a connection. One sandbox cannot take those of all others, with a token or without. */
+/** Limits connections, so that one sandbox cannot exhaust them for the others, with or without a token. */
 export interface Visitors {
-  /** Of too many who have shown nothing yet, the one that stands there longest must go. */
+  /** Adds an unauthenticated connection; destroys the oldest one when there are too many. */
   came(socket: Duplex): void;
-  /** It has shown this worker's token. Whether there was room for one more of that worker. */
+  /** Admits a connection that presented this worker's token; false when the worker has too many. */
   isWelcome(socket: Duplex, worker: string): boolean;
 }
 
@@ -26,7 +26,7 @@ export function openVisitors({ mostStrangers, mostConnectionsPerWorker }: Visito
       if (longest?.destroyed) strangers.delete(longest);
     },
     isWelcome(socket, worker) {
-      // It belongs to whose token it showed first.
+      // A connection counts for the worker whose token it presented first.
       if (welcome.has(socket)) return true;
       const count = countByWorker.get(worker) ?? 0;
       if (count >= mostConnectionsPerWorker) return false;
