@@ -1,5 +1,6 @@
 #!/bin/sh
-# When a session of Claude Code begins: one line where a swarm runs or needs attention. Without a state file nothing is started.
+# Runs when a session of Claude Code begins: prints one line if a swarm runs or needs attention. Without a state
+# file it starts no program.
 exec 2>/dev/null
 folder=${CLAUDE_PROJECT_DIR:-$PWD}
 until [ -e "$folder/.git" ]; do
@@ -10,7 +11,7 @@ until [ -e "$folder/.git" ]; do
 done
 [ -f "$folder/.aimi/swarm-state.json" ] || exit 0
 root=${0%/hooks/*}
-# A disk that does not answer is as silent as we are.
+# The time limit covers a disk that does not answer.
 limit=
 command -v timeout >/dev/null && limit="timeout -s KILL 3"
 news=$(cd "$folder" && $limit "$root/bin/swarm" hook session-start --plugin "$root") || exit 0

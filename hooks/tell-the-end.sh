@@ -1,6 +1,6 @@
 #!/bin/sh
-# After Claude Code has begun a swarm in the background: waits for its end beside the session, and wakes Claude with it.
-# Exit 2 is what wakes it; everything else is silence.
+# Runs after Claude Code has started a swarm in the background: waits for its end beside the session, and then wakes
+# Claude with exit code 2. With any other exit code Claude is not woken.
 input=$(head -c 262144 2>/dev/null && echo .) || exit 0
 case $input in
   *"/bin/swarm start "* | *"/bin/swarm resume "*) ;;
@@ -10,7 +10,7 @@ case $input in
     ;;
 esac
 root=${0%/hooks/*}
-# The program itself ends when we do.
+# The program ends by itself when this script ends.
 said=$(printf '%s' "${input%.}" | "$root/bin/swarm" hook post-tool-use --plugin "$root" 2>/dev/null)
 [ -n "$said" ] || exit 0
 printf '%s\n' "$said" >&2

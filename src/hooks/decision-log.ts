@@ -16,8 +16,8 @@ const mostBytes = 1024 * 1024;
 const mostShown = 300;
 
 /**
- * Writes down what was decided about a command, for whoever wonders why it was approved or not. It is said already: whatever
- * is wrong with the log, nothing waits for it and nobody is told.
+ * Logs the decision about a command, so that the user can find out why it was approved or not. The decision has been
+ * printed already, so errors of the log are ignored.
  */
 export function logDecision(
   stateFolder: string,
@@ -27,7 +27,7 @@ export function logDecision(
   try {
     const file = join(stateFolder, "hook.ndjson");
     makeFolder(stateFolder);
-    // Without waiting: what lies there might be a pipe that nobody reads.
+    // O_NONBLOCK: the path may be a pipe without a reader, on which `open` would block.
     const handle = openSync(file, O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_WRONLY, 0o600);
     try {
       const shown = command.slice(0, mostShown);
@@ -37,11 +37,11 @@ export function logDecision(
       closeSync(handle);
     }
   } catch {
-    // See above.
+    // Ignored, see above.
   }
 }
 
-/** Level by level: where nothing can be made, as in `/proc`, Node's own way tries for ever. */
+/** Creates folders level by level: in `/proc`, Node's recursive `mkdir` never returns. */
 function makeFolder(folder: string): void {
   if (existsSync(folder)) return;
   if (folder !== dirname(folder)) makeFolder(dirname(folder));

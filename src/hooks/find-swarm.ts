@@ -6,13 +6,13 @@ import { readSmall } from "../state/read-small.ts";
 
 export interface FoundSwarm {
   readonly swarm: ShownSwarm;
-  /** Of its worktree. */
+  /** The git folder of its worktree. */
   readonly gitFolder: string;
-  /** As far as can be told without asking anybody; where that is unclear, somebody acts on it. */
+  /** Whether an owner runs, judged from its lock file alone; true when that is unclear. */
   readonly isOwned: boolean;
 }
 
-/** A thousand workers with long reasons are far below. */
+/** Far more than the state of a thousand workers. */
 const mostStateBytes = 8 * 1024 * 1024;
 const mostNoteBytes = 16 * 1024;
 
@@ -25,8 +25,8 @@ export function findWorktree(folder: string): string | null {
 }
 
 /**
- * The swarm of the worktree around a folder, as its state file tells it. Null where there is none to be told of, and for a state that came with
- * a repository: what somebody else wrote is nothing to be shown as ours.
+ * The swarm of the worktree around a folder, from its state file. Null when there is none, and for a state file that
+ * came with the repository: its text is not trusted.
  */
 export function findSwarm(folder: string): FoundSwarm | null {
   try {
@@ -40,12 +40,12 @@ export function findSwarm(folder: string): FoundSwarm | null {
     if (swarm === null) return null;
     return { swarm, gitFolder, isOwned: glanceAtHolder(join(gitFolder, "aimi", "owner.lock")) !== null };
   } catch {
-    // Whoever types `swarm status` is told what is wrong with it.
+    // Ignores an invalid state: `swarm status` reports the error.
     return null;
   }
 }
 
-/** In a linked worktree `.git` is a file that names the folder. Null where neither is there. */
+/** The git folder, which a linked worktree names in a file `.git`; null when there is none. */
 function gitFolderOf(root: string): string | null {
   const path = join(root, ".git");
   const stats = lstatSync(path, { throwIfNoEntry: false });
@@ -55,7 +55,7 @@ function gitFolderOf(root: string): string | null {
   return target === undefined ? null : resolve(root, target);
 }
 
-/** What tells the projects of this machine apart; all worktrees have it in common. */
+/** The id of the project on this machine, which all its worktrees share. */
 function projectIdIn(gitFolder: string): unknown {
   const common = readSmall(join(gitFolder, "commondir"), mostNoteBytes)?.trim();
   const file = join(common ? resolve(gitFolder, common) : gitFolder, "aimi", "id");
@@ -64,7 +64,10 @@ function projectIdIn(gitFolder: string): unknown {
 
 const statuses: readonly unknown[] = ["pending", "running", "completed", "failed", "stopped"];
 
-/** As far as it is shown, without the validator that takes as long to load as all the rest; null for what is no state of this project. */
+/**
+ * Checks the shown fields only, without the validator, which takes as long to load as all the rest. Null when it is
+ * no state of this project.
+ */
 function parseShown(state: unknown, projectId: unknown): ShownSwarm | null {
   const { swarmId, containers, project } = (state ?? {}) as Partial<
     ShownSwarm & { project: { id: unknown } }

@@ -1,16 +1,16 @@
 import { readSync } from "node:fs";
 
-/** What Claude Code tells a hook on its standard input, as far as we use it. */
+/** The used fields of Claude Code's input to a hook. */
 export interface HookPayload {
   readonly cwd: string;
   readonly toolName: string;
   readonly toolInput: Readonly<Record<string, unknown>>;
 }
 
-/** Our commands and all that is told with them are far shorter. */
+/** Far more than the payload of any swarm command. */
 const mostBytes = 256 * 1024;
 
-/** Standard input to its end; null where it is longer than anything that concerns us, or cannot be read. */
+/** Reads standard input to its end; null when it is too long or unreadable. */
 export function readInput(): string | null {
   const pieces: Buffer[] = [];
   let length = 0;
@@ -30,7 +30,7 @@ export function readInput(): string | null {
 
 const [patienceMs, pauseMs] = [2_000, 5];
 
-/** Some give us an input that does not wait for its writer. */
+/** Retries on EAGAIN: some callers pass a non-blocking stdin. */
 function readSome(piece: Buffer): number {
   for (let waitedMs = 0; ; waitedMs += pauseMs) {
     try {
@@ -42,7 +42,7 @@ function readSome(piece: Buffer): number {
   }
 }
 
-/** Null for what is no call of a tool in a folder. */
+/** Parses a tool call; null for anything else. */
 export function parsePayload(text: string): HookPayload | null {
   try {
     const { cwd, tool_name: toolName, tool_input: toolInput } = JSON.parse(text);

@@ -7,7 +7,7 @@ import { readSmall } from "../state/read-small.ts";
 import { findSwarm, findWorktree } from "./find-swarm.ts";
 import { type WorkPlace, whyChangeable } from "./own-program.ts";
 
-/** Where a user's own word about money stands. */
+/** The locations of the user's own budget settings. */
 export interface BudgetPlace {
   /** The folder of the user's settings. */
   readonly configFolder: string;
@@ -17,8 +17,9 @@ export interface BudgetPlace {
 const mostSettingsBytes = 1024 * 1024;
 
 /**
- * Why money would be spent that the user set no limit to; null where their own settings file does. Neither the project's files nor the
- * command line nor the environment count, since an agent or the project may have written them.
+ * The reason why a command would spend money without a limit by the user; null when the user's settings file sets a
+ * budget. The project's files, the command line and the environment do not count: an agent or the project may have
+ * written them.
  */
 export function whyUnbudgeted(
   spends: Spending,
@@ -38,20 +39,20 @@ export function whyUnbudgeted(
   return whyBegunWithout(spends, place.cwd);
 }
 
-/** A swarm keeps the settings that it was begun with until its end, also where they had no budget. */
+/** A swarm keeps its initial settings until its end, even those without a budget. */
 function whyBegunWithout(spends: Spending, cwd: string): string | null {
   const root = findWorktree(cwd);
   if (root === null || !existsSync(join(root, ".aimi", "swarm-state.json"))) return null;
   const found = findSwarm(cwd);
   if (found === null) return "it spends money, and its swarm cannot be read";
-  // After a swarm that has come to its end, `start` begins another one.
+  // After a finished swarm, `start` begins a new one.
   if (spends === "begins" && found.swarm.containers.every(({ status }) => isTerminal(status))) return null;
   const file = join(found.gitFolder, "aimi", "requests", found.swarm.swarmId, "settings");
   if (!existsSync(file) || hasBudget(parse(readSmall(file, mostSettingsBytes)))) return null;
   return "it spends money, and its swarm was begun without a budget";
 }
 
-/** Null for what is no JSON, which bounds nothing. */
+/** Null for invalid JSON, which sets no budget. */
 function parse(text: string | null): unknown {
   try {
     return JSON.parse(text ?? "null");

@@ -4,30 +4,30 @@ import { readSmall } from "../state/read-small.ts";
 import { findWorktree } from "./find-swarm.ts";
 
 export interface InstalledProgram {
-  /** As it is typed. */
+  /** The path as the command names it. */
   readonly program: string;
-  /** What it runs. */
+  /** The files and folders that it runs. */
   readonly parts: readonly string[];
-  /** A folder of which it runs all that lies in it. */
+  /** A folder whose files it runs. */
   readonly contents: string;
 }
 
-/** Where an agent is at work. */
+/** The folders of an agent's session. */
 export interface WorkPlace {
   readonly cwd: string;
-  /** The project of its session; null where it does not say. */
+  /** The project of its session; null when unknown. */
   readonly projectFolder: string | null;
 }
 
-/** Why a command that is typed there is not one of this project's session; null where it is. */
+/** The reason why a command runs outside the session's project; null when it runs inside. */
 export function whyElsewhere({ cwd, projectFolder }: WorkPlace): string | null {
   if (projectFolder === null || findWorktree(cwd) === findWorktree(projectFolder)) return null;
   return "it is typed in another repository than the session's";
 }
 
 /**
- * Why an agent in that place, or another user, could put something else in the place of the installed program; null where neither
- * can. Each step on the way to it counts, links among them: whoever can turn one round decides what runs.
+ * The reason why the agent or another user could replace the installed program; null when neither can. It checks each
+ * folder and link on the path to the program: a user who can change one of them decides what runs.
  */
 export function whyReplaceable(
   { program, parts, contents }: InstalledProgram,
@@ -48,7 +48,7 @@ export function whyReplaceable(
   return null;
 }
 
-/** Why an agent in that place, or another user, could change a file or put another one in its place; null where neither can. */
+/** The reason why the agent or another user could change or replace a file; null when neither can. */
 export function whyChangeable(file: string, place: WorkPlace): string | null {
   return judgeOf(projectsOf(place))(file);
 }
@@ -61,7 +61,7 @@ function projectsOf({ cwd, projectFolder }: WorkPlace): string[] {
 
 const mostSteps = 10_000;
 
-/** Goes the ways to paths as the kernel does; each step is looked at once. */
+/** Resolves paths as the kernel does, and checks each step once. */
 function judgeOf(projects: readonly string[]): (path: string) => string | null {
   const known = new Map<string, string | null>();
   const realOf = new Map<string, string>();
@@ -69,7 +69,7 @@ function judgeOf(projects: readonly string[]): (path: string) => string | null {
     const before = known.get(way);
     if (before !== undefined) return before;
     if (known.size > mostSteps) return `${way} is behind too many links`;
-    // Whoever comes here again while it is looked at goes in a circle.
+    // If resolution reaches this path again while checking it, the links form a cycle.
     known.set(way, `${way} leads to itself`);
     const why = judgeStep(way);
     known.set(way, why);
@@ -84,7 +84,7 @@ function judgeOf(projects: readonly string[]): (path: string) => string | null {
     if (inside !== undefined) return `${way} lies in the project, where the agent may write`;
     const stats = lstatSync(real);
     if (!isOurs(stats)) return `${way} belongs to another user`;
-    // A link has no modes of its own; the folder that it lies in was judged above.
+    // A link has no permissions of its own; its folder was checked above.
     if (stats.isSymbolicLink()) return judge(resolve(dirname(real), readlinkSync(real)));
     if (stats.isDirectory()) realOf.set(way, real);
     return whyOthersWrite(way, stats);
@@ -98,7 +98,7 @@ function isOurs({ uid }: Stats): boolean {
   return uid === 0 || uid === process.getuid?.();
 }
 
-/** Why somebody else can change it. In a sticky folder like `/tmp` only who made an entry can. */
+/** The reason why another user can change it. In a sticky folder like `/tmp` only an entry's owner can. */
 function whyOthersWrite(path: string, stats: Stats): string | null {
   if (!isOurs(stats)) return `${path} belongs to another user`;
   if (stats.isDirectory() && (stats.mode & sticky) !== 0) return null;
@@ -109,7 +109,7 @@ function whyOthersWrite(path: string, stats: Stats): string | null {
 
 const mostAccountBytes = 1024 * 1024;
 
-/** Whether nobody else is in a group, as where everybody has one of their own. */
+/** Whether this user is the only member of a group, as on systems with a group per user. */
 function isOwnGroup(gid: number): boolean {
   if (gid !== process.getgid?.()) return false;
   const rows = (file: string): string[][] =>
@@ -125,14 +125,14 @@ function isOwnGroup(gid: number): boolean {
   return others.length === 0 && members.every((name) => name === me);
 }
 
-/** Whether a file with such a name is one of the project's task files, and no way to somewhere else. */
+/** Whether a file is one of the project's task files, and no link out of their folder. */
 export function isTaskFile(cwd: string, file: string): boolean {
   const root = findWorktree(cwd) ?? realpathSync(cwd);
   const expected = join(root, ".aimi", "tasks", basename(file));
   try {
     return realpathSync(join(root, file)) === expected;
   } catch (error) {
-    // The command itself says that there is none.
+    // The command itself reports a missing file.
     return (error as NodeJS.ErrnoException).code === "ENOENT";
   }
 }

@@ -5,12 +5,12 @@ import { parsePayload } from "./hook-payload.ts";
 import { type BudgetPlace, whyUnbudgeted } from "./own-budget.ts";
 import { isTaskFile, whyElsewhere, whyReplaceable } from "./own-program.ts";
 
-/** What to say to Claude Code before it runs a command of its Bash tool. */
+/** The answer to Claude Code about a command of its Bash tool. */
 export interface CommandAnswer {
-  /** `silent`: nothing, so that the user is asked as usual. */
+  /** `silent`: no answer, so that Claude Code asks the user as usual. */
   readonly decision: "allow" | "ask" | "silent";
   readonly why: string;
-  /** Null where it is none of our business to write it down. */
+  /** The command to log; null for calls that do not concern swarm. */
   readonly command: string | null;
 }
 
@@ -19,14 +19,14 @@ export interface Installation extends BudgetPlace {
   readonly root: string;
   /** The folder that the plugin was started from. */
   readonly pluginRoot: string;
-  /** As Claude Code tells it to its hooks; null where it does not. */
+  /** The session's project, as Claude Code gives it to hooks; null when it does not. */
   readonly projectFolder: string | null;
 }
 
-/** Fields of a call that change nothing about what is run. With any other, somebody else should look at it. */
+/** Fields of a call that do not change what it runs. A call with any other field is left to the user. */
 const harmless: readonly string[] = ["command", "description", "timeout", "run_in_background"];
 
-/** Decides on the call of a tool. Nothing that is odd in it is an error: it is not approved. */
+/** Decides on a tool call. It does not approve malformed calls, and throws no errors about them. */
 export function answerCall(text: string, installation: Installation): CommandAnswer {
   const payload = parsePayload(text);
   const command = payload?.toolName === "Bash" ? payload.toolInput["command"] : undefined;
@@ -68,7 +68,7 @@ function silent(why: string, command: string | null): CommandAnswer {
   return { decision: "silent", why, command };
 }
 
-/** What is printed: nothing where there is nothing to be said. */
+/** The answer as Claude Code reads it; empty for `silent`. */
 export function printedAnswer({ decision, why }: CommandAnswer): string {
   if (decision === "silent") return "";
   const hookSpecificOutput = {

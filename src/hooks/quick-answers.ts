@@ -11,19 +11,19 @@ export interface QuickPlace {
   readonly folder: string;
   /** The folder of this package. */
   readonly root: string;
-  /** Where decisions are written down. */
+  /** The folder of the decision log. */
   readonly stateFolder: string;
-  /** Of the user's own settings. */
+  /** The folder of the user's settings. */
   readonly configFolder: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Of the session that asks; null where nobody told it. */
+  /** The project of the calling session; null when unknown. */
   readonly projectFolder: string | null;
   readonly write: (text: string) => void;
 }
 
 /**
- * What Claude Code asks between two keystrokes: its hooks that must not cost time, and its status line. Answered from files, without packages
- * and without an error, since nobody there could do anything about one. False for all other words.
+ * Answers Claude Code's fast hooks and its status line, which run between two keystrokes: from files, without npm
+ * packages, and without errors, since no user would see them. False for all other words.
  */
 export async function answerQuickly(words: readonly string[], placeOf: () => QuickPlace): Promise<boolean> {
   const place = placeOf();
@@ -77,7 +77,7 @@ async function showStatusLine(words: readonly string[], { folder, write }: Quick
   return true;
 }
 
-/** Null for words that are not understood. */
+/** The plugin's folder; null for unknown words. */
 function pluginRootIn(rest: readonly string[], root: string): string | null {
   if (rest.length === 0) return root;
   const [flag, folder = ""] = rest;

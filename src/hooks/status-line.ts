@@ -5,8 +5,9 @@ import { findSwarm } from "./find-swarm.ts";
 const wrappedLimitMs = 2_000;
 
 /**
- * A line for Claude Code's status line, from the state file only: empty where there is no swarm. With `wrapped`, the output
- * of another status line's command comes first, which is told what we were told; it is a shell's line, as in the settings that it is taken from.
+ * A line for Claude Code's status line, from the state file only; empty without a swarm. With `wrapped`, the output of
+ * another status line's command comes first. That command is a shell line, as in Claude Code's settings, and gets the
+ * same input.
  */
 export async function statusLine(
   input: string,
@@ -15,7 +16,7 @@ export async function statusLine(
   const found = findSwarm(folderIn(input) ?? folder);
   const ours = found && found.swarm.containers.length > 0 ? swarmLine(found.swarm, found) : "";
   if (wrapped === null) return ours;
-  // Loaded only here: it takes as long as all the rest.
+  // Loaded only here, because it takes as long to load as all the rest.
   const { spawnSync } = await import("node:child_process");
   const options = { input, encoding: "utf8", timeout: wrappedLimitMs, killSignal: "SIGKILL" } as const;
   const { stdout, signal } = spawnSync("/bin/sh", ["-c", wrapped], {
@@ -26,7 +27,7 @@ export async function statusLine(
   return [theirs, ours].filter(Boolean).join(" | ");
 }
 
-/** Where Claude Code works, as it tells its status line. */
+/** The folder of Claude Code's session, from the input to its status line. */
 function folderIn(input: string): string | null {
   try {
     const { workspace, cwd } = JSON.parse(input);
