@@ -6,7 +6,7 @@ import type { CommitReader } from "./ports/commit-reader.ts";
 import { type ContainerEngine, labels } from "./ports/engine.ts";
 import type { WorkRepository } from "./ports/work-repository.ts";
 
-/** Runs commands on a commit, one after the other in a sandbox of its own. */
+/** Runs commands on a commit, one after the other, in a fresh sandbox. */
 export type CheckCommits = (
   commit: string,
   commands: readonly string[],
@@ -22,10 +22,10 @@ export interface CheckerOf {
   readonly image: string;
 }
 
-/** Longer than any run of tests that a person would wait for. */
+/** The timeout of a check: longer than any run of tests that a user would wait for. */
 const checkLimitMs = 60 * 60_000;
 
-/** Gets ready to check commits of a swarm, as the one who owns it. What a killed owner left is removed. */
+/** Prepares checks of a swarm's commits, as its owner. Removes the leftovers of a killed owner. */
 export async function openChecker(
   deps: Pick<ComposeOwnerDeps, "limits" | "passes" | "repository">,
   { state: { swarmId, project }, work, commits, engine, runtime, image }: CheckerOf,

@@ -14,7 +14,7 @@ import type { AgentAccess } from "./swarm/agent-access.ts";
 import type { Doors } from "./swarm/doors.ts";
 import type { SwarmDeps } from "./swarm/swarm-deps.ts";
 
-/** A longer one would ring at once. No owner is there for so many days. */
+/** `setTimeout` fires at once beyond 2³¹−1 ms. No owner runs for so long. */
 const longestTimerMs = 2 ** 31 - 1;
 
 export interface DoorsDeps {
@@ -25,12 +25,12 @@ export interface DoorsDeps {
   readonly stateStore: () => Promise<StateStore>;
 }
 
-/** What was found out or decided for this swarm. */
+/** The facts and decisions about this swarm. */
 export interface DoorsContext extends Pick<SwarmDeps, "runtime" | "change" | "update" | "tell"> {
   readonly state: SwarmState;
   readonly engine: ContainerEngine;
   readonly runtimes: readonly string[];
-  /** Of every sandbox, where no gateway stands. */
+  /** The network of every sandbox when there is no gateway. */
   readonly network: ContainerNetwork;
   readonly access: AgentAccess;
   readonly recall: (record: ContainerRecord) => Promise<WorkerTask | null>;
@@ -38,13 +38,13 @@ export interface DoorsContext extends Pick<SwarmDeps, "runtime" | "change" | "up
   readonly report: SwarmReport;
 }
 
-/** The doors of a swarm, as long as its owner is there. */
+/** The network access of a swarm's sandboxes while its owner runs. */
 export interface OwnedDoors extends Doors, AsyncDisposable {
-  /** Takes away what stands at them. */
+  /** Removes the gateway, if there is one. */
   end(how: { readonly isFinished: boolean }): Promise<void>;
 }
 
-/** Builds the ways out of a swarm's sandboxes, by its setting `network`. */
+/** Composes the network access of a swarm's sandboxes, by its setting `network`. */
 export async function openDoors(deps: DoorsDeps, context: DoorsContext): Promise<OwnedDoors> {
   const { settings, network, access } = context;
   const doors = settings.network === "gateway" ? await gatewayOf(deps, context) : null;

@@ -24,7 +24,7 @@ export interface ComposeEngineDeps {
   readonly gateAt: (folder: string) => Promise<PauseGate>;
 }
 
-/** Builds what reaches engines: the private one, and any at an endpoint. */
+/** Composes the access to engines: the private one, and any at an endpoint. */
 export function composeEngine({ env, stateFolder, lockAt, gateAt }: ComposeEngineDeps): ComposedEngine {
   const privateEngine = once(async (): Promise<PrivateEngine> => {
     const [engine, { callEngine }] = await Promise.all([
@@ -65,18 +65,18 @@ export interface ComposeSearchDeps extends ComposedEngine {
   readonly explainAllSettings: () => Promise<{ readonly settings: readonly ExplainedSetting[] }>;
 }
 
-/** How the engine is found that commands use. */
+/** The search for the engine of a command. */
 export interface EngineSearch {
   readonly engineDeps: (how?: { readonly tolerant?: boolean }) => Promise<FindEngineDeps>;
   /** The first engine that answers. */
   readonly findAny: () => Promise<ContainerEngine>;
-  /** The engine at that endpoint, whether it answers or not; or else the first one that does, or null. */
+  /** The engine at the endpoint, even if it does not answer; without an endpoint the first that does, or null. */
   readonly findEngine: (endpoint: string | null) => Promise<ContainerEngine | null>;
-  /** The first one that answers; the private one is started if it is the recorded one. */
+  /** The first engine that answers; starts the private one if it is the recorded one. */
   readonly engineOrOwn: (recorded: string | null) => Promise<ContainerEngine>;
 }
 
-/** Builds the search for an engine, with the settings that say which. */
+/** Composes the search for an engine, by the settings. */
 export function composeSearch({
   env,
   home,
@@ -86,7 +86,7 @@ export function composeSearch({
 }: ComposeSearchDeps): EngineSearch {
   const engineDeps = async ({ tolerant = false } = {}): Promise<FindEngineDeps> => {
     const { engineCandidates } = await import("./host/engine-candidates.ts");
-    // What the project's file may not choose is not taken here; what is wrong with settings, doctor says by itself.
+    // Settings leave out what an untrusted project may not choose. `doctor` reports invalid settings itself.
     const explained = await explainAllSettings().catch((error: unknown) => {
       if (tolerant && error instanceof SwarmError) return null;
       throw error;
@@ -125,15 +125,15 @@ export function composeSearch({
   return { engineDeps, findAny, findEngine, engineOrOwn };
 }
 
-/** The bundled in-container program, from `src/` and from the bundle alike. */
+/** The file of the bundled adapter, for code in `src/` and in the bundle alike. */
 export const adapterFile: string = fileURLToPath(
   new URL(import.meta.url.includes("/src/") ? "../dist/adapter.mjs" : "./adapter.mjs", import.meta.url),
 );
 
-/** What images are built from. */
+/** The folder with the sources of images. */
 export const imagesFolder: string = fileURLToPath(new URL("../images", import.meta.url));
 
-/** Names the in-container program by its content. */
+/** The checksum that identifies the adapter. */
 export async function adapterId(): Promise<string> {
   return createHash("sha256")
     .update(await readFile(adapterFile))

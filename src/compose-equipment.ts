@@ -21,14 +21,14 @@ export interface EquipmentDeps {
   readonly ledger: () => Promise<LedgerFile>;
 }
 
-/** What was found out or decided for this swarm. */
+/** The facts and decisions about this swarm. */
 export interface Equipment
   extends Pick<EquipDeps, "image" | "runtime" | "change" | "changeSoon" | "update" | "doors" | "tell"> {
   readonly settings: Settings;
   readonly report: SwarmReport;
 }
 
-/** Builds what the owner of a swarm acts with. */
+/** Composes the services of a swarm's owner. */
 export async function equip(
   deps: EquipmentDeps,
   state: SwarmState,
@@ -109,7 +109,7 @@ export async function equip(
     read: async () => (await deps.stateStore()).read(),
     readScript: (path) => readScript(join(root, ".aimi"), path),
     async remember({ task }, outcome) {
-      // Without its file there is no content to remember it by.
+      // The ledger is keyed by the file's content, so a task without a file has no entry.
       if (task.sha256 === null) return;
       await ledger.add([
         { sha256: task.sha256, file: task.fileName, outcome, swarmId, at: deps.clock().toISOString() },

@@ -39,15 +39,15 @@ export interface GatewayParts
   readonly engine: OpenEngine;
   readonly runtimes: readonly string[];
   readonly settings: Settings;
-  /** Of this worktree. */
+  /** The root folder of this worktree. */
   readonly root: string;
   readonly gitFolder: string;
   readonly onWarning: (warning: string) => void;
-  /** The task of a worker as it was asked for. */
+  /** The task in a worker's request. */
   readonly recall: (record: ContainerRecord) => Promise<WorkerTask | null>;
 }
 
-/** Builds the gateway of a swarm, which stands nowhere before the first worker needs it. */
+/** Composes the gateway of a swarm; its container is created when the first worker needs it. */
 export async function composeGateway(parts: GatewayParts): Promise<SwarmGateway> {
   const [
     { holdGateway },
@@ -77,7 +77,7 @@ export async function composeGateway(parts: GatewayParts): Promise<SwarmGateway>
   return keepGateway({
     ...parts,
     ...{ containers, networks, volumes, routes: localRoutes },
-    // Networks can be added to a container that runs, which not every runtime notices.
+    // The owner adds networks to the running gateway, and not every runtime supports that.
     ownRuntime: parts.runtimes.includes("runc") ? "runc" : "crun",
     hold: (container, listener, signal) => holdGateway(line, container, listener, signal),
     note: { find: () => files.findGateway(), keep: (note) => files.keepGateway(note) },
@@ -103,7 +103,7 @@ export async function composeGateway(parts: GatewayParts): Promise<SwarmGateway>
   });
 }
 
-/** Workers with a container, as their adapters were asked for what they do. */
+/** The workers with a container, each with its adapter's request. */
 async function findAtWork(
   { read, recall }: Pick<GatewayParts, "read" | "recall">,
   { findRequest }: Pick<RequestFiles, "findRequest">,
@@ -130,7 +130,7 @@ type SecretReader = Pick<GatewayDeps, "mirrors" | "keepLogin"> & {
   readonly endpoints: GatewayDeps["resolve"];
 };
 
-/** Reads secrets where their references lead: each once, and into memory only. */
+/** Reads secrets by their references: each once, and into memory only. */
 async function secretReader({ env, folders, settings, onWarning }: GatewayParts): Promise<SecretReader> {
   const [{ readSecret }, { secretPrograms }, { resolveEndpoint, resolveHeaders }, { writeLogin }] =
     await Promise.all([
@@ -145,20 +145,20 @@ async function secretReader({ env, folders, settings, onWarning }: GatewayParts)
   const read = (reference: string): Promise<string> => {
     const secret = known.get(reference) ?? readSecret(reference, { env, home, run, onWarning });
     known.set(reference, secret);
-    // Whoever asks again after a failure may have mended it.
+    // Forgets a failed read: the user may have fixed the cause before the next one.
     secret.catch(() => known.delete(reference));
     return secret;
   };
   return {
     async endpoints(plans) {
       const resolved: ModelEndpoint[] = [];
-      // One after another: a program that is asked for a secret may ask the user.
+      // One after another, because a secret's program may ask the user.
       for (const plan of plans) resolved.push(await resolveEndpoint(plan, read));
       return resolved;
     },
     async mirrors() {
       const mirrors: Mirror[] = [];
-      // All of them: which worker may read which is its own.
+      // All mirrors: the admission limits which ones each worker may read.
       for (const { name, url, headers } of planMirrors(Object.keys(mirrorUrls), settings.registries))
         mirrors.push({ name, url, headers: await resolveHeaders(headers, read) });
       return mirrors;

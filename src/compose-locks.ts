@@ -9,13 +9,13 @@ export interface ComposedLocks {
   readonly gateAt: (folder: string) => Promise<PauseGate>;
 }
 
-/** Builds what keeps processes apart, in the way that the user chose. */
+/** Composes locks, of the kind that the user chose. */
 export function composeLocks({
   env,
   command,
 }: {
   readonly env: Environment;
-  /** For whom a lock keeps waiting. */
+  /** The command named as the holder of its locks. */
   readonly command: string;
 }): ComposedLocks {
   const lockKind = (): "kernel" | "portable" => {

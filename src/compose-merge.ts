@@ -30,12 +30,12 @@ export interface ComposeMergeDeps
     | "repository"
   > {
   readonly resolveSettings: () => Promise<Settings>;
-  /** The state of this very project; STATE_MISSING where there is none. */
+  /** The state of this project; throws STATE_MISSING when there is none. */
   readonly state: () => Promise<SwarmState>;
   readonly summary: () => Promise<SwarmSummary>;
 }
 
-/** Builds what brings the results of a swarm together. */
+/** Composes the merging of a swarm's results. */
 export function composeMerge(deps: ComposeMergeDeps): MergeOperations {
   return {
     async merge({ workers, into, check }, onStep, signal) {
@@ -82,7 +82,10 @@ export function composeMerge(deps: ComposeMergeDeps): MergeOperations {
     },
   };
 
-  /** Of results that are where they belong nobody needs the conversation. What is left anyway, `swarm cleanup` takes. */
+  /**
+   * Removes the home volumes of merged workers: their conversations are needed no more. `swarm cleanup` removes those
+   * that remain after an error.
+   */
   async function dropHomes(state: SwarmState, { workers }: MergeReport, signal: AbortSignal): Promise<void> {
     const done = ["merged", "merged before", "unchanged"];
     const slugs = new Set(
@@ -101,7 +104,7 @@ export function composeMerge(deps: ComposeMergeDeps): MergeOperations {
     await drop().catch(forgive);
   }
 
-  /** For summaries, and into the report. Whatever is wrong with these, the branch is there. */
+  /** Writes the files for summaries and the report. Ignores errors, because the merge itself is complete. */
   async function writeDown(report: MergeReport, onStep: (step: string) => void): Promise<void> {
     const [{ mergeFile }, { writeReport }] = await Promise.all([
       import("./host/merge-file.ts"),
@@ -117,7 +120,7 @@ export function composeMerge(deps: ComposeMergeDeps): MergeOperations {
   }
 }
 
-/** What the settings have every story checked with, else how the repository tests itself. */
+/** The check from the setting `verify`, or else the repository's own tests. */
 async function recognisedCheck(
   { resolveSettings }: ComposeMergeDeps,
   commits: CommitReader,
@@ -129,7 +132,7 @@ async function recognisedCheck(
   return tests.kind === "found" ? tests.command : null;
 }
 
-/** What the swarm was begun with holds for what it made, unless a flag says otherwise now. */
+/** The settings that the swarm was started with, overridden by the flags of this command. */
 async function heldSettings(
   { explainAllSettings, repository }: ComposeMergeDeps,
   swarmId: string,

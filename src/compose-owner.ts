@@ -39,7 +39,7 @@ export interface ComposeOwnerDeps extends EquipmentDeps {
   readonly folders: UserFolders;
   readonly project: () => Promise<ProjectRef>;
   readonly explainAllSettings: () => Promise<{ readonly settings: readonly ExplainedSetting[] }>;
-  /** The first engine that answers; the private one is started if it is the recorded one. */
+  /** The first engine that answers; starts the private one if it is the recorded one. */
   readonly engine: (recorded: string | null) => Promise<ContainerEngine>;
   readonly images: () => Promise<ImageOperations>;
   readonly ownerLock: () => Promise<Lock>;
@@ -48,23 +48,23 @@ export interface ComposeOwnerDeps extends EquipmentDeps {
   readonly taskDeps: () => Promise<LoadTasksDeps & { readonly parsers: DocumentParsers }>;
 }
 
-/** What an owner is to carry out. */
+/** The work of an owner. */
 export interface OwnedWork extends OwnWords {
-  /** Beside what the state has already. */
+  /** New work, beside that in the state. */
   readonly works: readonly PlannedWork[];
-  /** How many at once; null for what settings and machine say. */
+  /** The maximum number of concurrent workers; null for the one by settings and machine. */
   readonly parallel: number | null;
 }
 
 export interface ComposedOwner {
-  /** Holds the swarm, and carries it out as far as it goes. */
+  /** Takes ownership of the swarm, and runs it to its end. */
   readonly own: (work: OwnedWork, report: SwarmReport) => Promise<SwarmState>;
-  /** By these settings; null for those of a new swarm. */
+  /** The agents' access to models by these settings; null for those of a new swarm. */
   readonly accessToModels: (settings: Settings | null) => Promise<AgentAccess>;
   readonly watcher: () => Promise<(onChange: () => void, signal: AbortSignal) => void>;
 }
 
-/** Builds the owner of a swarm. */
+/** Composes the owner of a swarm. */
 export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
   return { own, accessToModels, watcher };
 
@@ -94,7 +94,7 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
         is: `project ${projectId}`,
       });
     const isGoneOnWith = known !== null && !words.force && !(works.length > 0 && isFinished(known));
-    // One that goes into the archive keeps its own id.
+    // An archived swarm keeps its id, so a new one cannot reuse it.
     const freshId =
       words.swarmId === undefined || words.swarmId === known?.swarmId ? randomUUID() : words.swarmId;
     const swarmId = isGoneOnWith ? known.swarmId : freshId;
@@ -110,7 +110,7 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
     const found = await runtimeFor(deps, engine, settings, report.signal);
     const systemCalls = filterWords(chooseFilter(filter, found.runtime), await deps.limits());
     const { keepSettings } = await requestsOf(swarmId);
-    // Before anybody can find a swarm, it is known what it is to be carried out with.
+    // Records the settings before the state file, so that a visible swarm always has them.
     if (!isGoneOnWith) await keepSettings(recordable(settings));
     deps.passes("before-state-init");
     const state = await beginSwarm(
@@ -200,7 +200,7 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
     return ended;
   }
 
-  /** Results go back to their agents. */
+  /** Gives results back to their agents for rework. */
   async function takeUp(
     equipped: SwarmDeps,
     {
@@ -220,7 +220,7 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
     await takeUpWorkers(equipped, { names, branch, report });
   }
 
-  /** The summary as a file. Whatever is wrong with it, the work is done. */
+  /** Writes the summary to a file. Ignores errors, because the work itself is complete. */
   async function writeDown(ended: SwarmState, report: SwarmReport): Promise<void> {
     const [{ composeReview }, { writeReport }] = await Promise.all([
       import("./compose-review.ts"),
@@ -256,13 +256,13 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
     return requestFiles((await deps.repository()).gitFolder, swarmId);
   }
 
-  /** What a swarm was begun with holds for it, unless a flag says otherwise now. */
+  /** The settings that a swarm was started with, overridden by the flags of this command. */
   async function settingsFor(swarmId: string | null): Promise<Settings> {
     const { settings } = await deps.explainAllSettings();
     return withRecorded(settings, swarmId === null ? null : await (await requestsOf(swarmId)).findSettings());
   }
 
-  /** Sandboxes that are there keep the network that they were made with, and their agents know the way out of that one. */
+  /** Refuses another network while sandboxes exist: they and their agents are set up for the recorded one. */
   async function refuseOtherNetwork(state: SwarmState, { network }: Settings): Promise<void> {
     const recorded = await (await requestsOf(state.swarmId)).findSettings();
     const isAnyThere = state.containers.some(
@@ -285,10 +285,10 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
     });
   }
 
-  /** The tag of the image of this repository; empty where nobody is to begin any more. */
+  /** The tag of this repository's image; empty when the owner is to start no more workers. */
   async function build(report: SwarmReport, withAgents: readonly string[]): Promise<string> {
     deps.passes("before-image-build");
-    // Nothing runs yet that could be asked to stop.
+    // No worker runs yet, so `halt` can end the build at once.
     const ending = AbortSignal.any([report.signal, report.halt]);
     const onStep = (step: string): void => {
       report.onStep(step);

@@ -10,10 +10,10 @@ export interface ComposePluginDeps {
   readonly lockAt: (file: string) => Promise<Lock>;
 }
 
-/** Of this file in `src` and of its bundle in `dist`. */
+/** The root of the package, from this file in `src` and from its bundle in `dist`. */
 const packageRoot = fileURLToPath(new URL("..", import.meta.url)).replace(/\/$/, "");
 
-/** Builds what is done with the plugin for Claude Code. */
+/** Composes the use cases of the plugin for Claude Code. */
 export function composePlugin({ folder, folders, lockAt }: ComposePluginDeps): PluginOperations {
   const target = join(folders.state, "plugin");
 

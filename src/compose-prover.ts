@@ -8,7 +8,7 @@ export interface ProverOf extends CheckerOf {
   readonly work: WorkRepository;
 }
 
-/** Builds what checks the results of an owner's workers in fresh sandboxes. Nothing is done before the first result. */
+/** Composes the proof of workers' results in fresh sandboxes. It loads nothing before the first result. */
 export function composeProver(
   deps: Pick<ComposeOwnerDeps, "clock" | "limits" | "passes" | "repository">,
   swarm: ProverOf,
@@ -22,7 +22,7 @@ export function composeProver(
       deps.repository(),
       openChecker(deps, swarm, signal),
     ]);
-    // Only what is kept is needed of these.
+    // Proofs are only written here, so the validator of reading is not needed.
     const files = proofFiles({ root, swarmId: swarm.state.swarmId }, async () => true);
     return workProver({
       ...files,

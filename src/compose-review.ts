@@ -16,15 +16,15 @@ import { nullIfInvalid } from "./ports/state-store.ts";
 export interface ComposeReviewDeps {
   readonly clock: () => Date;
   readonly repository: () => Promise<Repository>;
-  /** The state of this very project; PROJECT_MOVED where it is another's. */
+  /** The state of this project; throws PROJECT_MOVED when it belongs to another one. */
   readonly findState: () => Promise<SwarmState | null>;
-  /** The same; STATE_MISSING where there is none. */
+  /** The same; throws STATE_MISSING when there is none. */
   readonly state: () => Promise<SwarmState>;
   readonly ownerLock: () => Promise<Lock>;
   readonly taskDeps: () => Promise<{ readonly folder: TaskFolder; readonly parsers: DocumentParsers }>;
 }
 
-/** Builds what looks back: events, summaries, and what workers changed. */
+/** Composes the reviewing use cases: events, summaries and diffs. */
 export function composeReview(deps: ComposeReviewDeps): ReviewOperations {
   const readTask = async (path: string): Promise<TaskFile | null> => {
     const { findTask } = await import("./swarm/load-tasks.ts");
@@ -49,7 +49,7 @@ export function composeReview(deps: ComposeReviewDeps): ReviewOperations {
         deps.repository(),
       ]);
       const folder = dirname(await ownFile(root, "events.ndjson"));
-      // What happened can be read whatever became of the state.
+      // Events stay readable even when the state is invalid.
       const state = await deps.findState().catch(nullIfInvalid);
       const reader = eventReader(folder);
       return chosen(follow ? reader.follow(signal) : reader.read(), eventFilter(state, choice, deps.clock()));

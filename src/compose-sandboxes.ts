@@ -26,9 +26,9 @@ export interface ComposeSandboxesDeps {
   readonly clock: () => Date;
   readonly resolveSettings: () => Promise<Settings>;
   readonly openEngine: () => Promise<(endpoint: string) => ContainerEngine>;
-  /** The engine that new things are made on. */
+  /** The engine for new sandboxes and images. */
   readonly engine: () => Promise<ContainerEngine>;
-  /** Of every engine that this user may mean. */
+  /** The endpoints of every engine in the user's settings and environment. */
   readonly knownEndpoints: () => Promise<readonly string[]>;
   readonly repository: () => Promise<Repository>;
   readonly project: () => Promise<ProjectRef>;
@@ -37,11 +37,11 @@ export interface ComposeSandboxesDeps {
 export interface ComposedSandboxes {
   readonly sandboxes: () => Promise<SandboxOperations>;
   readonly images: () => Promise<ImageOperations>;
-  /** What one sandbox may use, by the settings. */
+  /** The resource limits of one sandbox, by the settings. */
   readonly limits: () => Promise<ContainerLimits>;
 }
 
-/** Builds what works on single sandboxes and on images. */
+/** Composes the use cases of single sandboxes and of images. */
 export function composeSandboxes(deps: ComposeSandboxesDeps): ComposedSandboxes {
   const { env, folder, folders, lockAt, clock } = deps;
 
@@ -70,7 +70,7 @@ export function composeSandboxes(deps: ComposeSandboxesDeps): ComposedSandboxes 
       }),
       clock,
       async engineAt(endpoint) {
-        // A record is a file in a folder that somebody else may have made: it cannot choose who is spoken to.
+        // A record lies in a folder that a stranger may have made, so it must not choose the engine to connect to.
         if (!(await deps.knownEndpoints()).includes(endpoint))
           throw new SwarmError("ENGINE_UNREACHABLE", {
             tried: [`${endpoint}: it is named by a sandbox's record, and by none of your settings`],
@@ -229,7 +229,7 @@ export function composeSandboxes(deps: ComposeSandboxesDeps): ComposedSandboxes 
   return { sandboxes, images, limits };
 }
 
-/** Eight characters that can stand in a URL, a file's name and a command. The first is no sign. */
+/** Eight characters that are safe in a URL, a file name and a command; the first is no `-`, which looks like a flag. */
 function newSandboxId(): string {
   for (;;) {
     const id = randomBytes(6).toString("base64url");
@@ -250,7 +250,7 @@ function limitsOf(settings: Settings, defaults: ContainerLimits): ContainerLimit
   };
 }
 
-/** The spec that was named, else `sandbox.yaml` where it is there, else nothing but defaults. */
+/** The named spec, else `sandbox.yaml` if it exists, else the defaults. */
 async function readSpec(folder: string, named: string | null): Promise<{ file: string; bytes: Uint8Array }> {
   const file = named ?? "sandbox.yaml";
   try {

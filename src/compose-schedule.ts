@@ -16,13 +16,13 @@ export interface ComposeScheduleDeps {
 
 const program = join(fileURLToPath(new URL("..", import.meta.url)), "bin", "swarm");
 const usualPath = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
-/** By what it finds the engine and its own things. Never a secret: a crontab is no place for one. */
+/** Variables that locate the engine and swarm's folders. Never secrets: a crontab must not hold any. */
 const needed = [
   ...["DOCKER_HOST", "DOCKER_CONTEXT", "DOCKER_CONFIG", "DOCKER_TLS_VERIFY", "DOCKER_CERT_PATH"],
   ...["SWARM_ENGINE", "SWARM_STATE_DIR", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR"],
 ];
 
-/** Builds what plans nights by the crontab of whoever runs this. */
+/** Composes scheduling by the user's crontab. */
 export function composeSchedule({ env, repository, project }: ComposeScheduleDeps): ScheduleOperations {
   const crontab = once(async () => {
     const { userCrontab } = await import("./host/crontab.ts");
@@ -42,8 +42,7 @@ export function composeSchedule({ env, repository, project }: ComposeScheduleDep
       });
       if (line === null)
         throw new SwarmError("USAGE", {
-          message:
-            "no line of a crontab can hold this: it is too long, or has a character that none may have",
+          message: "no line of a crontab can hold this: it is too long, or has a forbidden character",
         });
       return line;
     },
@@ -77,7 +76,7 @@ export function composeSchedule({ env, repository, project }: ComposeScheduleDep
   };
 }
 
-/** A line of ours, as it was written. */
+/** Decodes a line that swarm wrote. */
 function readable(line: string): string {
   return Buffer.from(line, "latin1").toString();
 }

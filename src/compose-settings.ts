@@ -23,7 +23,7 @@ export interface ComposedSettings {
   readonly userSettings: () => Promise<SettingsFile>;
 }
 
-/** Builds what knows the settings: flags, environment, the project's file and the user's. */
+/** Composes the settings from flags, environment, the project's file and the user's. */
 export function composeSettings({
   env,
   folder,

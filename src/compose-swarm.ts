@@ -16,12 +16,12 @@ import { refuseWithoutBase } from "./swarm/refuse-without-base.ts";
 
 export interface ComposeSwarmDeps extends ComposeOwnerDeps {
   readonly resolveSettings: () => Promise<Settings>;
-  /** The state of this very project; PROJECT_MOVED where it is another's. */
+  /** The state of this project; throws PROJECT_MOVED when it belongs to another one. */
   readonly findState: () => Promise<SwarmState | null>;
   readonly plan: (words: PlanWords) => Promise<SwarmPlan>;
 }
 
-/** Builds what carries out a swarm. Its parts are loaded when one is started. */
+/** Composes the use cases that run a swarm. Loads their parts when a swarm starts. */
 export function composeSwarm(deps: ComposeSwarmDeps): SwarmOperations {
   const { own, accessToModels, watcher } = composeOwner(deps);
 
@@ -39,9 +39,9 @@ export function composeSwarm(deps: ComposeSwarmDeps): SwarmOperations {
       const access = await accessToModels(null);
       access.refuse(await access.due(works, null, []));
       report.planned(plan);
-      // A state of another project's must not be taken for ours.
+      // Throws when the state belongs to another project.
       const known = await deps.findState();
-      // `--all` is what is new and what was left.
+      // `--all` means new task files and unfinished workers.
       const isLeft = words.files.length === 0 && known !== null && isOpen(known);
       if (works.length === 0 && (!isLeft || words.append)) return { kind: "nothing" };
       const goneOnWith = words.force ? null : known;
@@ -49,7 +49,7 @@ export function composeSwarm(deps: ComposeSwarmDeps): SwarmOperations {
       if (words.append && (await isOwned())) {
         refuseEnded(works, known);
         const state = await append(works);
-        // Whoever owned it may have come to the end meanwhile.
+        // If the owner exited before it saw the new work, this process continues as owner.
         if (await isOwned()) return { kind: "appended", state, files: works.map(({ task }) => task.path) };
       }
       refuseEnded(works, goneOnWith);
@@ -69,7 +69,7 @@ export function composeSwarm(deps: ComposeSwarmDeps): SwarmOperations {
       const state = await readState();
       const { onto } = words;
       if (onto !== undefined) {
-        // An owner has no ear for branches.
+        // A running owner accepts no branch with a retry command.
         await refuseOwner();
         const chosen = chooseWorkers(state, workers).map(({ containerName }) => containerName);
         return {
@@ -83,7 +83,7 @@ export function composeSwarm(deps: ComposeSwarmDeps): SwarmOperations {
       if (names.length === 0) return { kind: "nothing", state };
       const wishes = names.map((name) => ({ of: "container", name, wish: "retry" }) as const);
       await refuseFlagsBesideOwner();
-      // Nothing is carried out by us yet: whoever waits no longer goes.
+      // This process runs no work yet, so `halt` simply ends the wait for the owner.
       if (await ask(wishes, AbortSignal.any([report.signal, report.halt])))
         return { kind: "asked", state: await readState() };
       const retried = { ...words, retry: names, works: [], parallel: null };
@@ -149,7 +149,7 @@ export function composeSwarm(deps: ComposeSwarmDeps): SwarmOperations {
     if (holder !== null) throw new SwarmError("OWNED_BY_ANOTHER", { holder: describeHolder(holder) });
   }
 
-  /** An owner goes by the settings that it has: who asks it for more must not believe that it heard of others. */
+  /** Refuses flags that set settings while an owner runs: it keeps its own settings and would ignore them. */
   async function refuseFlagsBesideOwner(): Promise<void> {
     const { settings } = await deps.explainAllSettings();
     const holder = await (await deps.ownerLock()).holder();

@@ -12,7 +12,7 @@ export interface ComposeTasksDeps {
   readonly ledger: () => Promise<LedgerFile>;
 }
 
-/** Builds what writes task files. */
+/** Composes the use cases that write task files. */
 export function composeTasks(deps: ComposeTasksDeps): Pick<Composition, "init" | "makeTask"> {
   const today = (): string => deps.clock().toISOString().slice(0, 10);
   return {

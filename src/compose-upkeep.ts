@@ -23,7 +23,7 @@ export interface ComposeUpkeepDeps {
   readonly ownerLock: () => Promise<Lock>;
   readonly stateFile: () => Promise<StateFile>;
   readonly stateStore: () => Promise<StateStore>;
-  /** The state of this very project; PROJECT_MOVED where it is another's. */
+  /** The state of this project; throws PROJECT_MOVED when it belongs to another one. */
   readonly findState: () => Promise<SwarmState | null>;
   readonly findEngine: (endpoint: string | null) => Promise<ContainerEngine | null>;
   readonly readJournal: ReadJournal;
@@ -33,7 +33,7 @@ export interface ComposeUpkeepDeps {
   readonly images: () => Promise<ImageOperations>;
 }
 
-/** Builds what keeps a swarm's records and its engine in order. */
+/** Composes the use cases that keep a swarm's records and its engine in order. */
 export function composeUpkeep(deps: ComposeUpkeepDeps): UpkeepOperations {
   const scope = async (): Promise<EngineScope> => ({
     projectId: (await deps.project()).id,
@@ -112,7 +112,7 @@ export function composeUpkeep(deps: ComposeUpkeepDeps): UpkeepOperations {
     return chooseWorkers(state, workers).map(({ containerName }) => containerName);
   }
 
-  /** Null when what there was is gone for good: the private engine's data were taken away by a run before. */
+  /** The engine to clean up; null when an earlier run has removed the private engine's data. */
   async function engineFor(
     state: SwarmState | null,
     { everything, dryRun }: CleanupWords,

@@ -19,7 +19,7 @@ export interface ComposeWatchDeps extends Omit<ComposeReviewDeps, "state"> {
   readonly env: Environment;
 }
 
-/** Builds what looks at a swarm and changes nothing. */
+/** Composes the use cases that observe a swarm. */
 export function composeWatch(deps: ComposeWatchDeps): WatchOperations {
   const state = async (): Promise<SwarmState> => {
     const found = await deps.findState();
@@ -52,7 +52,7 @@ export function composeWatch(deps: ComposeWatchDeps): WatchOperations {
       const owner = await deps.ownerLock();
       const isOver = async (): Promise<boolean> => {
         if (!follow) return true;
-        // Asked before: what an owner wrote before it went is seen.
+        // Checks the owner before the state, so that the last writes of an exiting owner are seen.
         const isOwned = (await owner.holder()) !== null;
         const now = await deps.findState();
         const record = now?.containers.find((other) => workerSlug(other) === worker);
@@ -79,7 +79,7 @@ export function composeWatch(deps: ComposeWatchDeps): WatchOperations {
     async openTerminal(record, words, signal) {
       const { openAgentTerminal } = await import("./sandbox/agent-shell.ts");
       const term = deps.env["TERM"] ?? "";
-      // Whatever else it may be, it is no name of a kind of terminal.
+      // TERM is untrusted input of the sandbox's shell: only valid names pass.
       const known = { ...words, term: /^[\w.+-]{1,50}$/.test(term) ? term : "dumb" };
       return openAgentTerminal(await runningWorker(record, signal), known, signal);
     },

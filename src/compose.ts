@@ -33,15 +33,15 @@ import type { FileToTrust } from "./swarm/trust-files.ts";
 export interface ComposeOptions {
   readonly env: Environment;
   readonly folder: string;
-  /** The command as others see it when it holds a lock. */
+  /** The command, as shown to other processes while it holds a lock. */
   readonly command: string;
   readonly flags: SettingsFile;
-  /** Told of points at which a test may kill the process. */
+  /** Called at points where a test may kill the process. */
   readonly passes?: PassPoint;
   readonly clock?: () => Date;
 }
 
-/** Builds the real things. Heavy parts are loaded when a command first needs them. */
+/** Composes all use cases. Loads heavy parts when a command first needs them. */
 export function compose({
   env,
   folder,
@@ -87,7 +87,7 @@ export function compose({
     return fencedLock(bareStateLock, await stateFile());
   });
 
-  /** The owner writes often, and nothing takes a kernel lock from it. */
+  /** The owner writes often. It needs no fence with a kernel lock, which no other process can break. */
   const ownerStateLock = async (): Promise<Lock> =>
     lockKind() === "kernel" ? bareStateLock : fencedStateLock();
 
@@ -166,13 +166,13 @@ export function compose({
     return check({ store: await stateStore(), owner: await ownerLock(), findEngine, readJournal }, scope);
   };
 
-  /** Where nobody has used swarm before, no engine needs to be asked and no identity made. */
+  /** The state. In a repository without swarm it asks no engine and creates no identity. */
   const findState = async (): Promise<SwarmState | null> => {
     const { hasIdentity } = await import("./state/project-identity.ts");
     const state = await (await stateStore()).find();
     if (!(await hasIdentity((await repository()).commonFolder))) {
       if (state === null) return null;
-      // It came with the repository: its engine, its workers and its words are somebody else's.
+      // The state file came with the repository, so its engine, workers and texts are not this user's.
       throw new SwarmError("PROJECT_MOVED", {
         was: `project ${state.project.id}`,
         is: "no project known here",
@@ -182,7 +182,7 @@ export function compose({
     if (state && state.project.id !== id) {
       throw new SwarmError("PROJECT_MOVED", { was: `project ${state.project.id}`, is: `project ${id}` });
     }
-    // Without a state, containers of this project would be lost from sight: the engine is asked.
+    // Without a state file, asks the engine: containers of this project may still exist.
     return state ?? (await checkState()).state;
   };
 
@@ -371,7 +371,7 @@ export function compose({
       countTasks: async () => {
         const { loadTasks } = await import("./swarm/load-tasks.ts");
         const settings = settingsOf((await explainAllSettings()).settings);
-        // Trust has a finding of its own.
+        // Assumes trust, which has its own finding.
         const deps = { ...(await taskDeps()), trust: { isTrusted: async () => true } };
         return (await loadTasks(deps, { files: [], settings, strict: false })).tasks.length;
       },
@@ -407,7 +407,7 @@ function ifForeseen(error: unknown): SwarmError {
   throw error;
 }
 
-/** Reading needs no lock, so what makes one is loaded when it is first held. */
+/** Loads a lock's implementation when it is first held: commands that only read need none. */
 function lazyLock(open: () => Promise<Lock>): Lock {
   const lock = once(open);
   return {

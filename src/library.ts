@@ -12,11 +12,11 @@ import type { Sandbox } from "./sandbox/sandbox.ts";
 import type { checkCall } from "./schema/check-call.ts";
 
 export interface LibraryOptions {
-  /** Where the container engine answers; without it, the first of those that `swarm doctor` shows. */
+  /** The endpoint of the container engine; by default the first one that `swarm doctor` shows. */
   readonly engine?: string;
 }
 
-/** Makes a sandbox and starts it. Hold it with `await using`, or call `destroy` in a `finally`. */
+/** Creates and starts a sandbox. Hold it with `await using`, or call `destroy` in a `finally`. */
 export async function createSandbox(
   said: SandboxOptions & LibraryOptions = {},
   signal?: AbortSignal,
@@ -28,7 +28,7 @@ export async function createSandbox(
   return checked(await create(library, options, signal));
 }
 
-/** A sandbox that is there already, by its id (twelve characters are enough) or its name. */
+/** Opens an existing sandbox by its id (twelve characters suffice) or its name. */
 export async function openSandbox(
   id: string,
   said: OpenSandboxOptions & LibraryOptions = {},
@@ -42,12 +42,12 @@ export async function openSandbox(
 }
 
 export interface BaseImageOptions extends LibraryOptions {
-  /** Names as for `swarm image build --agents`; null for all. */
+  /** Agents' names, as for `swarm image build --agents`; null for all. */
   readonly agents?: readonly string[] | null;
   readonly onStep?: (step: string) => void;
 }
 
-/** The image that sandboxes stand on unless another one is named: found if it is up to date, else built. */
+/** The default image of sandboxes; builds it unless it is up to date. */
 export async function buildBaseImage(
   said: BaseImageOptions = {},
   signal?: AbortSignal,
@@ -110,7 +110,7 @@ async function openLibrary(endpoint: string | undefined) {
 
 const { lockAt, gateAt } = composeLocks({ env: process.env, command: "a program that uses swarm" });
 
-/** One engine for each endpoint in this process, so that starts are counted together. */
+/** One engine per endpoint in this process, so that its limit of concurrent starts is shared. */
 const engineByEndpoint = new Map<string, ContainerEngine>();
 
 function remembered(open: (endpoint: string) => ContainerEngine): (endpoint: string) => ContainerEngine {

@@ -5,7 +5,7 @@ import { version } from "./cli/version.ts";
 import type { QuickPlace } from "./hooks/quick-answers.ts";
 import { userFolders } from "./host/user-folders.ts";
 
-// What prompts, scripts and hooks ask all the time has a file of its own; the rest is loaded for the rest.
+// Commands that prompts, scripts and hooks run constantly take fast paths; only the others load the whole program.
 const words: readonly string[] = process.argv.slice(2);
 
 void run();
@@ -18,7 +18,7 @@ async function run(): Promise<void> {
   }
   if (command === "hook" || command === "statusline") {
     const { answerQuickly } = await import("./hooks/quick-answers.ts");
-    // Whatever is odd, like a folder that is gone: nobody there could do anything about an error.
+    // Ignores errors such as a deleted folder: no user would see them.
     if (await answerQuickly(words, quickPlace).catch(() => true)) return;
   }
   forgiveClosedOutput();
@@ -26,7 +26,8 @@ async function run(): Promise<void> {
     const { quickStatus } = await import("./quick-status.ts");
     if (await quickStatus(words, process.env)) return;
   }
-  // Beside the program, so that nobody can write it who cannot write the program; where that is nobody here, there is none.
+  // Keeps the cache beside the program, so that only users who can write the program can write the cache. For other
+  // users there is no cache.
   enableCompileCache(join(programFolder(), ".compiled"));
   const { runWholeProgram } = await import("./whole-program.ts");
   process.exitCode = await runWholeProgram(words);
@@ -42,12 +43,12 @@ function quickPlace(): QuickPlace {
   };
 }
 
-/** `dist`, wherever that is. */
+/** The folder of the bundle, `dist`. */
 function programFolder(): string {
   return dirname(realpathSync(process.argv[1] ?? "."));
 }
 
-/** Without the streams of the process, which take as long to make as the answer. */
+/** Writes without `process.stdout`, whose creation takes as long as the answer. */
 function write(text: string): void {
   try {
     writeSync(1, text);
@@ -61,6 +62,6 @@ function forgiveClosedOutput(): void {
 }
 
 function failedOutput({ code }: NodeJS.ErrnoException): void {
-  // `swarm … | head` closes our output early, which is no failure. Behind a full disk there is nowhere left to say more.
+  // `swarm … | head` closes the output early, which is no failure. On a full disk an error could not be printed either.
   if (code !== "EPIPE") process.exitCode = 3;
 }

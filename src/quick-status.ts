@@ -16,9 +16,9 @@ const localPrefix = "unix://";
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * `swarm status` where everything is as it should be: a plain repository, a valid state, an identity that fits, and a local engine
- * that agrees in one answer if there is anything to ask. Says nothing and returns false for everything else, which the
- * whole program then looks at with care. Without packages, since it is asked between two keystrokes.
+ * The fast path of `swarm status` for the regular case: a plain repository, a valid state, a matching identity, and a
+ * local engine that agrees in one request, if it has to be asked at all. In all other cases it prints nothing and
+ * returns false, and the whole program takes over. It loads no npm packages, since it runs between two keystrokes.
  */
 export async function quickStatus(words: readonly string[], env: Environment): Promise<boolean> {
   const [command = "status", ...flags] = words;
@@ -47,12 +47,12 @@ export async function quickStatus(words: readonly string[], env: Environment): P
   return true;
 }
 
-/** Whether nothing that the engine says is worth a word. */
+/** Whether the state agrees with the engine, so that there are no remarks to print. */
 async function agrees(swarm: SwarmState, ownerAlive: boolean): Promise<boolean> {
   const role = roleOfEngine(swarm);
   if (role === "none") return true;
   if (!swarm.engine?.endpoint.startsWith(localPrefix)) return false;
-  // Loaded only here: most who ask have nothing to compare.
+  // Loaded only here, because most calls have nothing to compare.
   const { compareContainers, isOwnEngine, needsJournal } = await import("./swarm/compare-containers.ts");
   const isCompleted = ({ status }: { readonly status: string }): boolean => status === "completed";
   if (!swarm.containers.every((record) => isCompleted(record) || !needsJournal(record))) return false;
@@ -64,13 +64,13 @@ async function agrees(swarm: SwarmState, ownerAlive: boolean): Promise<boolean> 
   const { corrections, orphans } = compareContainers(swarm, containers, {
     ownerAlive,
     volumes: [],
-    // What is completed was collected before it was called so.
+    // Completed workers were collected before, so the collected commit is their last checkpoint.
     lastCheckpointOf: ({ collected }) => collected?.commit ?? null,
   });
   return corrections.length === 0 && orphans.length === 0;
 }
 
-/** Null when the engine does not answer as it should. */
+/** The engine's containers; null without a valid answer. */
 async function listed({ engine, project }: SwarmState): Promise<LabelledContainer[] | null> {
   const [{ askSocket }, { containersIn, listPath }] = await Promise.all([
     import("./docker/ask-socket.ts"),
@@ -96,7 +96,7 @@ function readGoodState(): { readonly swarm: SwarmState; readonly root: string } 
       ? { swarm: state as SwarmState, root }
       : null;
   } catch {
-    // Whatever it is, the whole program finds it again and says it properly.
+    // Ignores the error: the whole program meets it again and reports it.
     return null;
   }
 }
@@ -105,7 +105,7 @@ function findRoot(folder: string): string {
   for (let root = folder; ; root = dirname(root)) {
     const gitFolder = join(root, ".git");
     if (existsSync(join(gitFolder, "HEAD"))) return root;
-    // A linked worktree or a submodule is a repository of its own, and none that is plain.
+    // Leaves linked worktrees and submodules to the whole program.
     if (existsSync(gitFolder) && !statSync(gitFolder).isDirectory())
       throw new Error("not a plain repository");
     if (root === dirname(root)) throw new Error("not in a repository");

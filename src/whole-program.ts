@@ -6,14 +6,14 @@ import type { PassPoint } from "./domain/crash-points.ts";
 import { SwarmError } from "./domain/errors.ts";
 import { userFolders } from "./host/user-folders.ts";
 
-/** What a test puts in the place of the real thing. */
+/** Replacements for tests. */
 export interface ProgramSeams {
-  /** Told of points at which the process may be killed. */
+  /** Called at points where a test may kill the process. */
   readonly passes?: PassPoint;
   readonly clock?: () => Date;
 }
 
-/** Runs any command, with signals and failures turned into what the process exits with. */
+/** Runs any command, and turns signals and failures into the exit code. */
 export async function runWholeProgram(words: readonly string[], seams: ProgramSeams = {}): Promise<number> {
   const stopping = new AbortController();
   let stoppedBy: NodeJS.Signals | undefined;
@@ -27,7 +27,7 @@ export async function runWholeProgram(words: readonly string[], seams: ProgramSe
       onSecond = undefined;
       act();
     } else {
-      // As it would have ended by default.
+      // Restores the default action of the signal.
       process.off("SIGINT", stop).off("SIGTERM", stop);
       process.kill(process.pid, signal);
     }
@@ -78,7 +78,7 @@ const fileProblems: readonly string[] = [
   ...["EEXIST", "ENOTEMPTY", "EBUSY", "EMFILE", "ENFILE", "EXDEV", "ENOENT"],
 ];
 
-/** What a filesystem refuses is somebody's to mend, and no mistake of ours, wherever it comes up. */
+/** Turns errors of the filesystem into expected errors: the user can fix them, and they are no bugs of swarm. */
 function asForeseen(error: unknown): unknown {
   if (error instanceof SwarmError || !(error instanceof Error)) return error;
   const { code, path, syscall } = error as NodeJS.ErrnoException;
