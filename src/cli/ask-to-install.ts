@@ -2,7 +2,7 @@ import type { PrivateEngine } from "../ports/private-engine.ts";
 import { agrees } from "./agrees.ts";
 import type { Output } from "./output.ts";
 
-/** Asks before Debian packages are installed, if any must be; without a terminal `--yes` must have said so. */
+/** Asks before installing missing Debian packages; without a terminal, `--yes` is required. */
 export async function askToInstall(output: Output, engine: PrivateEngine, yes: boolean): Promise<boolean> {
   const packages = await engine.missingPackages();
   if (packages.length === 0) return true;

@@ -12,20 +12,20 @@ import { planNotes } from "./plan-notes.ts";
 import { resultLines } from "./result-lines.ts";
 import { outcomeOf } from "./swarm-outcome.ts";
 
-/** How long agents may take to end their turn after the first Ctrl-C. */
+/** The time for agents to end their turn after the first Ctrl-C. */
 const graceMs = 60_000;
-/** The same where nobody waits. */
+/** The time for agents to end their turn after `--until`, when no user is waiting. */
 const nightGraceMs = 10 * 60_000;
 
-/** A worker that only a person can help. */
+/** A worker that needs the user's attention. */
 export interface Needed {
   readonly worker: string;
   readonly why: string;
 }
 
 /**
- * Shows a swarm while `work` carries it out, and takes Ctrl-C: once, agents may end their turn; twice, containers are stopped.
- * When the night is over, they may end their turn as well.
+ * Runs `work` and shows the swarm's progress. The first Ctrl-C, like the time of `--until`, lets agents end their
+ * turn; the second stops the containers.
  */
 export async function watchOver<Result>(
   { output, signal, onSecondSignal, onBegun }: CommandContext,
@@ -34,7 +34,7 @@ export async function watchOver<Result>(
     until: null,
   },
 ): Promise<Result> {
-  // An owner lives for hours beside what it owns: it is to be small rather than quick.
+  // An owner runs for hours beside its workers, so memory matters more than speed.
   setFlagsFromString("--optimize-for-size");
   const halt = new AbortController();
   const stopNow = new AbortController();
@@ -83,7 +83,7 @@ export async function watchOver<Result>(
   }
 }
 
-/** Says how a swarm ended, and what the command exits with. */
+/** Prints how a swarm ended; returns the exit code. */
 export function reportEnd({ output }: Pick<CommandContext, "output">, state: SwarmState): ExitCode {
   output.result({ swarm: state }, () => [
     ...resultLines(state),

@@ -16,13 +16,13 @@ export type Choice =
 
 const mostAnswers = 3;
 
-/** The task files that are named, by their place or in the old spelling. */
+/** The task files named as arguments or by the old flags `--file` and `--files`. */
 export function namedFiles(words: readonly string[], { file, files }: CommandOptions): string[] {
   const old = [file, ...(typeof files === "string" ? files.split(",") : [])];
   return [...words, ...old.flatMap((each) => (typeof each === "string" && each.trim() ? [each.trim()] : []))];
 }
 
-/** Asks which task files are to be carried out; none is an answer, too. Without a terminal nobody is asked. */
+/** Asks the user which task files to run, possibly none; throws WOULD_ASK without a terminal. */
 export async function chooseTasks(
   { swarm, output }: Pick<CommandContext, "swarm" | "output">,
   { again, strict }: CommandOptions,
@@ -71,7 +71,7 @@ function choiceLines(tasks: readonly PlannedTask[]): string[] {
   );
 }
 
-/** What an answer means: numbers, ranges and slugs, in any order; `a` for all that can run. */
+/** Parses an answer: numbers, ranges and slugs in any order, or `a` for all that can run. */
 export function parseChoice(answer: string, tasks: readonly PlannedTask[]): Choice {
   const words = answer
     .trim()
@@ -87,7 +87,7 @@ export function parseChoice(answer: string, tasks: readonly PlannedTask[]): Choi
   return { kind: "chosen", files: tasks.filter((task) => chosen.has(task)).map(({ file }) => file) };
 }
 
-/** The tasks that a word means, or why it means none. */
+/** The tasks that a word selects, or the reason why it selects none. */
 function meantBy(word: string, tasks: readonly PlannedTask[]): readonly PlannedTask[] | string {
   const runnable = tasks.filter(({ action }) => action === "run");
   if (/^(?:a|all)$/i.test(word)) return runnable;
@@ -112,7 +112,7 @@ function one(
   return task.action === "run" ? [task] : `${cleanText(task.slug)}: ${cleanText(task.why)}`;
 }
 
-/** By its slug, or the beginning of a single one. */
+/** The task with this slug, or with the only slug that begins like this. */
 function bySlug(word: string, tasks: readonly PlannedTask[]): PlannedTask | undefined {
   const exact = tasks.find(({ slug }) => slug === word);
   const [found, ...more] = tasks.filter(({ slug }) => slug.startsWith(word));

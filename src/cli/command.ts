@@ -6,58 +6,58 @@ import type { Output } from "./output.ts";
 export const commandGroups = ["START", "WATCH", "REVIEW", "STEER", "UPKEEP", "SANDBOX", "OTHER"] as const;
 export type CommandGroup = (typeof commandGroups)[number];
 
-/** What a command is given when it runs. */
+/** The input of a running command. */
 export interface CommandContext {
   readonly swarm: Composition;
   readonly output: Output;
   readonly signal: AbortSignal;
-  /** What a second Ctrl-C does instead of ending the process at once. */
+  /** Sets an action for the second Ctrl-C, which otherwise ends the process at once. */
   readonly onSecondSignal: (act: () => void) => void;
-  /** Wants to know when a swarm has begun. */
+  /** Called when a swarm has begun. */
   readonly onBegun?: (swarmId: string) => void;
-  /** All that was typed after `swarm`. */
+  /** All words typed after `swarm`. */
   readonly words: readonly string[];
-  /** The agent's program, as far as it was typed. */
+  /** The words of the agent's program, typed after `--`; empty without them. */
   readonly program: readonly string[];
 }
 
-/** The words after a command's name: arguments in order, a list for a variadic one. */
+/** A command's arguments in order, with a list for a variadic one. */
 export type CommandArguments = readonly (string | readonly string[] | undefined)[];
 export type CommandOptions = Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
 
-/** A flag as commander writes it, and what it means. `many` may be given several times; `old` is another spelling, and not shown. */
+/** A flag in commander's notation, and its help. `many` may be repeated; `old` is a hidden former spelling. */
 export type Flag = readonly [flags: string, description: string, how?: "many" | "old"];
 
 /** A command as a value: the help, the parser and the completion are made from it. */
 export interface Command {
-  /** As commander writes it: `plan [files...]`. */
+  /** The name and arguments in commander's notation: `plan [files...]`. */
   readonly name: string;
   readonly description: string;
   readonly group?: CommandGroup;
-  /** Old spellings work and are not shown. */
+  /** Whether the help omits the command, as for former spellings. */
   readonly hidden?: boolean;
   readonly options?: readonly Flag[];
   readonly commands?: readonly Command[];
-  /** What it prints is for a program: an agent is not told what to type next. */
+  /** Whether a program reads the output: then agents get no hint about the next command. */
   readonly isQuiet?: boolean;
-  /** After its first argument nothing is an option of ours: the words are another program's. */
+  /** Whether the words after the first argument belong to another program and hold no options of swarm. */
   readonly passesWordsOn?: boolean;
-  /** After `--agent <kind>`, what follows `--` is the agent's program. */
+  /** Whether the words after `--` are the agent's program if `--agent` is given. */
   readonly takesProgram?: boolean;
-  /** Loaded only when the command runs. */
+  /** Loads the handler when the command runs. */
   readonly load?: () => Promise<CommandHandler>;
-  /** The settings that its flags carry. */
+  /** The settings given by its flags. */
   readonly settings?: (options: CommandOptions, program: readonly string[]) => SettingsFile;
 }
 
-/** Resolves with what the process exits with: one of ours, or that of a program in a sandbox. */
+/** Resolves with the exit code of the process: swarm's own, or that of a program in a sandbox. */
 export type CommandHandler = (
   context: CommandContext,
   args: CommandArguments,
   options: CommandOptions,
 ) => Promise<number>;
 
-/** The single argument at a position, which commander has checked to be there. */
+/** The argument at a position, whose presence commander has checked. */
 export function argumentAt(args: CommandArguments, index: number): string {
   return String(args[index] ?? "");
 }

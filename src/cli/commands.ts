@@ -89,7 +89,7 @@ export const commands: readonly Command[] = [
     options: [
       [
         "--onto <branch>",
-        "give results back to their agents, merged with this branch; integration for what `swarm merge` made",
+        "give results back to their agents, merged with this branch; integration for the branch of `swarm merge`",
       ],
       ...ownerFlags,
     ],
@@ -110,7 +110,7 @@ export const commands: readonly Command[] = [
   {
     name: "logs <worker>",
     group: "WATCH",
-    description: "what a worker did, story by story, with its checks; also when its container is gone",
+    description: "show a worker's log, story by story, with its checks; also when its container is gone",
     options: [
       ["-f, --follow", "go on until it has ended, through further attempts"],
       ["--story <id>", "only this story"],
@@ -121,11 +121,12 @@ export const commands: readonly Command[] = [
   {
     name: "events",
     group: "WATCH",
-    description: "what was decided and done, and why; with --json as it is kept, a line for each",
+    description:
+      "show the owner's decisions and actions with reasons; with --json as stored, a line for each",
     options: [
-      ["-f, --follow", "and what comes"],
+      ["-f, --follow", "also show new events as they come"],
       ["--worker <worker>", "only of this one"],
-      ["--kind <kind>", "only what agents did outside: `model` for calls, `egress` for other hosts"],
+      ["--kind <kind>", "only the agents' network access: `model` for calls, `egress` for other hosts"],
       ["--swarm <id>", "of an earlier swarm: its id or the beginning of it, or all"],
     ],
     load: async () => (await import("./commands/events.ts")).events,
@@ -164,24 +165,24 @@ export const commands: readonly Command[] = [
   {
     name: "shell <worker> [command...]",
     group: "STEER",
-    description: "a shell in a running worker's sandbox as the agent's user: shell login -- git status",
+    description: "open a shell in a running worker's sandbox as the agent's user: shell login -- git status",
     passesWordsOn: true,
     load: async () => (await import("./commands/shell.ts")).shell,
   },
   {
     name: "diff <worker>",
     group: "REVIEW",
-    description: "what a worker changed, as far as it was brought into this repository",
-    options: [["--stat", "only which files, and how much of them"]],
+    description: "show a worker's changes, as imported into this repository",
+    options: [["--stat", "only the changed files with line counts"]],
     load: async () => (await import("./commands/diff.ts")).diff,
   },
   {
     name: "summary",
     group: "REVIEW",
-    description: "what every worker did, what it took, what failed and why, and what to do next",
+    description: "summarise every worker's work, cost, failures and reasons, and the next steps",
     options: [
       ["--markdown", "as a page"],
-      ["--html", "as a page for a browser, with a picture of who worked when"],
+      ["--html", "as a page for a browser, with a timeline of the workers"],
     ],
     load: async () => (await import("./commands/summary.ts")).summary,
   },
@@ -190,21 +191,21 @@ export const commands: readonly Command[] = [
     group: "REVIEW",
     description: "bring results together on one branch, each checked in a fresh sandbox",
     options: [
-      ["--into <branch>", "the branch that takes them; without, one of the swarm's own"],
-      ["--check <command>", "what each merge must pass; without, how the repository tests itself"],
-      ["--no-check", "merge what can be merged, and check nothing"],
+      ["--into <branch>", "the target branch; without it, one of the swarm's own"],
+      ["--check <command>", "the check that each merge must pass; without it, the repository's own tests"],
+      ["--no-check", "merge all results that can be merged, and check nothing"],
     ],
     load: async () => (await import("./commands/merge.ts")).merge,
   },
   {
     name: "cleanup [workers...]",
     group: "UPKEEP",
-    description: "remove what workers left on the engine, as far as their work is in the repository",
+    description: "remove the leftovers on the engine of workers whose work is in the repository",
     options: [
       ["--all", "also the files of archived swarms: journals, requests, old states"],
-      ["--discard", "also what holds the only copy of work: it is lost"],
+      ["--discard", "also those that hold the only copy of work, which is then lost"],
       ["--everything", "also this project's images, the private engine and swarm's own state folder"],
-      ["--dry-run", "only say what would be removed and what kept, and why"],
+      ["--dry-run", "only show what would be removed and what kept, and why"],
       ["--yes", "with --everything: without asking"],
     ],
     load: async () => (await import("./commands/cleanup.ts")).cleanup,
@@ -212,7 +213,7 @@ export const commands: readonly Command[] = [
   {
     name: "image",
     group: "UPKEEP",
-    description: "the images of sandboxes",
+    description: "build and inspect the images of sandboxes",
     commands: imageCommands,
   },
   {
@@ -224,7 +225,7 @@ export const commands: readonly Command[] = [
   {
     name: "engine",
     group: "UPKEEP",
-    description: "a private container engine beside any other one",
+    description: "run a private container engine beside any other one",
     commands: [
       {
         name: "start",
@@ -237,7 +238,7 @@ export const commands: readonly Command[] = [
       },
       {
         name: "stop",
-        description: "stop it and its containers, and take its network away",
+        description: "stop it and its containers, and remove its network",
         load: async () => (await import("./commands/engine.ts")).stop,
       },
       {
@@ -250,13 +251,13 @@ export const commands: readonly Command[] = [
   {
     name: "schedule",
     group: "UPKEEP",
-    description: "nights that come by themselves, by your crontab",
+    description: "start swarms by your crontab, for example every night",
     commands: scheduleCommands,
   },
   {
     name: "trust",
     group: "UPKEEP",
-    description: "let this project's files ask for more than anybody's repository may",
+    description: "let this project's files ask for more than an untrusted repository may",
     options: [["--yes", "trust without asking"]],
     load: async () => (await import("./commands/trust.ts")).trust,
   },
@@ -269,10 +270,10 @@ export const commands: readonly Command[] = [
   {
     name: "hook <event>",
     group: "OTHER",
-    description: "what Claude Code's hooks ask: pre-tool-use, session-start, post-tool-use",
+    description: "answer Claude Code's hooks: pre-tool-use, session-start, post-tool-use",
     options: [
       ["--plugin <folder>", "the plugin's folder, as Claude Code calls it"],
-      ["--explain", "with pre-tool-use: the decision about a call, and why, in words"],
+      ["--explain", "with pre-tool-use: the decision about a call and its reason, as text"],
     ],
     isQuiet: true,
     load: async () => (await import("./commands/hook.ts")).hook,
@@ -280,18 +281,18 @@ export const commands: readonly Command[] = [
   {
     name: "statusline",
     group: "OTHER",
-    description: "a line for Claude Code's status line, from the state file; empty without a swarm",
+    description: "print a line for Claude Code's status line, from the state file; empty without a swarm",
     options: [["--wrap <command>", "another status line's command, whose output comes first"]],
     load: async () => (await import("./commands/statusline.ts")).statusline,
   },
   {
     name: "plugin",
     group: "OTHER",
-    description: "the plugin for Claude Code: slash commands, hooks and a skill",
+    description: "install the plugin for Claude Code: slash commands, hooks and a skill",
     commands: [
       {
         name: "install",
-        description: "give it to the claude on the path",
+        description: "install it into the claude on the PATH",
         load: async () => (await import("./commands/plugin.ts")).install,
       },
       {
@@ -336,14 +337,14 @@ export const commands: readonly Command[] = [
   },
   {
     name: "own <verb> [files...]",
-    description: "what `-d` leaves in the background",
+    description: "the background process of `-d`",
     hidden: true,
     options: [...startFlags, ...nightFlags, ["--swarm-id <id>", ""], ...ownerFlags, ...oldStartFlags],
     takesProgram: true,
     settings: flagSettings,
     load: async () => (await import("./commands/start.ts")).own,
   },
-  // As it was typed before there was `swarm state`.
+  // The spellings from before `swarm state` existed.
   ...stateCommands
     .filter(({ name }) => !/^(check|repair)/.test(name))
     .map((command) => ({ ...command, name: `swarm-${command.name}`, hidden: true })),

@@ -41,16 +41,16 @@ export interface PlanWords {
   readonly strict: boolean;
 }
 
-/** Everything that commands can do, each loaded when it is first used. */
+/** The use cases of all commands, each loaded on first use. */
 export interface Composition {
   plan(words: PlanWords): Promise<SwarmPlan>;
   explainSettings(): Promise<ExplainedSetting[]>;
   init(): Promise<InitializedFile[]>;
-  /** Writes a task file with a prompt as its only story, or finds the one that it wrote before. */
+  /** Writes a task file with a prompt as its only story, or finds the one from an earlier call. */
   makeTask(words: TaskWords): Promise<MadeTask>;
   findFilesToTrust(): Promise<FileToTrust[]>;
   trust(files: readonly FileToTrust[]): Promise<void>;
-  /** The swarm's state as the file has it; null when there is none. */
+  /** The swarm's state as recorded in its file; null when there is none. */
   findState(): Promise<SwarmState | null>;
   checkState(): Promise<CheckedState>;
   initState(options: { force: boolean }): Promise<SwarmState>;
@@ -73,66 +73,66 @@ export interface Composition {
   schedule(): ScheduleOperations;
 }
 
-/** Nights that come by themselves. */
+/** Scheduled swarms. */
 export interface ScheduleOperations {
-  /** The line that a crontab would get; nothing is written. */
+  /** The crontab line for a night; writes nothing. */
   plan(night: Pick<ScheduledNight, "at" | "days" | "words">): Promise<string>;
-  /** Whether the crontab was changed. */
+  /** Adds a line to the crontab; false when the crontab has it already. */
   install(line: string): Promise<boolean>;
-  /** The lines of this project that were there. */
+  /** Removes this project's lines; returns them. */
   remove(): Promise<readonly string[]>;
   list(): Promise<readonly { readonly line: string; readonly isHere: boolean }[]>;
 }
 
-/** What can be done with the plugin for Claude Code. */
+/** Use cases of the plugin for Claude Code. */
 export interface PluginOperations {
-  /** Makes the plugin's folder, or brings it up to date. */
+  /** Creates or updates the plugin's folder; returns its path. */
   path(): Promise<string>;
-  /** What Claude Code and the hook itself say of it. */
+  /** Validates the plugin with Claude Code, and replays calls through its hook. */
   validate(): Promise<PluginReport>;
-  /** Gives it to the `claude` on the path. Again is harmless. */
+  /** Installs the plugin into the `claude` on the PATH. Idempotent. */
   install(onStep: (step: string) => void): Promise<InstalledPlugin>;
 }
 
-/** How an owner goes about its swarm. */
+/** The request to own a swarm. */
 export interface OwnWords {
   readonly policy: RetryPolicy;
-  /** Names of workers that failed or stopped and are to be tried again. */
+  /** The names of failed or stopped workers to retry. */
   readonly retry?: readonly string[];
-  /** The branch that they are to go on from, with what they made; `integration` for the swarm's own. */
+  /** The branch to merge into the retried workers' results; `integration` for the swarm's own. */
   readonly onto?: string;
-  /** Archive a swarm that is there, finished or not, and begin anew. */
+  /** Whether to archive an existing swarm, finished or not, and begin a new one. */
   readonly force?: boolean;
-  /** What a new swarm is to be called. */
+  /** The id of a new swarm. */
   readonly swarmId?: string;
 }
 
-/** Which task files are to be carried out. */
+/** The request to run task files. */
 export interface StartWords extends PlanWords, OwnWords {
-  /** Beside a living owner, leave the work to it. */
+  /** Whether to leave the work to a running owner. */
   readonly append: boolean;
 }
 
-/** How a swarm is watched and ended by whoever started it. */
+/** Callbacks to the command that started a swarm, and the signals by which the command ends it. */
 export interface SwarmReport {
   readonly planned: (plan: SwarmPlan) => void;
   readonly onStep: (step: string) => void;
   readonly tell: (event: SwarmEvent) => void;
   readonly onMessage: (worker: Worker, message: AdapterMessage) => void;
-  /** Told once the records are written down. */
+  /** Called once the state file has the workers' records. */
   readonly begun: (state: SwarmState) => void;
-  /** Aborted with a `Halt`: no worker is begun any more, and agents are asked to stop. */
+  /** Aborts with a `Halt`: the owner starts no more workers, and asks agents to stop. */
   readonly halt: AbortSignal;
-  /** Aborted when containers are to be stopped at once. */
+  /** Aborts to stop containers at once. */
   readonly stopNow: AbortSignal;
-  /** Aborted when everything is to be left as it is. */
+  /** Aborts to leave everything as it is. */
   readonly signal: AbortSignal;
 }
 
 export interface DetachedOwner {
   readonly swarmId: string;
   readonly pid: number;
-  /** The file that has its words. */
+  /** The file with the owner's output. */
   readonly log: string;
 }
 
@@ -146,34 +146,34 @@ export interface Retried {
   readonly state: SwarmState;
 }
 
-/** What commands do with a swarm. */
+/** Use cases that run and steer a swarm. */
 export interface SwarmOperations {
   start(words: StartWords, report: SwarmReport): Promise<Started>;
   resume(words: OwnWords, report: SwarmReport): Promise<SwarmState>;
-  /** Tries failed and stopped workers again, or asks the owner to. */
+  /** Retries failed and stopped workers, or asks the owner to. */
   retry(
     words: OwnWords & { readonly workers: readonly string[]; readonly onto?: string },
     report: SwarmReport,
   ): Promise<Retried>;
-  /** Asks the owner, or does it where there is none; of every worker where none is named. */
+  /** Sends a command to the owner, or applies it when none runs. No names mean all workers. */
   steer(
     wish: SteeringWish,
     workers: readonly string[],
     signal: AbortSignal,
   ): Promise<{ readonly by: "owner" | "us" | "nobody"; readonly state: SwarmState }>;
-  /** Leaves a command to a process that goes on after this one, and waits until its swarm has begun. */
+  /** Runs a command in a background process, and waits until its swarm has begun. */
   detach(words: readonly string[]): Promise<DetachedOwner>;
 }
 
-/** What is to be brought together. */
+/** The request to merge results. */
 export interface MergeWords {
-  /** All where none is named. */
+  /** The workers' names; empty for all. */
   readonly workers: readonly string[];
-  /** The branch; null for the swarm's own. */
+  /** The target branch; null for the swarm's own. */
   readonly into: string | null;
   readonly check:
     | { readonly kind: "asked"; readonly command: string | null }
-    /** By the settings, or as the repository tests itself. */
+    /** The check from the settings, or else the repository's own tests. */
     | { readonly kind: "recognised" };
 }
 
@@ -182,16 +182,16 @@ export interface MergeOperations {
   merge(words: MergeWords, onStep: (step: string) => void, signal: AbortSignal): Promise<MergeReport>;
 }
 
-/** What commands learn about a swarm without changing anything. */
+/** Use cases that observe a swarm without changing it. */
 export interface WatchOperations extends ReviewOperations {
-  /** The swarm of this worktree; STATE_MISSING where there is none. */
+  /** The swarm of this worktree; throws STATE_MISSING when there is none. */
   state(): Promise<SwarmState>;
-  /** What the host's journals have of a worker; with `follow` also what comes, until it has ended or nobody carries it out. */
+  /** A worker's messages in the host's journals; `follow` continues until the worker ends or no owner runs. */
   journals(
     words: { readonly worker: string; readonly attempt: number | null; readonly follow: boolean },
     signal: AbortSignal,
   ): AsyncIterable<JournalledMessage>;
-  /** What the adapter of a running worker tells people: its last lines, and then what comes until its container ends. */
+  /** The log of a running worker's adapter: its last lines, then new ones until the container ends. */
   tail(
     worker: ContainerRecord,
     options: { readonly last: number },
@@ -204,7 +204,7 @@ export interface WatchOperations extends ReviewOperations {
     words: TerminalSize & Omit<AgentTerminal, "term">,
     signal: AbortSignal,
   ): Promise<AgentSession>;
-  /** Runs a command there without a terminal. */
+  /** Runs a command in a running worker's sandbox without a terminal. */
   runInside(
     worker: ContainerRecord,
     request: {
@@ -216,62 +216,62 @@ export interface WatchOperations extends ReviewOperations {
   ): Promise<CommandResult>;
 }
 
-/** What is to be taken away. */
+/** The request to clean up. */
 export interface CleanupWords {
-  /** All where none is named. */
+  /** The workers' names; empty for all. */
   readonly workers: readonly string[];
   /** Also the files of archived swarms. */
   readonly all: boolean;
-  /** Also what is not in the repository. */
+  /** Also work that is not in the repository. */
   readonly discard: boolean;
   /** Also images, the private engine and the user's state folder. */
   readonly everything: boolean;
   readonly dryRun: boolean;
 }
 
-/** What commands do to keep a swarm's records and its engine in order. */
+/** Use cases that keep a swarm's records and its engine in order. */
 export interface UpkeepOperations {
-  /** The swarm as it is, with its records corrected where nobody acts on it; null where there is none. */
+  /** The swarm compared with its engine, with corrected records if no owner runs; null without a swarm. */
   status(): Promise<SwarmStatus | null>;
-  /** What is written down, and who acts on it, without a question to the engine. */
+  /** The recorded state and its owner, without asking the engine. */
   glance(): Promise<Pick<SwarmStatus, "swarm" | "owner"> | null>;
-  /** Tells the file names of the tasks that a worker starts from. */
+  /** Returns a lookup of the task files on which a worker depends. */
   taskDependencies(): Promise<(record: ContainerRecord) => readonly string[]>;
   /** Calls back at once and whenever the state may have changed, until the signal is aborted. */
   watchState(onChange: () => void, signal: AbortSignal): Promise<void>;
-  /** Takes away what workers left, as its owner; with `dryRun` it only looks. */
+  /** Removes the workers' leftovers, as the swarm's owner; with `dryRun` it changes nothing. */
   cleanup(words: CleanupWords, onStep: (step: string) => void, signal: AbortSignal): Promise<CleanedUp>;
 }
 
-/** What commands learn about what a swarm did. */
+/** Use cases that review a swarm's work. */
 export interface ReviewOperations {
-  /** What was decided and done, the oldest first; with `follow`, until the signal is aborted. */
+  /** The event log, oldest first; `follow` continues until the signal aborts. */
   events(
     words: EventChoice & { readonly follow: boolean },
     signal: AbortSignal,
   ): Promise<AsyncIterable<KeptEvent>>;
-  /** What the swarm of this worktree did, and what to do next; STATE_MISSING where there is none. */
+  /** The summary of this worktree's swarm; throws STATE_MISSING when there is none. */
   summary(): Promise<SwarmSummary>;
-  /** Tells a command of the user's that the swarm has come to its end; why that failed, or null. It harms nothing. */
+  /** Runs the user's notification command; resolves with the reason of a failure, or null. */
   notify(command: string, occasion: Occasion): Promise<string | null>;
-  /** What one worker changed. */
+  /** The changes of one worker. */
   diff(worker: string): Promise<WorkerDiff>;
 }
 
-/** What a worker changed, as far as it was brought in. */
+/** A worker's changes, as imported into the repository. */
 export type WorkerDiff =
   | (Pick<WorkDiff, "worker" | "base" | "ref"> & { readonly kind: "nothing" })
   | (Pick<WorkDiff, "worker" | "base" | "ref"> & {
       readonly kind: "work";
       readonly commit: string;
-      /** As git says it; with `stat`, only which files and how much of them. */
+      /** git's patch; with `stat`, only the changed files with line counts. */
       patch(stat: boolean, signal: AbortSignal): AsyncIterable<Uint8Array>;
       changes(
         signal: AbortSignal,
       ): Promise<{ readonly changes: WorkChanges; readonly sensitive: SensitiveChanges }>;
     });
 
-/** What commands do with single sandboxes. */
+/** Use cases of single sandboxes. */
 export interface SandboxOperations {
   up(
     words: {
@@ -313,5 +313,5 @@ export interface SandboxOperations {
 
 type TakeOutput = (chunk: OutputChunk) => Promise<void>;
 
-/** Makes the composition for one command, with the settings that its flags carry. */
+/** Creates the composition for one command, with the settings given by its flags. */
 export type Compose = (flags: SettingsFile) => Composition;

@@ -1,7 +1,7 @@
 import type { Correction } from "../domain/reconcile.ts";
 import type { ShownCorrection } from "../domain/swarm-status.ts";
 
-/** What does not agree, in words. */
+/** Describes a difference between the state and the engine. */
 export function describeCorrection({ from, action }: Correction): string {
   switch (action.kind) {
     case "set-status":
@@ -21,7 +21,7 @@ export function describeCorrection({ from, action }: Correction): string {
   }
 }
 
-/** What does not agree, and what becomes of it: it was corrected, its owner is at it, or somebody has to type something. */
+/** Describes a difference and its remedy: already corrected, left to the owner, or a command to type. */
 export function describeShown(
   correction: ShownCorrection,
   { ownerPid, isOwnEngine }: { readonly ownerPid: number | null; readonly isOwnEngine: boolean },
@@ -35,11 +35,11 @@ export function describeShown(
         : `its container has exited, being collected by pid ${ownerPid}`;
     case "collect":
     case "publish":
-      return `${describeCorrection(correction)}: ${ownerPid === null ? "run `swarm resume`" : `pid ${ownerPid} is at it`}`;
+      return `${describeCorrection(correction)}: ${ownerPid === null ? "run `swarm resume`" : `left to pid ${ownerPid}`}`;
     case "set-status":
     case "clear-creating":
     case "adopt":
-      if (ownerPid !== null) return `${describeCorrection(correction)}; pid ${ownerPid} will see to it`;
+      if (ownerPid !== null) return `${describeCorrection(correction)}; pid ${ownerPid} will correct it`;
       return `${describeCorrection(correction)}: run \`swarm ${isOwnEngine ? "resume" : "state repair"}\``;
     case "report":
       return describeCorrection(correction);

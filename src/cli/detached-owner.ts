@@ -5,7 +5,7 @@ import { argumentAt, type CommandContext, type CommandHandler } from "./command.
 import type { PlanWords } from "./composition.ts";
 import { planNotes } from "./plan-notes.ts";
 
-/** Leaves the work to a process that goes on after this one, and waits until it has begun. */
+/** Starts an owner in the background, and waits until its swarm has begun. */
 export async function startDetached(
   { swarm, output, words }: CommandContext,
   planned: PlanWords | null,
@@ -31,13 +31,13 @@ export async function startDetached(
   return exitCodes.done;
 }
 
-/** What comes after `--` is somebody else's. */
+/** The words without the flags of detaching; words after `--` are the agent's program and stay. */
 function withoutDetach(words: readonly string[]): string[] {
   const end = words.includes("--") ? words.indexOf("--") : words.length;
   return words.filter((word, index) => index > end || !["-d", "--detach", "--json"].includes(word));
 }
 
-/** `own <verb> …`: the process that was left to go on. It tells its parent that it has begun, or why not. */
+/** `own <verb> …`: the background owner. It tells its parent process that it has begun, or why not. */
 export function owning(verbs: Readonly<Record<string, CommandHandler>>): CommandHandler {
   return async (context, args, options) => {
     const verb = verbs[argumentAt(args, 0)];
@@ -47,7 +47,7 @@ export function owning(verbs: Readonly<Record<string, CommandHandler>>): Command
     const tell = (word: object): void => {
       if (isTold || !process.connected) return;
       isTold = true;
-      // A parent that is gone by now is told nothing, and that is no failure of ours.
+      // Ignores a failed send: the parent may have exited, which is no failure of the owner.
       process.send?.(word, undefined, {}, () => {
         if (process.connected) process.disconnect();
       });

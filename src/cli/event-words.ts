@@ -15,8 +15,8 @@ type Facts = Readonly<Record<string, unknown>>;
 const longest = 1_000;
 
 /**
- * What the owner decided or did, in words and with its reason. Events are also read from a file that anybody may have
- * written: what has not the form of a fact is left out.
+ * Describes an event of the owner, with its reason. Events are also read from a file that any program may have
+ * written, so malformed facts are left out.
  */
 export function eventWords({ event, ...facts }: Told): string {
   const say = wordsByEvent.get(event);
@@ -34,7 +34,7 @@ const wordsByEvent: ReadonlyMap<string, (facts: Facts) => string> = new Map(
     waiting: (facts) => `waits${because(facts)}`,
     started: () => "started",
     created: (facts) => `created${partOf(", container ", textOf(facts["containerId"]).slice(0, 12))}`,
-    line: (facts) => `line ${textOf(facts["status"])}${because(facts)}`,
+    line: (facts) => `connection ${textOf(facts["status"])}${because(facts)}`,
     collected: (facts) =>
       `collected ${textOf(facts["commit"]).slice(0, 10)}${partOf(" at ", textOf(facts["ref"]))}`,
     refused: (facts) => `refused${partOf(" for ", textOf(facts["ref"]))}${reasonIn(facts)}`,
@@ -52,7 +52,7 @@ const wordsByEvent: ReadonlyMap<string, (facts: Facts) => string> = new Map(
     unpaused: (facts) => `unpaused${because(facts)}`,
     stopping: (facts) => `stopping${because(facts)}`,
     wish: (facts) =>
-      `wish to ${textOf(facts["wish"])}${facts["reason"] ? `, refused${reasonIn(facts)}` : ""}`,
+      `command to ${textOf(facts["wish"])}${facts["reason"] ? `, refused${reasonIn(facts)}` : ""}`,
     appended: (facts) => `appended to the swarm${because(facts)}`,
     kept: () => "its container is stopped and kept, with all that it has",
     removing: (facts) => `its container is being removed${because(facts)}`,
@@ -95,7 +95,7 @@ function gatewayWords(facts: Facts): string {
     case "ready":
       return `gateway ready: ${roadWords(facts["road"] === "socket" ? "socket" : "network")}`;
     case "lost":
-      return `gateway lost${because(facts)}; it is joined again, or made again`;
+      return `gateway lost${because(facts)}; the owner reconnects to it, or replaces it`;
     default:
       return `gateway ${textOf(facts["status"])}`;
   }
@@ -126,7 +126,7 @@ function workersIn(value: unknown): string {
   return Array.isArray(value) ? countOf(value.length, "worker") : countOf(numberOf(value) ?? 0, "worker");
 }
 
-/** `3 completed, 1 failed`, wherever among the facts the numbers stand. */
+/** `3 completed, 1 failed`, from all numbers among the facts, at most one level deep. */
 function countsIn(facts: Facts): string {
   return Object.entries(facts)
     .flatMap(([name, value]): [string, unknown][] =>

@@ -6,7 +6,7 @@ import type { CheckResult, StoryProgress } from "../domain/generated/acp.ts";
 const indent = " ".repeat("00:00:00  ".length);
 const longest = 2_000;
 
-/** A message of a worker's journal for people. Where an attempt or a day begins, a line says so; times are UTC. */
+/** Formats a message of a worker's journal, with a heading for each new attempt or day; times are UTC. */
 export function journalLines(message: JournalledMessage, before: JournalledMessage | null): string[] {
   const [day = "", time = ""] = message.timestamp.split("T");
   const isNew = before?.attempt !== message.attempt || !before.timestamp.startsWith(day);
@@ -91,7 +91,7 @@ function checkLines({ command, exitCode, durationMs, output }: CheckResult): str
   ];
 }
 
-/** None for a text that is empty. */
+/** The lines of a text; none for an empty one. */
 function linesOf(text: string): string[] {
   const lines = text.trimEnd().split("\n");
   return lines.length === 1 && lines[0] === "" ? [] : lines.map((line) => cleanText(line, longest));

@@ -1,7 +1,7 @@
-/** The most that is kept of a line before it is passed on in pieces. */
+/** The length beyond which a line is passed on in pieces. */
 const longestPiece = 64 * 1024;
 
-/** Bytes as lines of text without their breaks, as many at once as there are. A line that is very long comes in pieces. */
+/** Splits bytes into lines without line breaks, in groups as they arrive. Very long lines come in pieces. */
 export async function* lineGroups(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<readonly string[]> {
   const decoder = new TextDecoder();
   let rest = "";

@@ -2,16 +2,16 @@ import { SwarmError } from "../domain/errors.ts";
 import { nightEnd } from "../domain/night-end.ts";
 import type { CommandContext, CommandOptions } from "./command.ts";
 
-/** How a swarm that is left alone comes to its end. */
+/** How an unattended swarm ends. */
 export interface Night {
-  /** Null: when everything has ended. */
+  /** The time to end the swarm; null for when all workers have ended. */
   readonly until: { readonly at: Date; readonly text: string } | null;
   readonly thenMerge: boolean;
-  /** A command of the user's that is told of the end; null for none. */
+  /** The user's notification command; null for none. */
   readonly notify: string | null;
 }
 
-/** What `--until`, `--then` and `--notify` say. */
+/** Parses `--until`, `--then` and `--notify`. */
 export function nightIn(
   { until, then, notify }: CommandOptions,
   output: Pick<CommandContext["output"], "json">,
@@ -40,7 +40,7 @@ function untilIn(text: string): NonNullable<Night["until"]> {
 
 const lookEveryMs = 30_000;
 
-/** Calls back when the moment has come by the machine's clock, however long the machine slept in between. */
+/** Calls back at a moment of the wall clock. It polls, because timers stop while the machine sleeps. */
 export function atMoment(moment: Date, onCome: () => void): Disposable {
   let timer: NodeJS.Timeout | undefined;
   const look = (): void => {

@@ -9,40 +9,40 @@ import { showForeseen } from "./report-failure.ts";
 import { toJson, toJsonLine } from "./to-json.ts";
 import { setOutputPlain, type UserTerminal, userTerminal } from "./user-terminal.ts";
 
-/** Where a command's words go: results to stdout, everything for people to stderr. */
+/** A command's output: results to stdout, messages for the user to stderr. */
 export interface Output {
   readonly json: boolean;
-  /** A result. With `--json` the document is printed, otherwise the lines. */
+  /** Prints a result: the document with `--json`, otherwise the lines. */
   result(document: unknown, lines: () => readonly string[]): void;
-  /** One of several results, as they come: a line of JSON with `--json`, otherwise the lines. */
+  /** Prints one of several results: a line of JSON with `--json`, otherwise the lines. */
   each(document: unknown, lines: () => readonly string[]): void;
-  /** Lines of a result that are drawn again in their place; null where it goes to no terminal. */
+  /** Opens a result that is redrawn in place; null when stdout is no terminal. */
   live(): Promise<LiveResult | null>;
-  /** One of very many results, in one line or a few: waits for a reader that is slow, and ends with one that has gone. */
+  /** Prints one of many results with back-pressure; rejects when the reader has closed the output. */
   item(document: unknown, line: () => string): Promise<void>;
   /** Whether results are shown on a terminal. */
   readonly isTerminal: boolean;
-  /** A remark for a person, on stderr; an event with `--progress json`, nothing with `quiet`. */
+  /** Prints a note to stderr: an event with `--progress json`, nothing with `quiet`. */
   note(line: string): void;
-  /** The last words of a command: what to type next. */
+  /** Prints the command to type next. */
   next(command: string): void;
-  /** The command is over: an agent is told what to type next, where it was not. */
+  /** Ends the command: prints a hint for an agent, unless `next` has printed one. */
   end(hint: string): void;
-  /** Shows steps while work goes on. */
+  /** Shows the steps of work in progress. */
   during<Result>(title: string, work: (onStep: (step: string) => void) => Promise<Result>): Promise<Result>;
-  /** Shows a swarm until it is closed; notes stand above it meanwhile. */
+  /** Opens a view of a swarm, with notes above it, until it is closed. */
   board(): Promise<SwarmBoard>;
-  /** Whether somebody is there to be asked. */
+  /** Whether a user can answer questions on a terminal. */
   readonly canAsk: boolean;
-  /** Asks a question; null where nobody can answer. */
+  /** Asks the user a question; null without a terminal. */
   ask(question: string): Promise<string | null>;
-  /** What a program in a sandbox writes, on the stream it wrote it to. Nothing with `--json`. */
+  /** Prints the output of a program in a sandbox to the same stream; nothing with `--json`. */
   stream(chunk: OutputChunk): Promise<void>;
-  /** The user's terminal, for a program that wants one; null where there is none, or a document is wanted. */
+  /** The user's terminal, for a program in a sandbox; null when there is none, or with `--json`. */
   terminal(): UserTerminal | null;
-  /** What is typed or piped in, until `work` is done with it. */
+  /** Passes stdin to `work`, and closes it afterwards. */
   withInput<Result>(work: (input: AsyncIterable<Uint8Array>) => Promise<Result>): Promise<Result>;
-  /** Says what went wrong, for a command whose exit code is not ours. */
+  /** Prints an error, for a command whose exit code is that of a program in a sandbox. */
   fail(error: SwarmError): void;
   readonly paint: Paint;
 }
@@ -55,7 +55,7 @@ export interface LiveResult extends LiveLines {
 export type ProgressMode = "tty" | "plain" | "json" | "quiet";
 export type Mark = "good" | "weak" | "missing";
 
-/** Colours and glyphs as far as the terminal has them; a glyph never stands without a word. */
+/** Colours and glyphs that the terminal supports; a glyph always comes with a word. */
 export interface Paint {
   bold(text: string): string;
   dim(text: string): string;
@@ -66,7 +66,7 @@ export interface Paint {
 
 export interface OutputOptions {
   readonly json: boolean;
-  /** An agent reads it: documents in one line, and what to type next beside them, too. */
+  /** Whether an agent reads the output: documents take one line, and hints come with them. */
   readonly forAgent: boolean;
   readonly progress: ProgressMode;
   readonly stdout: NodeJS.WriteStream;
@@ -162,7 +162,7 @@ export function openOutput({
     async stream({ stream, bytes }) {
       if (json) return;
       const target = stream === "stdout" ? stdout : stderr;
-      // Whoever looks at a terminal must not be told what to see by what runs in a sandbox.
+      // A program in a sandbox must not control the user's terminal with escape sequences.
       const shown = target.isTTY ? cleanLines(Buffer.from(bytes).toString()) : bytes;
       await written(target, shown);
     },
@@ -173,7 +173,7 @@ export function openOutput({
       try {
         return await work(stdin);
       } finally {
-        // An open terminal would keep the process waiting for words that nobody reads.
+        // An open stdin would keep the process alive.
         stdin.destroy();
       }
     },
@@ -186,13 +186,13 @@ export function openOutput({
       if (!stdin.isTTY || !stderr.isTTY) return null;
       const { createInterface } = await import("node:readline/promises");
       const terminal = createInterface({ input: stdin, output: stderr });
-      // Readline eats the Ctrl-C that the program would have got.
+      // Readline consumes Ctrl-C, so pass it on to the process.
       terminal.once("SIGINT", () => process.kill(process.pid, "SIGINT"));
       try {
         return await terminal.question(`${question} `, { signal });
       } catch (error) {
         signal.throwIfAborted();
-        // Ctrl-D: no answer is no.
+        // Ctrl-D counts as an empty answer.
         if ((error as Error).name === "AbortError") return "";
         throw error;
       } finally {
@@ -204,7 +204,7 @@ export function openOutput({
 
 const narrowest = 40;
 
-/** `auto` is a redrawn line on a terminal, and plain lines for pipes, CI and agents. */
+/** Resolves `auto`: `tty` on a terminal, `plain` for pipes, CI and agents. */
 export function progressMode(
   wanted: "auto" | ProgressMode,
   { env, columns }: { env: Readonly<Record<string, string | undefined>>; columns: number },
@@ -219,7 +219,7 @@ export function hasUnicode(env: Readonly<Record<string, string | undefined>>): b
   return /utf-?8/i.test(env["LC_ALL"] || env["LC_CTYPE"] || env["LANG"] || "");
 }
 
-/** Whoever read our output has gone, as in `… | head`. */
+/** The reader of the output has closed it, as in `… | head`. */
 export class OutputClosedError extends Error {}
 
 async function written(target: NodeJS.WriteStream, bytes: string | Uint8Array): Promise<void> {
@@ -252,11 +252,11 @@ async function duringOnTerminal<Result>(
       },
     ],
     {
-      // Signals are the program's; stdout is for results.
+      // The process handles signals itself.
       registerSignalListeners: false,
       renderer: "default",
       rendererOptions: {
-        // What fails is reported once, by the command's own error.
+        // The command reports the error once.
         showErrorMessage: false,
         logger: new ListrLogger({ processOutput: new ProcessOutput(stderr, stderr) }),
       },

@@ -2,7 +2,7 @@ import { CommanderError, Option, Command as Parser } from "commander";
 import { SwarmError } from "../domain/errors.ts";
 import type { CommandOptions, Flag } from "./command.ts";
 
-/** What words say by these flags, and nothing else; USAGE where they cannot be meant. */
+/** Parses words that hold only these flags; throws USAGE otherwise. */
 export function parseFlags(flags: readonly Flag[], words: readonly string[]): CommandOptions {
   const parser = new Parser().exitOverride().configureOutput({ writeErr: () => {} });
   parser.helpOption(false).allowExcessArguments(false);
@@ -14,7 +14,7 @@ export function parseFlags(flags: readonly Flag[], words: readonly string[]): Co
   }
 }
 
-/** The parser's own complaints as ours. */
+/** Maps the parser's errors to USAGE. */
 export function asUsage(error: unknown): unknown {
   if (!(error instanceof CommanderError)) return error;
   const message = error.message.replace(/^error: /, "").replace(/\n/g, " ");

@@ -2,10 +2,10 @@ import { SwarmError } from "../domain/errors.ts";
 import { exitCodes } from "../domain/exit-codes.ts";
 import type { Output } from "./output.ts";
 
-/** What `docker` exits with when it is not the program that failed. */
+/** The exit codes of `docker` when the failure is not the program's. */
 export const passThrough = { ours: 125, notExecutable: 126, notFound: 127 } as const;
 
-/** What goes wrong on our side must not look like the program's own exit code. */
+/** Maps errors of swarm to exit codes that differ from the program's own. */
 export async function passingThrough(
   output: Pick<Output, "fail">,
   work: () => Promise<number>,

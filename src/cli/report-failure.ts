@@ -9,19 +9,19 @@ export interface FailureOptions {
   readonly json: boolean;
   readonly stdout: NodeJS.WritableStream;
   readonly stderr: NodeJS.WritableStream;
-  /** Where reports of our own bugs are kept. */
+  /** The folder for reports of bugs in swarm. */
   readonly reportFolder: string;
   readonly now: Date;
 }
 
-/** Says what went wrong, the same on every surface, and what the process exits with. */
+/** Prints an error, the same way for every surface; returns the exit code. */
 export function reportFailure(error: unknown, options: FailureOptions): ExitCode {
   if (!(error instanceof SwarmError)) return reportBug(error, options);
   showForeseen(error, options);
   return error.exitCode;
 }
 
-/** An error that was foreseen, in words and as the document of `--json`. */
+/** Prints an expected error as text, and as a document with `--json`. */
 export function showForeseen(
   error: SwarmError,
   { json, stdout, stderr }: Pick<FailureOptions, "json" | "stdout" | "stderr">,
@@ -53,7 +53,7 @@ function keep(file: string, text: string): boolean {
     writeFileSync(file, text, { mode: 0o600 });
     return true;
   } catch {
-    // A disk that is full must not hide the error itself.
+    // A full disk must not hide the error itself.
     return false;
   }
 }

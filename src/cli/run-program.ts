@@ -22,12 +22,12 @@ export interface ProgramOptions {
   readonly onSecondSignal: CommandContext["onSecondSignal"];
 }
 
-/** As a shell shows a program that was ended by SIGPIPE. */
+/** The exit code that a shell reports after SIGPIPE. */
 const outputClosed = 141;
 
 const progressModes = ["auto", "tty", "plain", "json", "quiet"] as const;
 
-/** Parses the words, runs the command they mean, and says what the process exits with. */
+/** Parses the words and runs their command; resolves with the exit code. */
 export async function runProgram(words: readonly string[], options: ProgramOptions): Promise<number> {
   let exitCode: number = exitCodes.done;
   const { own, program } = splitProgram(words, commands);
@@ -44,7 +44,7 @@ export async function runProgram(words: readonly string[], options: ProgramOptio
   return exitCode;
 }
 
-/** What was typed, and the part of it that is the agent's program. */
+/** The typed words, and the agent's program among them. */
 type Typed = Pick<CommandContext, "words" | "program">;
 
 type Run = (command: Command, args: CommandArguments, options: CommandOptions) => Promise<void>;
@@ -129,7 +129,7 @@ async function runCommand(
   const output = openOutput({
     json: options["json"] === true,
     forAgent: Boolean(env["CLAUDECODE"]),
-    // Drawing needs a terminal with a size on both sides; a redirected result leaves plain lines on the other.
+    // Drawing needs both streams on a terminal of known size; if either is redirected, progress is plain lines.
     progress: progressMode(wanted, {
       env,
       columns: process.stdout.isTTY && process.stderr.isTTY ? process.stderr.columns : 0,

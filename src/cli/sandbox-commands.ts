@@ -9,9 +9,9 @@ export const sandboxCommands: readonly Command[] = [
     name: "up",
     description: "make a sandbox; the first use starts it, and its time to live",
     options: [
-      ["--spec <file>", "what it is made of; sandbox.yaml is taken when it is there"],
+      ["--spec <file>", "its specification; without it sandbox.yaml, if there is one"],
       ["--dangerous-allow-host-network", "let the spec give it the host's network"],
-      ["--dangerous-allow-privileged", "let the spec take its protection away"],
+      ["--dangerous-allow-privileged", "let the spec remove its protection"],
       ["--no-auto-destroy", "no time to live: it stays until `swarm sandbox destroy`"],
       ["--isolation <level>", "the least isolation that is accepted: auto, shared-kernel, userns, strong"],
       engineFlag,
@@ -29,7 +29,7 @@ export const sandboxCommands: readonly Command[] = [
     name: "exec [command...]",
     description: "run a command: exec ls -la",
     passesWordsOn: true,
-    options: [sandboxFlag, ["-i, --interactive", "pass the standard input on"]],
+    options: [sandboxFlag, ["-i, --interactive", "pass on standard input"]],
     load: async () => (await import("./commands/sandbox.ts")).exec,
   },
   {
@@ -39,7 +39,7 @@ export const sandboxCommands: readonly Command[] = [
   },
   {
     name: "logs [sandbox]",
-    description: "what the last task wrote, in the order in which it came",
+    description: "show the output of the last task, in order",
     options: [
       ["-f, --follow", "until the task ends"],
       ["--stdout", "only this stream"],
@@ -49,13 +49,13 @@ export const sandboxCommands: readonly Command[] = [
   },
   {
     name: "ls",
-    description: "the sandboxes of this folder",
+    description: "list the sandboxes of this folder",
     options: [["--all", "also destroyed ones"]],
     load: async () => (await import("./commands/sandbox.ts")).ls,
   },
   {
     name: "stats [sandbox]",
-    description: "what it uses now",
+    description: "show its current use of resources",
     load: async () => (await import("./commands/sandbox.ts")).stats,
   },
   {
@@ -94,7 +94,7 @@ export const imageCommands: readonly Command[] = [
   },
   {
     name: "ls",
-    description: "the images that are there",
+    description: "list the images",
     options: [engineFlag],
     settings: flagSettings,
     load: async () => (await import("./commands/image.ts")).ls,
@@ -104,7 +104,7 @@ export const imageCommands: readonly Command[] = [
     description: "remove images that are no longer needed; those in use stay",
     options: [
       ["--all", "every image of swarm, of other projects too"],
-      ["--dry-run", "only say which"],
+      ["--dry-run", "only list them"],
       engineFlag,
     ],
     settings: flagSettings,
@@ -112,7 +112,7 @@ export const imageCommands: readonly Command[] = [
   },
   {
     name: "explain",
-    description: "what goes into the images, and what changed since the last build",
+    description: "show the inputs of the images, and their changes since the last build",
     options: [...imageFlags, engineFlag],
     settings: flagSettings,
     load: async () => (await import("./commands/image.ts")).explain,

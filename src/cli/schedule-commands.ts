@@ -17,12 +17,12 @@ export const scheduleCommands: readonly Command[] = [
   },
   {
     name: "list",
-    description: "show the nights that are scheduled",
+    description: "list the scheduled swarms",
     load: async () => (await import("./commands/schedule.ts")).list,
   },
   {
     name: "remove",
-    description: "take the line of this project out again",
+    description: "remove the line of this project",
     load: async () => (await import("./commands/schedule.ts")).remove,
   },
 ];

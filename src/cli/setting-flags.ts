@@ -5,7 +5,7 @@ import type { SettingsFile } from "../domain/settings.ts";
 import { numberOrText } from "../domain/settings-environment.ts";
 import type { CommandOptions, Flag } from "./command.ts";
 
-/** The flags that are settings of workers. */
+/** The flags that set settings of workers. */
 export const settingFlags: readonly Flag[] = [
   [
     "--agent <kind>",
@@ -19,12 +19,12 @@ export const settingFlags: readonly Flag[] = [
   ],
   [
     "--allow <host>",
-    `what agents may reach beside their models: host:port, or ${Object.keys(presets).join(", ")}; any number of them`,
+    `hosts that agents may reach beside their models: host:port, or ${Object.keys(presets).join(", ")}; any number of them`,
     "many",
   ],
   [
     "--escalate <change>",
-    "what the second attempt changes: model=NAME; given again, the third, and so on",
+    "a change for the second attempt: model=NAME; given again, for the third, and so on",
     "many",
   ],
   ["--prove", "check each result again in a fresh sandbox before it counts; `--then merge` does, too"],
@@ -51,20 +51,20 @@ export const engineFlag: Flag = [
   "the container engine to use, for example unix:///var/run/docker.sock",
 ];
 
-/** How an owner goes about failures. */
+/** The owner's policy for failures. */
 export const policyFlags: readonly Flag[] = [
   ["--max-attempts <n>", "how often a worker that fails is tried in all (default 1)"],
   ["--fail-fast", "end the swarm at the first failure"],
 ];
 
-/** As it was typed before. */
+/** Former spellings. */
 export const oldStartFlags: readonly Flag[] = [
   ["--file <path>", "a task file", "old"],
   ["--files <paths>", "task files, by commas", "old"],
   ["--max <n>", "--parallel", "old"],
 ];
 
-/** Flags that are called otherwise than their settings, by the pointers of these. */
+/** Flags whose names differ from their settings, by the setting's JSON pointer. */
 const flagByPointer: Readonly<Record<string, string>> = {
   "/budgetUsd": "--worker-budget-usd",
   "/budgetTokens": "--worker-budget-tokens",
@@ -75,7 +75,7 @@ const flagByPointer: Readonly<Record<string, string>> = {
   "/registries": "--registry",
 };
 
-/** What a person called a setting that came by a flag. */
+/** The flag that sets a setting, as the user typed it. */
 export function flagOf(pointer: string): string {
   const [, group = ""] = pointer.split("/");
   if (group === "agentCommand") return "the program after --";
@@ -83,7 +83,7 @@ export function flagOf(pointer: string): string {
   return flagByPointer[`/${group}`] ?? `--${group}`;
 }
 
-/** The settings that flags carry, and the words of the agent's program. */
+/** The settings given by flags and by the words of the agent's program. */
 export function flagSettings(options: CommandOptions, program: readonly string[]): SettingsFile {
   const { agent, parallel, max, isolation, network, engine, allow, escalate } = options;
   if (program.length > 0 && agent === "claude")
@@ -96,7 +96,7 @@ export function flagSettings(options: CommandOptions, program: readonly string[]
     swarmBudgetUsd: toAmount(options["budgetUsd"]),
     swarmBudgetTokens: toAmount(options["budgetTokens"]),
     swarmBudgetTime: options["budgetTime"],
-    // What is merged while nobody looks is proved before.
+    // An unattended merge requires proof first.
     prove: options["prove"] === true || options["then"] === "merge" ? true : undefined,
     modelEndpoints: options["modelEndpoint"],
     registries: options["registry"],
@@ -105,7 +105,7 @@ export function flagSettings(options: CommandOptions, program: readonly string[]
   return Object.fromEntries(Object.entries(flags).filter(([, value]) => value !== undefined));
 }
 
-/** `anthropic=file:…`, any number of them. A word without a name is one of no known provider, and is told as such. */
+/** Parses words such as `anthropic=file:…`. A malformed word gets an unknown provider, which validation reports. */
 function toReferences(words: CommandOptions[string]): Record<string, string> | undefined {
   if (!Array.isArray(words)) return undefined;
   return Object.fromEntries(
@@ -120,7 +120,7 @@ function toAmount(text: CommandOptions[string]): unknown {
   return typeof text === "string" ? numberOrText(text) : text;
 }
 
-/** A number where it is one; else as typed, for the check to name. */
+/** A count as a number; other text stays as typed, so that validation can quote it. */
 function toCount(text: CommandOptions[string]): unknown {
   return typeof text === "string" && /^\d+$/.test(text) ? Number(text) : text;
 }

@@ -1,14 +1,14 @@
 import type { Command } from "./command.ts";
 
-/** Words of ours, and those of the agent's program. */
+/** The words of swarm's command, and those of the agent's program. */
 export interface SplitWords {
   readonly own: readonly string[];
   readonly program: readonly string[];
 }
 
 /**
- * `… --agent command -- sh agent.sh`: after `--` come the words of the agent's program. Everywhere else `--` means what it
- * always means, that no flags of ours follow.
+ * Splits off the agent's program: `… --agent command -- sh agent.sh`. Without `--agent`, `--` has its usual
+ * meaning: no flags follow.
  */
 export function splitProgram(words: readonly string[], commands: readonly Command[]): SplitWords {
   const at = words.indexOf("--");

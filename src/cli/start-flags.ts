@@ -7,20 +7,23 @@ export const detachFlag: Flag = [
   "go on in the background, after this terminal is closed, too",
 ];
 
-/** For whoever may become the owner of a swarm. */
+/** The flags of commands that may become a swarm's owner. */
 export const ownerFlags: readonly Flag[] = [...policyFlags, ...settingFlags, engineFlag];
 
 export const nightFlags: readonly Flag[] = [
   ["--until <time>", "begin nothing after 07:00, or 6h, and let agents end their turn then"],
-  ["--then <what>", "when everything has ended: merge"],
+  ["--then <what>", "when all workers have ended: merge"],
   [
     "--notify <command>",
-    "when everything has ended, or a person is needed: a command that gets it as JSON, webhook:URL or desktop",
+    "when all workers have ended, or one needs you: a command that gets it as JSON, webhook:URL or desktop",
   ],
 ];
 
-export const againFlag: Flag = ["--again", "also what was completed or failed before with the same content"];
-export const strictFlag: Flag = ["--strict", "refuse text that reads as if it wanted to steer the agent"];
+export const againFlag: Flag = [
+  "--again",
+  "also task files that completed or failed before with the same content",
+];
+export const strictFlag: Flag = ["--strict", "refuse text that looks like an attempt to steer the agent"];
 
 export const startFlags: readonly Flag[] = [
   ["--all", "every task file"],

@@ -50,7 +50,7 @@ export const stateCommands: readonly Command[] = [
   },
   {
     name: "check",
-    description: "compare the state with the engine and name what does not agree",
+    description: "compare the state with the engine and list the differences",
     options: [engineFlag],
     settings: flagSettings,
     load: async () => (await import("./commands/state.ts")).check,

@@ -12,14 +12,14 @@ import { whyWaiting } from "../domain/why-waiting.ts";
 import { describeShown } from "./describe-correction.ts";
 import { table } from "./table.ts";
 
-/** What a look at a swarm needs to know besides. */
+/** Further input for showing a swarm. */
 export interface StatusContext {
   readonly now: Date;
-  /** File names of the tasks that a waiting one starts from. */
+  /** The file names of the tasks on which a worker depends. */
   readonly dependsOn: (record: ContainerRecord) => readonly string[];
 }
 
-/** What `swarm status --json` prints. */
+/** The document that `swarm status --json` prints. */
 export function statusDocument(status: SwarmStatus | null): SwarmStatusDocument {
   const { swarm = null, reconciled = true, owner = null, orphans = [] } = status ?? {};
   const corrections = (status?.corrections ?? []).map(({ container, from, action, applied }) => ({
@@ -29,7 +29,7 @@ export function statusDocument(status: SwarmStatus | null): SwarmStatusDocument 
   return { swarm: swarm && { ...swarm }, reconciled, corrections, orphans, owner };
 }
 
-/** The swarm, who acts on it, a line for each worker, and what does not agree. */
+/** The swarm, its owner, a line for each worker, and remarks. */
 export function statusLines(status: SwarmStatus, context: StatusContext): string[] {
   const { swarm } = status;
   const { swarmId, updatedAt, containers } = swarm;
@@ -44,7 +44,7 @@ export function statusLines(status: SwarmStatus, context: StatusContext): string
   ];
 }
 
-/** One worker in the columns of the table, the last of them the reason why it is not otherwise. */
+/** A worker's cells in the table; the last one is the reason for its status. */
 export function workerCells(
   record: ContainerRecord,
   { swarm, owner }: Pick<SwarmStatus, "swarm" | "owner">,
@@ -63,13 +63,13 @@ export function workerCells(
   ];
 }
 
-/** Where nobody acts and nothing is left to be done, there is nothing to say. */
+/** The owner's line; none for a finished swarm without an owner. */
 export function ownerLines({ swarm, owner }: SwarmStatus): string[] {
   if (owner !== null) return [cleanText(`owned by ${describeHolder(owner)}`)];
-  return isOver(swarm) ? [] : ["nobody acts on it"];
+  return isOver(swarm) ? [] : ["no process is running it"];
 }
 
-/** What is not as it should be, in a line each. */
+/** A line for each irregularity. */
 export function remarkLines({ swarm, reconciled, corrections, orphans, owner }: SwarmStatus): string[] {
   const slugByName = new Map(swarm.containers.map((record) => [record.containerName, workerSlug(record)]));
   const remark = { ownerPid: owner?.pid ?? null, isOwnEngine: swarm.engine !== null };
@@ -91,7 +91,7 @@ function notReconciled(engine: SwarmStatus["swarm"]["engine"]): string {
   return `not reconciled: ${cleanText(who)}; this is what was last written down`;
 }
 
-/** What to type after looking at a swarm. */
+/** The hint about the next command. */
 export function statusNext(status: SwarmStatus | null): string {
   if (status === null)
     return "`swarm plan` shows what could run, `swarm init` writes an example, `swarm help` shows every command";

@@ -14,11 +14,11 @@ import {
   workWords,
 } from "../domain/summary-words.ts";
 
-/** How many of the last lines of a check are shown: of one that failed, and of one that passed. */
+/** The number of last lines shown of a failed and of a passed check. */
 const [failedLines, passedLines] = [10, 1];
 const mostCommits = 10;
 
-/** A summary for a terminal: a line for the swarm, then each worker with its stories. */
+/** A summary as text: lines for the swarm, then each worker with its stories. */
 export function summaryLines(summary: SwarmSummary): string[] {
   const { swarmId, createdAt, systemCalls, workers } = summary;
   return [

@@ -4,7 +4,7 @@ import type { ExitCode } from "../domain/exit-codes.ts";
 import { swarmExit } from "../domain/swarm-exit.ts";
 import type { SwarmState } from "../domain/swarm-state.ts";
 
-/** What a command exits with that stayed with these workers until nobody carried them on, and what to type next. */
+/** The exit code and the next command after running or waiting for a swarm. */
 export function outcomeOf(swarm: Pick<SwarmState, "containers">): {
   readonly exit: ExitCode;
   readonly next: string;

@@ -1,6 +1,6 @@
 import { cleanText } from "../domain/clean-text.ts";
 
-/** Rows in columns, the last one as long as it likes. */
+/** Aligns rows in columns; the last column is not padded. */
 export function table(rows: readonly (readonly string[])[]): string[] {
   const clean = rows.map((row) => row.map((cell) => cleanText(cell)));
   const widths = clean.reduce<number[]>(

@@ -1,9 +1,9 @@
-/** JSON that a terminal can show as it is: what moves a cursor, turns the writing direction or cannot be seen is escaped. */
+/** JSON that is safe on a terminal: escapes control, bidirectional and invisible characters. */
 export function toJson(document: unknown): string {
   return escaped(JSON.stringify(document, null, 2));
 }
 
-/** The same in a single line. */
+/** The same on a single line. */
 export function toJsonLine(document: unknown): string {
   return escaped(JSON.stringify(document));
 }

@@ -1,12 +1,12 @@
 import { spawnSync } from "node:child_process";
 import type { TerminalSession, TerminalSize } from "../ports/containers.ts";
 
-/** The terminal of whoever typed the command. */
+/** The terminal of the user who typed the command. */
 export interface UserTerminal {
   size(): TerminalSize;
   /**
-   * Gives it to a program: what is typed goes there as it is, Ctrl-C too, and what that writes is shown, until it ends. Whatever
-   * happens, the terminal is as it was afterwards. `onGone` is called where it goes away itself.
+   * Connects the terminal to a program until the program ends: passes all input unchanged, Ctrl-C too, and shows the
+   * output. It always restores the terminal's mode. `onGone` is called when the terminal itself goes away.
    */
   giveTo(
     session: Pick<TerminalSession, "write" | "output" | "resize">,
@@ -16,23 +16,23 @@ export interface UserTerminal {
 
 type Emitter = Pick<NodeJS.EventEmitter, "on" | "off">;
 
-/** What it takes of a process's streams. */
+/** The parts used of a process's streams. */
 export interface TerminalStreams {
   readonly stdin: Emitter & Pick<NodeJS.ReadStream, "isTTY" | "setRawMode" | "resume" | "destroy">;
   readonly stdout: Emitter & Pick<NodeJS.WriteStream, "isTTY" | "columns" | "rows" | "write">;
-  /** Lets the terminal show what is written without changing it, until its mode is set again. */
+  /** Turns off the terminal's output processing, until its mode is set again. */
   readonly setPlain: () => void;
 }
 
 /**
- * In what Node calls raw mode, terminals still turn each line feed into the beginning of a line, which programs that draw do not
- * expect. Where there is no `stty`, it has to do.
+ * Node's raw mode leaves output processing on: the terminal adds a carriage return to each line feed, which breaks
+ * programs that draw. Without `stty` this has no effect.
  */
 export function setOutputPlain(): void {
   spawnSync("stty", ["-opost"], { stdio: ["inherit", "ignore", "ignore"] });
 }
 
-/** Null where in- and output are not both a terminal. */
+/** The user's terminal; null unless both input and output are one. */
 export function userTerminal({ stdin, stdout, setPlain }: TerminalStreams): UserTerminal | null {
   if (!stdin.isTTY || !stdout.isTTY) return null;
   const size = (): TerminalSize => ({ columns: stdout.columns || 80, rows: stdout.rows || 24 });
@@ -44,7 +44,7 @@ export function userTerminal({ stdin, stdout, setPlain }: TerminalStreams): User
       const resize = (): void => void session.resize(size()).catch(onGone);
       const gone = (): void => onGone(new Error("the terminal is gone"));
       using undo = new DisposableStack();
-      // An open terminal would keep the process waiting for words that nobody reads.
+      // An open stdin would keep the process alive.
       undo.defer(() => stdin.destroy());
       for (const event of ["end", "error"]) undo.use(listen(stdin, event, gone));
       undo.use(listen(stdout, "error", gone));
@@ -55,7 +55,7 @@ export function userTerminal({ stdin, stdout, setPlain }: TerminalStreams): User
       setPlain();
       undo.use(listen(stdin, "data", type));
       stdin.resume();
-      // It may have changed before anybody listened.
+      // The size may have changed before the listener was added.
       resize();
       for await (const bytes of session.output) if (!stdout.write(bytes)) await roomIn(stdout);
     },
@@ -67,7 +67,7 @@ function listen(target: Emitter, event: string, listener: (bytes: Uint8Array) =>
   return { [Symbol.dispose]: () => void target.off(event, listener) };
 }
 
-/** Until it takes more, or nobody is there any more. */
+/** Resolves when the stream accepts more, has closed or has failed. */
 async function roomIn(stdout: Emitter): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   using undo = new DisposableStack();

@@ -15,14 +15,14 @@ import {
 import { table } from "./table.ts";
 
 const reconcileEveryMs = 5_000;
-/** Time goes by where nothing else does. */
+/** The interval for redrawing elapsed times. */
 const tickMs = 1_000;
 
 type Watched = SwarmStatus | null;
 
 /**
- * Shows a swarm again whenever its state changes, and compares it with the engine every few seconds, until every worker has
- * ended and nobody acts on it.
+ * Shows a swarm on each change of its state, and compares it with the engine every few seconds, until every worker
+ * has ended and no owner runs.
  */
 export async function watchStatus(
   { output, signal }: Pick<CommandContext, "output" | "signal">,
@@ -63,12 +63,12 @@ async function watch(upkeep: UpkeepOperations, show: Show, signal: AbortSignal):
   }
 }
 
-/** What the last look said of it, as far as it is not out of date. */
+/** Updates the last status with the recorded state, and drops outdated corrections. */
 function glanced(last: SwarmStatus, now: Awaited<ReturnType<UpkeepOperations["glance"]>>): Watched {
   return now && { ...last, ...now, corrections: stillTrue(now.swarm, last.corrections) };
 }
 
-/** Rung by each change of the state; several before anybody listens are one. */
+/** A wake signal for changes of the state; changes between two waits are merged into one. */
 async function bell(
   upkeep: UpkeepOperations,
   signal: AbortSignal,
@@ -77,7 +77,7 @@ async function bell(
   signal.addEventListener("abort", () => rung.resolve(true), { once: true });
   await upkeep.watchState(() => rung.resolve(true), signal);
   return {
-    /** Whether something happened in that time. */
+    /** Waits; resolves with true on a change within that time. */
     async within(ms) {
       const waiting = new AbortController();
       const late = delay(ms, false, { signal: waiting.signal }).catch(() => false);
@@ -91,7 +91,7 @@ async function bell(
 
 type Show = (status: Watched) => void;
 
-/** In place, as much of it as the window has room for. */
+/** Draws in place, as many lines as the window holds. */
 function drawer(live: LiveResult, dependsOn: StatusContext["dependsOn"]): Show {
   return (status) => {
     const lines = status ? statusLines(status, { now: new Date(), dependsOn }) : [];
@@ -103,7 +103,7 @@ function drawer(live: LiveResult, dependsOn: StatusContext["dependsOn"]): Show {
   };
 }
 
-/** First everything, then a line for whatever changed. */
+/** Prints everything at first, then a line for each change. */
 function teller(output: Output, dependsOn: StatusContext["dependsOn"]): Show {
   const toldByKey = new Map<string, string>();
   return (status) => {
@@ -111,7 +111,7 @@ function teller(output: Output, dependsOn: StatusContext["dependsOn"]): Show {
     const context = { now: new Date(), dependsOn };
     const rows = status.swarm.containers.map((record) => workerCells(record, status, context));
     const lines = table(rows);
-    // Times and tokens change all the time, and are nothing to be told of.
+    // Times and tokens change constantly, so they do not count as changes.
     const told: [key: string, content: string, line: string][] = [
       ...rows.map(([word, slug = "", , stories, , , why], at): [string, string, string] => [
         ...([slug, `${word} ${stories} ${why}`, lines[at] ?? ""] as const),

@@ -3,7 +3,7 @@ import { cleanText } from "../domain/clean-text.ts";
 import type { SwarmEvent } from "../swarm/swarm-deps.ts";
 import { eventWords } from "./event-words.ts";
 
-/** What a worker says, in a line for people; null for what nobody needs to see. */
+/** Describes a worker's message in a line; null for messages that are not shown. */
 export function describeMessage(slug: string, message: AdapterMessage): string | null {
   switch (message.type) {
     case "progress-update": {
@@ -18,7 +18,7 @@ export function describeMessage(slug: string, message: AdapterMessage): string |
   }
 }
 
-/** What the owner decided or did, in a line; null for what only a reader of the event log needs to know. */
+/** Describes an event of the owner in a line; null for events that only the event log needs. */
 export function describeEvent(event: SwarmEvent): string | null {
   if (isQuiet(event)) return null;
   const { worker, ...facts } = event;
@@ -26,7 +26,7 @@ export function describeEvent(event: SwarmEvent): string | null {
   return worker === undefined ? words : `${cleanText(worker)}  ${words}`;
 }
 
-/** What there may be thousands of, and what goes without saying. */
+/** Whether an event is too frequent or too obvious to show. */
 function isQuiet({ event, status }: SwarmEvent): boolean {
   if (event === "called" || event === "reached") return true;
   if (event === "gateway") return status === "started" || status === "removed";

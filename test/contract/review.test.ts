@@ -254,7 +254,7 @@ describe("swarm events", () => {
 
     const ended = "2026-01-02T03:04:05Z  login  failed, AGENT_CRASH: it crashed\n";
     const begun = `2026-01-02T03:04:05Z  swarm  swarm ${place.swarmId} begun with 1 worker, 1 at once\n`;
-    expect(all).toEqual({ exit: 0, stdout: `${begun}${ended}  a b  line : x\n`, stderr: "" });
+    expect(all).toEqual({ exit: 0, stdout: `${begun}${ended}  a b  connection : x\n`, stderr: "" });
     expect(one).toEqual({ exit: 0, stdout: ended, stderr: "" });
     expect(earlier.stdout).toBe("2026-01-02T03:04:05Z  old  started\n");
     expect(none).toEqual({ exit: 0, stdout: "", stderr: "No such events are kept here.\n" });

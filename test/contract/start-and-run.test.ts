@@ -57,7 +57,7 @@ describe("swarm run", () => {
     expect(first.stderr).toContain(`wrote .aimi/tasks/${today}-fix-the-form-tasks.json`);
     expect(first.stderr).toContain("check: npm test (package.json has a test script)");
     expect(first.stderr).toContain("ENGINE_UNREACHABLE");
-    expect(second.stderr).toContain(`takes up .aimi/tasks/${today}-fix-the-form-tasks.json`);
+    expect(second.stderr).toContain(`reuses .aimi/tasks/${today}-fix-the-form-tasks.json`);
     expect(taskAt(repository, "fix-the-form").metadata).toMatchObject({
       branchName: "swarm/fix-the-form",
       agent: { kind: "command", command: ["sh", "-c", "echo done > a.txt"] },

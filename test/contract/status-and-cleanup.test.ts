@@ -242,7 +242,7 @@ describe("swarm status", () => {
 
     expect(await exited).toEqual([0, null]);
     expect(lines.slice(1)).toEqual([
-      "nobody acts on it",
+      "no process is running it",
       expect.stringMatching(/^STATUS /),
       expect.stringMatching(/^running +login /),
       expect.stringMatching(/^completed +logout /),

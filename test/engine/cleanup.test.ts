@@ -28,7 +28,7 @@ describe("what a killed owner left", () => {
     await containers.remove(nameOf("lost"));
     await volumes.remove(nameOf("lost"));
     const { stdout } = await swarmIn(place, "status");
-    expect(stdout).toMatch(/^nobody acts on it$/m);
+    expect(stdout).toMatch(/^no process is running it$/m);
     expect(stdout).toMatch(/^slow: running, but its container has ended; .*: run `swarm resume`$/m);
     expect(stdout).toMatch(/^lost: corrected: running, should be failed \(CONTAINER_LOST: .*\)$/m);
     expect((await swarmIn(place, "state", "list")).stdout).toContain(`${nameOf("lost")}\tfailed`);

@@ -111,7 +111,7 @@ describe("swarm status", () => {
     const lines = statusLines(status, { now, dependsOn: () => [] });
     expect(lines).toContainEqual(expect.stringMatching(/^owned by pid 4711 on here \(swarm start --all/));
     expect(lines).toContainEqual(
-      expect.stringMatching(/^1: running, should be failed .*; pid 4711 will see to it$/),
+      expect.stringMatching(/^1: running, should be failed .*; pid 4711 will correct it$/),
     );
     expect(lines).toContain("2: its container has exited, being collected by pid 4711");
     expect((await store.read()).containers.map((record) => record.status)).toEqual(["running", "running"]);
@@ -304,7 +304,7 @@ describe("what is shown of a swarm", () => {
     );
 
     expect(statusLines(shown(state), { now, dependsOn: () => [] }).slice(1)).toEqual([
-      "nobody acts on it",
+      "no process is running it",
       "STATUS   WORKER  BRANCH     STORIES  TIME       TOKENS                  REASON",
       "running  1       feat/1     0/0      4 min 0 s  1234 in, 20 out, $1.50",
       "failed   2       feat/evil  0/0      59 s       -                       VERIFY_FAILED: no way",

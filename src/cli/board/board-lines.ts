@@ -3,13 +3,13 @@ import { cutTo, widthOf } from "./text-width.ts";
 import { clockTime, type Look, layoutFor, shortCount, shown, tokenCount, workerLine } from "./worker-line.ts";
 import { hasEnded, type ShownStatus, type WorkerPicture } from "./worker-picture.ts";
 
-/** What is known of a swarm while it runs. */
+/** The facts shown of a running swarm. */
 export interface SwarmPicture {
-  /** In the order of their records. */
+  /** The workers in the order of their records. */
   readonly workers: readonly WorkerPicture[];
-  /** What has to be done before workers can begin. */
+  /** The current step of preparation; null when workers can begin. */
   readonly step: string | null;
-  /** Why the whole swarm comes to its end before its time. */
+  /** The reason why the owner is stopping the swarm early; null when it is not. */
   readonly stopping: string | null;
   readonly beganAt: number;
 }
@@ -19,19 +19,19 @@ export interface Window {
   readonly rows: number;
 }
 
-/** Narrower than this, nothing can be told. */
+/** The minimum width of a line. */
 const leastColumns = 16;
 
 /**
- * The lines for a window, none wider and no more than it has, with a row left for the cursor. Where not all workers have room,
- * those that run come first, then what failed, then what was completed last; the others are counted.
+ * The lines for a window, within its width and height, with a row left for the cursor. If not all workers fit,
+ * running ones come first, then failed ones, then the last completed ones; the others are counted.
  */
 export function boardLines(
   picture: SwarmPicture,
   window: Window,
   look: Look & { readonly now: number },
 ): string[] {
-  // What is written into the last column makes some terminals begin a new line.
+  // Some terminals begin a new line after a character in the last column.
   const columns = Math.max(leastColumns, window.columns - 1);
   const rows = Math.max(0, window.rows - 1);
   const below = [
@@ -52,7 +52,7 @@ export function boardLines(
   return lines.slice(Math.max(0, lines.length - rows));
 }
 
-/** As many as there is room for, in their order. */
+/** The most important workers that fit, in their order. */
 function mostTelling(workers: readonly WorkerPicture[], room: number): WorkerPicture[] {
   const rank = (worker: WorkerPicture): number =>
     hasEnded(worker) ? (worker.status === "completed" ? 2 : 1) : 0;
@@ -64,12 +64,12 @@ function mostTelling(workers: readonly WorkerPicture[], room: number): WorkerPic
   return workers.filter((worker) => chosen.has(worker));
 }
 
-/** What the swarm as a whole does: getting ready, or coming to its end. */
+/** Lines about the swarm as a whole: preparing or stopping. */
 function wholeLines(
   { workers, step, stopping, beganAt }: SwarmPicture,
   look: Look & { readonly now: number },
 ): string[] {
-  // Where there are workers, their sum has the time.
+  // With workers, the summary line shows the time.
   const elapsed = workers.length > 0 ? "" : `  ${clockTime(look.now - beganAt)}`;
   return [
     ...(step === null ? [] : [`${look.unicode ? "◦ " : ""}preparing  ${shown(step, look)}${elapsed}`]),
@@ -98,7 +98,7 @@ function waitingLine({ workers }: SwarmPicture, look: Look): string[] {
   return [`${waiting.length} waiting${told ? `: ${told}` : ""}`];
 }
 
-/** As much as fits of: how many are how, stories, time, tokens and cost. */
+/** As many as fit of: counts by status, stories, time, tokens and cost. */
 function summaryLine(picture: SwarmPicture, columns: number, { now }: { readonly now: number }): string {
   const { workers, beganAt } = picture;
   const stories = workers.map(({ record }) => record.storyProgress);

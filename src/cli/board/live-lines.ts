@@ -2,21 +2,21 @@ import { stripVTControlCharacters } from "node:util";
 import type { ListrEventManager, ListrRendererFactory, ListrTaskObject } from "listr2";
 import { widthOf } from "./text-width.ts";
 
-/** Lines at the end of a terminal's text that are drawn again in their place. */
+/** Lines at the bottom of a terminal's output that are redrawn in place. */
 export interface LiveLines {
   draw(lines: readonly string[]): void;
-  /** Puts lines above them, where they stay. */
+  /** Prints permanent lines above the live ones. */
   above(lines: readonly string[]): void;
-  /** Takes them away. */
+  /** Removes the live lines. */
   end(): Promise<void>;
 }
 
-/** What is drawn on. */
+/** The stream to draw on. */
 export type Terminal = Pick<NodeJS.WriteStream, "write" | "columns" | "on" | "off" | "rows">;
 
 /**
- * A task of listr2 whose output is drawn by a renderer of ours. Its default one has no place for remarks above its lines, hides
- * the cursor until its end, to which a killed process never comes, and listens to signals from then on.
+ * A listr2 task with its own renderer. The default one cannot print notes above its lines, hides the cursor until
+ * its end, which a killed process never reaches, and leaves signal listeners behind.
  */
 export async function openLiveLines(terminal: Terminal): Promise<LiveLines> {
   const { Listr, ListrEventType } = await import("listr2");
@@ -52,7 +52,7 @@ export async function openLiveLines(terminal: Terminal): Promise<LiveLines> {
         return ended.promise;
       },
     },
-    // Signals are the program's.
+    // The process handles signals itself.
     { renderer, registerSignalListeners: false },
   );
   const over = tasks.run();
@@ -70,7 +70,7 @@ export async function openLiveLines(terminal: Terminal): Promise<LiveLines> {
 }
 
 const csi = "\u001b[";
-/** Shown all at once, and without the cursor running about; each writing leaves the terminal as it found it. */
+/** Synchronised output with a hidden cursor; each write restores the terminal's modes. */
 const begin = `${csi}?2026h${csi}?25l`;
 const end = `${csi}?25h${csi}?2026l`;
 const eraseBelow = `${csi}J`;
@@ -84,13 +84,13 @@ function penOn(terminal: Terminal): Pen {
   let drawn: readonly string[] = [];
   let drawnColumns = 0;
 
-  /** A terminal that has become narrower has broken a line that was longer. */
+  /** The rows of a drawn line: a terminal that became narrower has wrapped longer lines. */
   const rowsOf = (line: string): number => {
     if (!terminal.columns || terminal.columns >= drawnColumns) return 1;
     const width = Math.min(drawnColumns, widthOf(stripVTControlCharacters(line)));
     return Math.max(1, Math.ceil(width / terminal.columns));
   };
-  /** To the first drawn line. */
+  /** Moves the cursor to the first drawn line. */
   const toTop = (): string => {
     const rows = drawn.reduce((sum, line) => sum + rowsOf(line), 0);
     return rows === 0 ? "\r" : `\r${csi}${rows}A`;
@@ -98,7 +98,7 @@ function penOn(terminal: Terminal): Pen {
   const write = (text: string): void => {
     terminal.write(`${begin}${text}${end}`);
   };
-  /** Without line breaks of the terminal's own: what is wider than we think is cut, and moves nothing. */
+  /** Disables wrapping, so that a line of misjudged width is cut and shifts nothing. */
   const asBlock = (rows: readonly string[]): string =>
     rows.length === 0 ? "" : `${csi}?7l${rows.join("")}${csi}?7h`;
   const anew = (line: string): string => `${line}${csi}K\r\n`;

@@ -9,18 +9,18 @@ import { openLiveLines, type Terminal } from "./live-lines.ts";
 import type { Look } from "./worker-line.ts";
 import { pictureOf, type WorkerPicture, withEvent, withSaid } from "./worker-picture.ts";
 
-/** Shows a swarm to a person while it runs. */
+/** A live view of a running swarm for the user. */
 export interface SwarmBoard {
-  /** The workers there are; told again when some were added. */
+  /** Sets the workers; called again when workers are added. */
   begun(state: SwarmState): void;
-  /** What has to be done before workers can begin. */
+  /** Shows a step of preparation before workers begin. */
   step(text: string): void;
   tell(event: SwarmEvent): void;
-  /** What a worker said, by its slug. */
+  /** Shows a message of the worker with this slug. */
   message(slug: string, message: AdapterMessage): void;
-  /** A remark that stays. */
+  /** Prints a permanent note. */
   note(line: string): void;
-  /** Nothing is shown any more. */
+  /** Ends the view. */
   close(): Promise<void>;
 }
 
@@ -31,12 +31,12 @@ export interface BoardOptions extends Look {
 }
 
 export interface BoardClock {
-  /** Milliseconds that never go back. */
+  /** The monotonic time, in milliseconds. */
   now(): number;
   date(): Date;
 }
 
-/** Opens the board that fits: lines that are drawn again on a terminal, a line for each change elsewhere. */
+/** Opens the board for a mode: redrawn lines on a terminal, a line for each change elsewhere. */
 export async function openSwarmBoard(options: BoardOptions): Promise<SwarmBoard> {
   const say = (line: string): void => void options.terminal.write(`${line}\n`);
   switch (options.mode) {
@@ -70,7 +70,7 @@ async function drawnBoard({ terminal, clock, unicode, style }: BoardOptions): Pr
     const picture = { workers: [...workers.values()], step, stopping, beganAt };
     const window = { columns: terminal.columns || 80, rows: terminal.rows || 24 };
     live.draw(boardLines(picture, window, { unicode, style, now: drawnAt }));
-    // Time goes by where nothing else does.
+    // Redraws regularly, because elapsed times change.
     drawIn(tickMs);
   };
   const drawIn = (ms: number): void => {
@@ -89,7 +89,7 @@ async function drawnBoard({ terminal, clock, unicode, style }: BoardOptions): Pr
     drawSoon();
   };
   terminal.on("resize", drawSoon);
-  // What is refused at once, or ends before anybody can read it, needs no picture.
+  // Delays the first drawing: a command that fails at once or ends quickly needs no board.
   drawIn(drawMs);
   return {
     begun({ containers }) {
@@ -122,7 +122,7 @@ async function drawnBoard({ terminal, clock, unicode, style }: BoardOptions): Pr
   };
 }
 
-/** Between two lines on what a worker's agent does; statuses are told at once. */
+/** The minimum time between two activity lines of a worker; changes of status are printed at once. */
 const activityMs = 10_000;
 
 function plainBoard(clock: BoardClock, say: (line: string) => void): SwarmBoard {
@@ -148,7 +148,7 @@ function plainBoard(clock: BoardClock, say: (line: string) => void): SwarmBoard 
   };
 }
 
-/** For programs: what happens, as it happens. */
+/** Writes events as JSON, for programs. */
 function jsonBoard(write: (event: object) => void): SwarmBoard {
   return {
     begun() {},

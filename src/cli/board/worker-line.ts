@@ -2,13 +2,13 @@ import { cleanText } from "../../domain/clean-text.ts";
 import { asciiOf, cutMiddleTo, cutTo, widthOf } from "./text-width.ts";
 import { elapsedMs, hasEnded, type ShownStatus, type WorkerPicture } from "./worker-picture.ts";
 
-/** How words look: colours where the terminal has them, glyphs where it can show them. */
+/** The capabilities of the terminal: colours and glyphs. */
 export interface Look {
   readonly unicode: boolean;
   readonly style: (format: "green" | "red" | "yellow" | "cyan" | "dim", text: string) => string;
 }
 
-/** How wide each column of the workers' lines is; 0 for one that has no room. */
+/** The width of each column in the workers' lines; 0 for a column that does not fit. */
 export interface Layout {
   readonly columns: number;
   readonly gap: string;
@@ -21,9 +21,9 @@ export interface Layout {
 }
 
 const wordWidth = "completed".length;
-/** What must be left for a story and what its agent does before there is room for a further column. */
+/** The minimum width left for story and activity when a further column is added. */
 const leastActivity = 20;
-/** A branch whose name is cut to less tells nothing. */
+/** The minimum width of a branch's name. */
 const shortestBranch = 12;
 
 const faces: Readonly<Record<ShownStatus, readonly [glyph: string, style: Parameters<Look["style"]>[0]]>> = {
@@ -41,7 +41,7 @@ const faces: Readonly<Record<ShownStatus, readonly [glyph: string, style: Parame
   stopped: ["▪", "yellow"],
 };
 
-/** The columns for these workers in a window: the same for all of them, and for as long as nothing grows. */
+/** The columns for these workers, equal for all of them and stable until a value grows. */
 export function layoutFor(
   pictures: readonly WorkerPicture[],
   columns: number,
@@ -73,7 +73,7 @@ export function layoutFor(
   };
 }
 
-/** All that is to be known of a worker at one look, no wider than the window. */
+/** A worker's line, within the width of the window. */
 export function workerLine(
   picture: WorkerPicture,
   { columns, gap, ...widths }: Layout,
@@ -95,18 +95,18 @@ export function workerLine(
   return `${paintStatus(picture.status, word, look)}${gap}${cutTo(rest, room, mark)}`;
 }
 
-/** A status as a column of its own; a glyph never stands without its word. */
+/** The column of a status; a glyph always comes with its word. */
 function statusWord(status: ShownStatus, { unicode }: Look): string {
   const word = status.padEnd(wordWidth);
   return unicode ? `${faces[status][0]} ${word}` : word;
 }
 
-/** In the status's colour. */
+/** Paints a text in the colour of a status. */
 function paintStatus(status: ShownStatus, text: string, { style }: Look): string {
   return style(faces[status][1], text);
 }
 
-/** Minutes and seconds, and hours where there are some. */
+/** Minutes and seconds, and hours if any. */
 export function clockTime(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / 1000));
   const two = (count: number): string => String(count).padStart(2, "0");
@@ -121,12 +121,12 @@ export function shortCount(count: number): string {
   return `${amount < 9.95 ? amount.toFixed(1) : Math.round(amount)}${unit}`;
 }
 
-/** Everything that a worker's agent read and wrote so far. */
+/** All tokens that a worker's agent has read and written. */
 export function tokenCount({ record: { usage } }: WorkerPicture): number {
   return usage === null ? 0 : usage.tokensIn + usage.cacheRead + usage.cacheWrite + usage.tokensOut;
 }
 
-/** Text from anywhere, fit for a line of this terminal. */
+/** Untrusted text, made safe for a line of this terminal. */
 export function shown(text: string, { unicode }: Look): string {
   const clean = cleanText(text);
   return unicode ? clean : asciiOf(clean);

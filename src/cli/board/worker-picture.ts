@@ -6,28 +6,28 @@ import type { ContainerRecord } from "../../domain/swarm-state.ts";
 import { withMessage } from "../../domain/worker-record.ts";
 import type { SwarmEvent } from "../../swarm/swarm-deps.ts";
 
-/** How a worker is, in a word for people: finer than its record's status. */
+/** The status shown of a worker, finer than that of its record. */
 export type ShownStatus =
   | ("waiting" | "starting" | "running" | "stopping")
   | ("stalled" | "lost" | "paused" | "retrying")
   | ("completed" | "failed" | "skipped" | "stopped");
 
-/** What is known of a worker while its swarm runs. */
+/** The facts shown of a worker in a running swarm. */
 export interface WorkerPicture {
   readonly slug: string;
   readonly record: ContainerRecord;
   readonly status: ShownStatus;
-  /** Why it waits, is stalled, failed … */
+  /** The reason why it waits, is stalled, failed … */
   readonly why: string | null;
   readonly story: string | null;
-  /** What its agent does, or what became of the story. */
+  /** The agent's current activity, or the outcome of the story. */
   readonly activity: string | null;
-  /** When it began and ended, by a clock that never goes back; null when it has not, or did before anybody looked. */
+  /** The start and end by a monotonic clock; null if not reached, or reached before this process began. */
   readonly beganAt: number | null;
   readonly endedAt: number | null;
 }
 
-/** A worker as its record has it. What has not come to its end waits for its turn, whatever it did before. */
+/** A worker from its record alone: one that has not ended counts as waiting. */
 export function pictureOf(record: ContainerRecord): WorkerPicture {
   const hasEnded = isTerminal(record.status);
   return {
@@ -39,19 +39,19 @@ export function pictureOf(record: ContainerRecord): WorkerPicture {
   };
 }
 
-/** Whether nothing more happens to it by itself. */
+/** Whether the worker has ended. */
 export function hasEnded({ status }: WorkerPicture): boolean {
   return status === "completed" || status === "failed" || status === "skipped" || status === "stopped";
 }
 
-/** For how long it has been running, or ran; null when it never did. */
+/** The duration of its run so far; null when it never ran. */
 export function elapsedMs({ record, beganAt, endedAt }: WorkerPicture, now: number): number | null {
   if (beganAt !== null) return (endedAt ?? now) - beganAt;
   const { startedAt, finishedAt } = record;
   return startedAt === null || finishedAt === null ? null : Date.parse(finishedAt) - Date.parse(startedAt);
 }
 
-/** After something that the owner decided or did. */
+/** Updates a worker after an event of the owner. */
 export function withEvent(
   picture: WorkerPicture,
   { event, ...facts }: SwarmEvent,
@@ -86,7 +86,7 @@ export function withEvent(
   }
 }
 
-/** After something that it said itself. */
+/** Updates a worker after a message of its adapter. */
 export function withSaid(picture: WorkerPicture, message: AdapterMessage, date: Date): WorkerPicture {
   const isHeardAgain = picture.status === "starting" || picture.status === "retrying";
   const next: WorkerPicture = {

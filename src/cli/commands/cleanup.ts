@@ -32,7 +32,7 @@ export const cleanup: CommandHandler = async (context, args, options) => {
   return failure?.exitCode ?? exitCodes.done;
 };
 
-/** What is for all projects of a user is named before, and asked for. */
+/** Lists what all projects of the user share, and asks before removing it. */
 async function isAgreed({ swarm, output, signal }: CommandContext, words: CleanupWords): Promise<boolean> {
   const upkeep = swarm.upkeep();
   const planned = await output.during("Looking", (onStep) =>

@@ -2,7 +2,7 @@ import { SwarmError } from "../../domain/errors.ts";
 import { exitCodes } from "../../domain/exit-codes.ts";
 import { argumentAt, type Command, type CommandHandler } from "../command.ts";
 
-/** What may follow each sequence of words: `""`, `state`, `state update` … */
+/** The words that may follow each sequence of words: `""`, `state`, `state update` … */
 type WordsByPath = ReadonlyMap<string, readonly string[]>;
 
 /** The handler for a tree of commands; it is given the tree, which would otherwise import it in a circle. */

@@ -25,7 +25,7 @@ export const diff: CommandHandler = async ({ swarm, output, signal }, args, { st
     return exitCodes.done;
   }
   const patch = found.patch(stat === true, signal);
-  // Elsewhere than on a terminal it is for programs, byte for byte.
+  // Without a terminal a program reads the patch, so it has to stay unchanged.
   if (!output.isTerminal) for await (const bytes of patch) await output.stream({ stream: "stdout", bytes });
   else
     for await (const lines of lineGroups(patch))

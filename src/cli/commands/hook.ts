@@ -9,7 +9,7 @@ import { argumentAt, type CommandHandler } from "../command.ts";
 const events = ["pre-tool-use", "session-start", "post-tool-use"];
 const orphanLookMs = 2_000;
 
-/** The quick ones are answered before this is loaded; what comes here waits, or was mistyped. */
+/** `quick-answers.ts` handles the fast hooks; only `post-tool-use`, which waits, and typing errors get here. */
 export const hook: CommandHandler = async (context, args, { plugin }) => {
   const event = argumentAt(args, 0);
   if (event !== "post-tool-use" || typeof plugin !== "string")
@@ -21,7 +21,7 @@ export const hook: CommandHandler = async (context, args, { plugin }) => {
   using session = sessionSignal();
   const words = { slugs: null, timeoutMs: null, onEnded: () => {} };
   const watch = swarm.watch();
-  // Refuses a state that is not this project's.
+  // Throws when the state belongs to another project.
   await watch.state();
   const { state } = await watch.wait(words, AbortSignal.any([signal, session.signal]));
   const failed = state.containers.filter(({ status }) => status === "failed").map(failedWords);
@@ -32,13 +32,13 @@ export const hook: CommandHandler = async (context, args, { plugin }) => {
   return exitCodes.done;
 };
 
-/** By codes only: what workers say of themselves is nothing to be told to an agent as if we said it. */
+/** Gives only the error code: text from a worker must not reach an agent as if swarm had written it. */
 function failedWords(record: ContainerRecord): string {
   const code = record.reason?.code ?? "";
   return `${workerSlug(record).slice(0, 30)}: ${/^[A-Z][A-Z_]{2,39}$/.test(code) ? code : "failed"}`;
 }
 
-/** Whether a call of a tool left a swarm in the background, by a command of ours and nothing that only mentions one. */
+/** Whether a tool call started a swarm in the background; a command that only mentions one does not count. */
 function beginsSwarm(input: string, program: string): boolean {
   try {
     const { tool_name: tool, tool_input: call } = JSON.parse(input);
@@ -57,7 +57,7 @@ function beginsSwarm(input: string, program: string): boolean {
   }
 }
 
-/** Ends with the session: whoever started us is gone then, and nobody is left to be told. */
+/** Aborts when the session ends: its process, this one's parent, has then exited. */
 function sessionSignal(): Disposable & { readonly signal: AbortSignal } {
   const controller = new AbortController();
   const parent = process.ppid;

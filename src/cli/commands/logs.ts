@@ -37,14 +37,14 @@ export const logs: CommandHandler = async (context, args, options) => {
   return exitCodes.done;
 };
 
-/** Why there is nothing more to follow. */
+/** Prints why following ended. */
 async function sayEnd({ swarm, output }: CommandContext, record: ContainerRecord): Promise<void> {
   const worker = workerSlug(record);
   const now = (await swarm.findState())?.containers.find((other) => workerSlug(other) === worker);
   if (!now) return;
   const isOver = isTerminal(now.status);
   output.note(
-    isOver ? `${worker} is ${now.status}.` : `${worker} is ${now.status}, and nobody carries it on.`,
+    isOver ? `${worker} is ${now.status}.` : `${worker} is ${now.status}, and no process is running it.`,
   );
   if (!isOver) output.next("`swarm resume` goes on where this ended");
 }
@@ -65,7 +65,7 @@ function storyIn(option: unknown, { stories }: ContainerRecord): string | null {
   throw new SwarmError("INVALID_VALUE", { name: "--story", value: option, expected });
 }
 
-/** Why a worker has no journal. */
+/** The reason why a worker has no journal. */
 async function whyNothing({ swarm }: CommandContext, record: ContainerRecord): Promise<string> {
   const worker = workerSlug(record);
   const upkeep = swarm.upkeep();
@@ -80,5 +80,5 @@ async function whyNothing({ swarm }: CommandContext, record: ContainerRecord): P
 function reasonOf({ status, reason }: ContainerRecord, isOwned: boolean): string | null {
   if (reason !== null) return cleanText(`${reason.code}: ${reason.message}`);
   if (status === "completed" || status === "failed" || isOwned) return null;
-  return "and nobody carries this swarm out; `swarm resume` does";
+  return "and no process is running this swarm; `swarm resume` continues it";
 }

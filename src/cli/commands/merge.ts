@@ -11,7 +11,7 @@ export const merge: CommandHandler = async ({ swarm, output, signal }, args, { i
   const words: MergeWords = {
     workers: listAt(args, 0),
     into: into === undefined ? null : String(into),
-    // `--no-check` is false, and without either of them it is true.
+    // commander sets `check` to false for `--no-check`, and to true when neither flag is given.
     check: typeof check === "string" ? asked(check) : check === false ? asked(null) : { kind: "recognised" },
   };
   const report = await output.during("Bringing the results together", (onStep) =>
@@ -53,7 +53,7 @@ function linesOf({ workers, branch, exists, tip, moved, check, forecast }: Merge
       check.command === null ? "Nothing was checked." : `Each was checked with: ${check.command}`,
       1_000,
     ),
-    ...(isRed(check) ? ["It fails without them, too: it says nothing of any of them."] : []),
+    ...(isRed(check) ? ["The check fails without these results, too: it proves nothing about them."] : []),
   ];
 }
 

@@ -62,7 +62,7 @@ function checked(checks: readonly string[]): string {
   return checks.length > 0 ? ` [${countOf(checks.length, "check")}]` : "";
 }
 
-/** Which of the two it is, is tried when a swarm starts. */
+/** Names both transports of the gateway: the owner probes which one works when a swarm starts. */
 function networkWords(network: string): string {
   if (network !== "gateway") return network;
   return "gateway (by a socket and no network where the runtime allows it, else by networks of two)";

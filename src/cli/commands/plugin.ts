@@ -40,7 +40,7 @@ function lines({ folder, claude, hook }: PluginReport): string[] {
       : [claude.valid ? "claude  accepts it" : `claude  refuses it:\n${claude.output.trimEnd()}`]),
     approved ? "hook    approves `swarm status --json`" : `hook    does not approve its own command: ${why}`,
     refused
-      ? "hook    says nothing to `swarm status --json; true`"
+      ? "hook    leaves `swarm status --json; true` to the user"
       : "hook    APPROVES `swarm status --json; true`",
   ];
 }

@@ -5,7 +5,7 @@ import type { MadeTask, TaskCheck } from "../../swarm/make-task.ts";
 import { type CommandHandler, type CommandOptions, listAt } from "../command.ts";
 import { start } from "./start.ts";
 
-/** A prompt becomes a task file, and that is started like any other. */
+/** Writes a task file for the prompt, and starts it like any other. */
 export const run: CommandHandler = async (context, args, options) => {
   const words = listAt(args, 0);
   await refuseFile(words[0] ?? "");
@@ -19,7 +19,7 @@ export const run: CommandHandler = async (context, args, options) => {
   return start({ ...context, words: startWords(made.file, options) }, [[made.file]], options);
 };
 
-/** As it was typed when single files were run by this word. */
+/** Refuses the former meaning of `swarm run`: to run a file in a sandbox. */
 async function refuseFile(word: string): Promise<void> {
   const stats = await stat(word).catch(() => null);
   if (stats?.isFile())
@@ -29,7 +29,7 @@ async function refuseFile(word: string): Promise<void> {
 }
 
 function describe({ file, branch, check, isNew }: MadeTask, isWithout: boolean): string[] {
-  const how = isNew ? "wrote" : "takes up";
+  const how = isNew ? "wrote" : "reuses";
   return [
     `${how} ${file}, for the branch ${branch}; \`swarm start ${file}\` carries it out at any time`,
     describeCheck(check, isWithout),
@@ -57,7 +57,7 @@ function shown(commands: readonly string[]): string {
   return commands.map((command) => cleanText(command, 200)).join("; ");
 }
 
-/** What a background process is asked to do: the file has the rest. */
+/** The words for the background process; the task file has the rest. */
 function startWords(file: string, options: CommandOptions): string[] {
   const values = {
     parallel: "--parallel",

@@ -64,10 +64,10 @@ export const run: CommandHandler = async ({ swarm, output, signal }, args, optio
     output.note(summaryLine(record, summary));
     if (summary.outputFiles.length > 0) output.note(`outputs: .aimi/sandboxes/${record.id}/outputs/`);
     if (failure !== null && failure !== undefined) {
-      // The program's own code says more than ours where it ended by itself, and not well.
+      // If the program failed by itself, its own exit code is the more useful one.
       const ownCode = summary.exitCode === 0 ? null : summary.exitCode;
       if (output.json && failure instanceof SwarmError) {
-        // The summary is the document, and the only one.
+        // With `--json` the summary must stay the only document.
         output.note(`error ${failure.code}: ${cleanText(failure.message, Number.POSITIVE_INFINITY)}`);
         return ownCode ?? exitOf(failure);
       }

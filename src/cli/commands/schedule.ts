@@ -36,7 +36,7 @@ export const install: CommandHandler = async ({ swarm, output }, args, options) 
   output.result({ line, written: isNew }, () => [
     isNew ? `Scheduled for ${String(options["at"])}.` : "It is there already.",
   ]);
-  output.next("`swarm schedule list`; what the nights say is in .aimi/reports/night.log");
+  output.next("`swarm schedule list`; the output of scheduled swarms goes to .aimi/reports/night.log");
   return exitCodes.done;
 };
 
@@ -60,7 +60,7 @@ export const remove: CommandHandler = async ({ swarm, output }) => {
   return exitCodes.done;
 };
 
-/** What the night types. Its words are looked at now: in the night nobody would. */
+/** The words of the scheduled command. Validates them now: no user is there to see an error at night. */
 function nightWords({ until, notify, merge }: CommandOptions, more: readonly string[]): readonly string[] {
   const then = merge === false ? undefined : "merge";
   nightIn({ until, notify, then }, { json: false });

@@ -6,7 +6,7 @@ import { argumentAt, type CommandContext, type CommandHandler, listAt } from "..
 import { passingThrough } from "../passing-through.ts";
 import type { UserTerminal } from "../user-terminal.ts";
 
-/** As a shell shows a program that lost its terminal. */
+/** The exit code that a shell reports after SIGHUP. */
 const hungUp = 129;
 
 interface Inside {

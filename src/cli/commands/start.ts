@@ -29,14 +29,14 @@ export const start: CommandHandler = async (context, args, options) => {
       force: force === true,
     },
   };
-  // Whoever goes on in the background must not ask again.
+  // A background owner cannot ask, so pass it the chosen files.
   const typed = isNamed ? context.words : ["start", ...files, ...context.words.slice(1)];
   const isLeftToAnother = words.append && (await context.swarm.upkeep().glance())?.owner != null;
   if (options["detach"] && !isLeftToAnother) return startDetached({ ...context, words: typed }, words);
   return startSwarm(context, words, night);
 };
 
-/** Starts what the words say, and stays until it has ended. */
+/** Starts a swarm, and waits until it has ended. */
 async function startSwarm(context: CommandContext, words: StartWords, night: Night): Promise<number> {
   const teller = tellPerson(context, night);
   const started = await watchOver(context, (report) => context.swarm.swarm().start(words, report), {
@@ -47,7 +47,7 @@ async function startSwarm(context: CommandContext, words: StartWords, night: Nig
   return started.kind === "carried out" ? endNight(context, night, exit) : exit;
 }
 
-/** What is done when everything has ended. What failed before says more than what could not be merged. */
+/** Merges and notifies after the swarm's end. A failed swarm's exit code wins over that of the merge. */
 async function endNight(
   context: CommandContext,
   { thenMerge, notify }: Night,
@@ -64,7 +64,7 @@ async function endNight(
   return last;
 }
 
-/** Whatever becomes of it harms nothing. */
+/** Runs the notification command; its failure is only a note. */
 async function tell(
   { swarm, output }: Pick<CommandContext, "swarm" | "output">,
   notify: string,
@@ -79,7 +79,7 @@ interface Teller {
   readonly isTold: () => Promise<void>;
 }
 
-/** Tells a person of workers that need one, one notice after the other, while the swarm goes on. */
+/** Notifies the user of workers that need attention, one notice after the other, while the swarm runs. */
 function tellPerson(context: CommandContext, { notify }: Night): Teller {
   let telling = Promise.resolve();
   return {
@@ -102,7 +102,7 @@ function reportStarted(context: CommandContext, started: Started): number {
           .map(workerSlug)
           .join(", ")}`,
       ]);
-      output.next("`swarm status -w` shows how they get on");
+      output.next("`swarm status -w` shows their progress");
       return exitCodes.done;
     case "nothing":
       output.result({ swarm: null }, () => ["Nothing to carry out: every task file was carried out before."]);
@@ -142,7 +142,7 @@ export const retry: CommandHandler = async (context, args, options) => {
 
 export const own: CommandHandler = owning({ start, resume });
 
-/** What `--fail-fast` and `--max-attempts` say. */
+/** Parses `--fail-fast` and `--max-attempts`. */
 export function ownWords({ failFast, maxAttempts, swarmId }: CommandOptions): OwnWords {
   const attempts = Number(maxAttempts ?? 1);
   if (!Number.isInteger(attempts) || attempts < 1 || attempts > 100) {

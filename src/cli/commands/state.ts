@@ -66,7 +66,7 @@ export const list: CommandHandler = async ({ swarm, output }) => {
 
 export const cleanup: CommandHandler = async ({ swarm, output }) => {
   const removed = await swarm.cleanupState();
-  // Always this document: scripts of existing users read it.
+  // Prints JSON even without `--json`, because users' scripts rely on it.
   output.result({ removed }, () => [JSON.stringify({ removed })]);
   return exitCodes.done;
 };

@@ -3,14 +3,14 @@ import type { SteeringWish } from "../../swarm/steer-unowned.ts";
 import { type CommandHandler, listAt } from "../command.ts";
 import { resultLines } from "../result-lines.ts";
 
-/** A command that asks the owner for something, or does it where there is no owner. */
+/** A command that the owner applies, or this process when no owner runs. */
 function steering(wish: SteeringWish, next: string): CommandHandler {
   return async ({ swarm, output, signal }, args) => {
     const { by, state } = await output.during(`Asking to ${wish}`, () =>
       swarm.swarm().steer(wish, listAt(args, 0), signal),
     );
     output.result({ swarm: state }, () =>
-      by === "nobody" ? ["There is no such worker that is not at its end."] : resultLines(state),
+      by === "nobody" ? ["All of these workers have ended already."] : resultLines(state),
     );
     if (by !== "nobody") output.next(next);
     return exitCodes.done;

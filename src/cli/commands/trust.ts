@@ -7,7 +7,7 @@ export const trust: CommandHandler = async ({ swarm, output }, _args, { yes }) =
   const files = await swarm.findFilesToTrust();
   const waiting = files.filter(({ trusted }) => !trusted);
   for (const { path, asks } of waiting) {
-    output.note(`${cleanText(path)} asks for more than anybody's repository may:`);
+    output.note(`${cleanText(path)} asks for more than an untrusted repository may:`);
     for (const ask of asks) output.note(`  ${cleanText(ask, Number.POSITIVE_INFINITY)}`);
   }
   const agreed =

@@ -54,7 +54,7 @@ function reportWait(output: Pick<Output, "note" | "next">, { end, workers }: Wai
       output.next("`swarm status` shows it");
       return exit;
     case "unowned":
-      output.note("It stands still: nobody carries this swarm out.");
+      output.note("No process is running this swarm.");
       output.next(next);
       return exit;
     case "ended":
