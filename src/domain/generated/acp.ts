@@ -1,7 +1,7 @@
 // Made from schemas/acp.schema.json by scripts/generate.ts. Change the schema, not this file.
 
 /**
- * One line between host and adapter. What goes to the adapter is at most 8 MiB long with its line break, what comes from it at most 64 KiB.
+ * One line between host and adapter. With its line break, a line to the adapter has at most 8 MiB, one from it at most 64 KiB.
  */
 export type AcpMessage =
   | TaskRequest
@@ -20,7 +20,7 @@ export type AcpMessage =
 export type Timestamp = string;
 export type SwarmId = string;
 /**
- * Empty until the first task-request told it.
+ * Empty until the first task-request.
  */
 export type ContainerId = string;
 export type StoryId = string;
@@ -41,7 +41,7 @@ export type Sha256OrNull = string | null;
 export type OutPathOrNull = string | null;
 
 /**
- * The work. The same request again gets the same answer and starts nothing twice; a different one is REQUEST_CONFLICT.
+ * The work. The request is idempotent: a repetition gets the same answer; a different request is REQUEST_CONFLICT.
  */
 export interface TaskRequest {
   readonly type: "task-request";
@@ -52,12 +52,12 @@ export interface TaskRequest {
 }
 export interface TaskRequestPayload {
   /**
-   * Where the task file lies in the repository; read there if `taskFile` is absent.
+   * The task file's path in the repository; the adapter reads it there if `taskFile` is absent.
    */
   readonly taskFilePath: string;
   readonly branchName: string;
   /**
-   * `image:` when the tree is in the image, `bundle:/aimi/in/<file>` when it was put there before the start. Others are resolved on the host.
+   * `image:` for the tree in the image, `bundle:/aimi/in/<file>` for a bundle that the host put there before the start. The host resolves all other sources.
    */
   readonly repoUrl: string;
   /**
@@ -71,13 +71,13 @@ export interface TaskRequestPayload {
    */
   readonly taskFile?: {};
   /**
-   * Where the branch starts; the tree's own commit when absent.
+   * The commit from which the branch starts; the tree's own commit when absent.
    */
   readonly baseCommit?: string;
   readonly author?: CommitAuthor;
   readonly agent?: RequestedAgent;
   /**
-   * Checks of the whole task, run after each story's own.
+   * Checks of the whole task, which the adapter runs after each story's own.
    *
    * @maxItems 50
    */
@@ -94,12 +94,12 @@ export interface TaskRequestPayload {
   }[];
   readonly evidence?: Evidence;
   /**
-   * A template instead of the built-in one.
+   * The prompt's template; the built-in one when absent.
    */
   readonly prompt?: string;
 }
 /**
- * In whose name work is committed: the user of the host's repository.
+ * The author of commits: the user of the host's repository.
  */
 export interface CommitAuthor {
   readonly name: string;
@@ -108,14 +108,14 @@ export interface CommitAuthor {
 export interface RequestedAgent {
   readonly kind: string;
   /**
-   * Program and arguments, for `acp` and `command`.
+   * The program and its arguments, for `acp` and `command`.
    *
    * @minItems 1
    * @maxItems 200
    */
   readonly command?: readonly string[];
   /**
-   * For `script`: what it does, by story.
+   * For `script`: its steps, by story.
    */
   readonly script?: {};
   readonly model?: string;
@@ -125,7 +125,7 @@ export interface RequestedAgent {
   };
 }
 /**
- * What is absent has its default.
+ * Limits; an absent one has its default.
  */
 export interface RequestLimits {
   /**
@@ -157,7 +157,7 @@ export interface RequestLimits {
    */
   readonly maxRepairs?: number;
   /**
-   * How often a story whose agent broke is tried. Default 2.
+   * The maximum number of tries of a story whose agent crashed. Default 2.
    */
   readonly attempts?: number;
   /**
@@ -173,34 +173,34 @@ export interface RequestLimits {
    */
   readonly workFiles?: number;
   /**
-   * What these may hold in all. Default 1 GiB.
+   * The maximum size of these files in total. Default 1 GiB.
    */
   readonly workBytes?: number;
   /**
-   * What one of these may hold. Default 500 MiB.
+   * The maximum size of one of these files. Default 500 MiB.
    */
   readonly workFileBytes?: number;
 }
 /**
- * Why a story is taken up again: what was tried before is not good enough.
+ * The reason for rework of a story: the previous result is not good enough.
  */
 export interface Evidence {
   readonly storyId: StoryId;
   /**
-   * For the agent.
+   * The explanation for the agent.
    */
   readonly message: string;
   /**
-   * Whether what was made is still there; then the conversation is gone on with.
+   * Whether the previous work is still there; then the adapter continues the conversation.
    */
   readonly isKept: boolean;
   /**
-   * The one in which it was made; null where there is none.
+   * The conversation in which the agent did that work; null when there is none.
    */
   readonly conversation: null | ConversationName;
 }
 /**
- * Kept in memory, never written; given to the agent's environment only.
+ * Credentials, which the adapter keeps in memory, never writes, and passes only to the agent's environment.
  */
 export interface Credentials {
   readonly type: "credentials";
@@ -214,7 +214,7 @@ export interface Credentials {
   };
 }
 /**
- * Everything up to `seq` is durable on the host.
+ * The acknowledgement that everything up to `seq` is durable on the host.
  */
 export interface Ack {
   readonly type: "ack";
@@ -226,7 +226,7 @@ export interface Ack {
   };
 }
 /**
- * Commits so far are exported; the run ends with `completion` `stopped`. While no request was accepted there is no run: the supervisor exits 143 without a word.
+ * Cancels the run: the adapter exports the commits so far, and ends with `completion` `stopped`. Before a request was accepted there is no run: the supervisor exits 143 without a message.
  */
 export interface Cancel {
   readonly type: "cancel";
@@ -236,13 +236,13 @@ export interface Cancel {
   readonly payload: {
     readonly reason: string;
     /**
-     * How long the agent may take to end by itself.
+     * The time for the agent to end by itself.
      */
     readonly graceMs: number;
   };
 }
 /**
- * The container was paused: the time is added to every deadline.
+ * The end of a pause of the container: the adapter adds the time to every deadline.
  */
 export interface Resumed {
   readonly type: "resumed";
@@ -268,7 +268,7 @@ export interface Hello {
     readonly phase: AdapterPhase;
     readonly lastSeq: number;
     /**
-     * Null until a request was accepted.
+     * Null until the adapter accepts a request.
      */
     readonly agent: {
       readonly kind: string;
@@ -292,11 +292,11 @@ export interface StoryProgress {
   readonly storyId: StoryId;
   readonly status: "pending" | "in_progress" | "completed" | "failed" | "skipped";
   /**
-   * The agent's own name of the conversation, which a later attempt may go on with.
+   * The agent's own id of the conversation, which a later attempt may continue.
    */
   readonly conversation?: string;
   /**
-   * What happened, for a person.
+   * A description of what happened, for the user.
    */
   readonly output: string;
   /**
@@ -304,7 +304,7 @@ export interface StoryProgress {
    */
   readonly from?: string;
   /**
-   * With in_progress, when the story first starts: the tree of its files, as the adapter has checked it. The host takes in no commit of the story where this is not the tree of `from`.
+   * With in_progress, when the story first starts: the tree of its files, as verified by the adapter. If it is not the tree of `from`, the host imports no commit of the story.
    */
   readonly tree?: string;
   /**
@@ -319,17 +319,17 @@ export interface StoryProgress {
   readonly failedWork?: StoredBundle;
 }
 /**
- * A check that was run.
+ * The result of a check.
  */
 export interface CheckResult {
   readonly command: string;
   /**
-   * Null when it was ended by its time limit.
+   * Null when the time limit ended it.
    */
   readonly exitCode: number | null;
   readonly durationMs: number;
   /**
-   * The end of what it wrote.
+   * The end of its output.
    */
   readonly output: string;
 }
@@ -338,7 +338,7 @@ export interface AcpReason {
   readonly message: string;
 }
 /**
- * With failed: what was there when it failed.
+ * With failed: the story's work up to its failure.
  */
 export interface StoredBundle {
   readonly commit: Commit;
@@ -347,7 +347,7 @@ export interface StoredBundle {
   readonly sha256: Sha256;
 }
 /**
- * What the agent is doing, for people: at most four a second are kept, the newest wins. Journalled.
+ * The agent's activity, for the user: at most four messages a second, of which the newest wins. Journalled.
  */
 export interface Activity {
   readonly type: "activity";
@@ -386,7 +386,7 @@ export interface UsageSoFar {
   readonly costUsd?: number;
 }
 /**
- * A story's commits are stored for the host to fetch. Journalled.
+ * A notice that a story's commits are stored for the host to fetch. Journalled.
  */
 export interface Checkpoint {
   readonly type: "checkpoint";
@@ -419,7 +419,7 @@ export interface Heartbeat {
     readonly phase: AdapterPhase;
     readonly storyId?: StoryId;
     /**
-     * How long the agent has said nothing and done next to nothing.
+     * The time since the agent last wrote output or used noticeable CPU.
      */
     readonly idleMs: number;
     /**
@@ -427,11 +427,11 @@ export interface Heartbeat {
      */
     readonly rssBytes: number;
     /**
-     * What the agent's user wrote, as last measured.
+     * The disk space used by the agent's user, as last measured.
      */
     readonly diskBytes: number;
     /**
-     * The most processes and threads at once in the turn or check that is on, and how many there may be.
+     * The peak number of processes and threads in the current turn or check, and their limit.
      */
     readonly processes?: {
       readonly now: number;
@@ -462,7 +462,7 @@ export interface Completion {
   };
 }
 /**
- * It cannot work at all; the supervisor exits 2. Journalled, except in answer to a request that contradicts an accepted one: that goes, without `seq`, to the asker alone.
+ * The adapter cannot work at all; the supervisor exits 2. Journalled, except for the answer to a request that contradicts an accepted one: only the host that sent the request gets it, without `seq`.
  */
 export interface ErrorMessage {
   readonly type: "error";

@@ -2,13 +2,13 @@
 
 export type Kind = "container" | "volume" | "files" | "image" | "engine" | "state-folder";
 /**
- * As people name it; null for what is no worker's.
+ * The worker's short name; null for a thing of no worker.
  */
 export type Worker = string | null;
 export type SwarmId = string | null;
 
 /**
- * What `swarm cleanup --json` prints.
+ * The document that `swarm cleanup --json` prints.
  */
 export interface CleanupDocument {
   /**
@@ -16,11 +16,11 @@ export interface CleanupDocument {
    */
   readonly dryRun: boolean;
   /**
-   * In this order; with `dryRun`, what would be.
+   * The removed things, in this order; with `dryRun`, those that would be removed.
    */
   readonly removed: readonly RemovedThing[];
   /**
-   * What is left where it is, and why.
+   * The kept things, and the reasons.
    */
   readonly kept: readonly KeptThing[];
 }

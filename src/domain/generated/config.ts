@@ -9,7 +9,7 @@ export type Size = string;
  */
 export type ImageReference = string;
 /**
- * Where a secret is: `env:NAME`, `file:/path` or `cmd:program arguments`. Never the secret itself.
+ * A reference to a secret: `env:NAME`, `file:/path` or `cmd:program arguments`. Never the secret itself.
  */
 export type SecretReference = string;
 
@@ -23,29 +23,29 @@ export interface SettingsFile {
    */
   readonly agent?: "claude" | "acp" | "command" | "script";
   /**
-   * What that agent runs: program and arguments for `acp` and `command`, the script's path below `.aimi/` for `script`.
+   * The command of that agent: program and arguments for `acp` and `command`, the script's path below `.aimi/` for `script`.
    *
    * @minItems 1
    * @maxItems 1000
    */
   readonly agentCommand?: readonly string[];
   /**
-   * Workers at once; `auto` takes what memory and CPUs allow.
+   * The maximum number of concurrent workers; `auto` derives it from memory and CPUs.
    */
   readonly parallel?: number | string;
   /**
-   * The least isolation that is accepted; `auto` takes the best usable one. In a project's file it can only ask for more.
+   * The minimum isolation; `auto` takes the best usable one. A project's file can only raise it.
    */
   readonly isolation?: "auto" | "shared-kernel" | "userns" | "strong";
   readonly limits?: LimitSettings;
   readonly work?: WorkSettings;
   readonly images?: ImageSettings;
   /**
-   * Wall clock of one worker. A project's file can only lower it.
+   * The maximum wall-clock time of one worker. A project's file can only lower it.
    */
   readonly timeout?: string;
   /**
-   * Checks of tasks that name none, run inside the sandbox.
+   * The checks of tasks that name none. They run inside the sandbox.
    *
    * @maxItems 50
    */
@@ -55,39 +55,39 @@ export interface SettingsFile {
    */
   readonly prove?: boolean;
   /**
-   * What later attempts change: `model=NAME` for the second one, the next for the third, and so on; the last one holds for all after it.
+   * Changes for later attempts: `model=NAME` for the second one, the next entry for the third, and so on; the last entry holds for all further ones.
    *
    * @maxItems 20
    */
   readonly escalate?: readonly string[];
   /**
-   * The most that one worker may cost. A project's file can only lower it.
+   * The maximum cost of one worker. A project's file can only lower it.
    */
   readonly budgetUsd?: number;
   /**
-   * The most tokens that one worker may spend. A project's file can only lower it.
+   * The maximum number of tokens that one worker may spend. A project's file can only lower it.
    */
   readonly budgetTokens?: number;
   /**
-   * The most that a whole swarm may cost. A project's file can only lower it.
+   * The maximum cost of a whole swarm. A project's file can only lower it.
    */
   readonly swarmBudgetUsd?: number;
   /**
-   * The most tokens that a whole swarm may spend. A project's file can only lower it.
+   * The maximum number of tokens that a whole swarm may spend. A project's file can only lower it.
    */
   readonly swarmBudgetTokens?: number;
   /**
-   * Wall clock of a whole swarm. A project's file can only lower it.
+   * The maximum wall-clock time of a whole swarm. A project's file can only lower it.
    */
   readonly swarmBudgetTime?: string;
   /**
-   * What agents may reach beside their models: `name:port`, or a preset like `npm`. Needs trust.
+   * Hosts that agents may reach beside their models: `name:port`, or a preset like `npm`. Needs trust.
    *
    * @maxItems 100
    */
   readonly allow?: readonly string[];
   /**
-   * More models, or other addresses of known ones: `name=url[,header=Name:reference][,api=anthropic|openai|google][,pass=Name]`. Needs trust.
+   * Additional model endpoints, or other URLs of known ones: `name=url[,header=Name:reference][,api=anthropic|openai|google][,pass=Name]`. Needs trust.
    *
    * @maxItems 50
    */
@@ -100,13 +100,13 @@ export interface SettingsFile {
   readonly registries?: readonly string[];
   readonly credentials?: CredentialReferences;
   /**
-   * Prices of models, before those that are shipped. Needs trust.
+   * Prices of models, which override the shipped ones. Needs trust.
    *
    * @maxItems 500
    */
   readonly prices?: readonly PriceSetting[];
   /**
-   * The network of workers' sandboxes: `gateway`, for agents that call a model or were allowed something, and none for the others; `none`; `bridge`, the engine's own, unfiltered; or the name of one that the engine has. In a project's file it can only be narrower.
+   * The network of workers' sandboxes: `gateway`, for agents that call a model or have allowed hosts, and none for the others; `none`; `bridge`, the engine's own, unfiltered; or the name of an existing network. A project's file can only narrow it.
    */
   readonly network?: string;
   /**
@@ -124,12 +124,12 @@ export interface LimitSettings {
   readonly swap?: Size;
   readonly pids?: number;
   /**
-   * Whether 32-bit programs may open sockets by the older call, which no filter can look into: sockets of every family are then open.
+   * Whether 32-bit programs may open sockets by the older system call, whose arguments no filter can inspect: it allows sockets of every family.
    */
   readonly programs32Bit?: boolean;
 }
 /**
- * How much a task may commit beyond what it starts from. A project's file can only lower it.
+ * Limits on the files that a task may commit in addition to its base. A project's file can only lower them.
  */
 export interface WorkSettings {
   readonly files?: number;
@@ -137,7 +137,7 @@ export interface WorkSettings {
   readonly fileSize?: Size;
 }
 /**
- * What `python`, `node` and `bash` of a sandbox.yaml mean. Needs trust.
+ * The images for `python`, `node` and `bash` in a sandbox.yaml. Needs trust.
  */
 export interface ImageSettings {
   readonly python?: ImageReference;
@@ -145,7 +145,7 @@ export interface ImageSettings {
   readonly bash?: ImageReference;
 }
 /**
- * Where the credentials of a company's models are; without, the environment has them. Needs trust.
+ * References to the credentials of each company's models; by default swarm reads them from the environment. Needs trust.
  */
 export interface CredentialReferences {
   readonly anthropic?: SecretReference;
@@ -153,7 +153,7 @@ export interface CredentialReferences {
   readonly google?: SecretReference;
 }
 /**
- * US dollars for a million tokens of every model whose name begins like this; the longest beginning counts.
+ * The price of a million tokens, in US dollars, for every model whose name begins with this prefix; the longest matching prefix counts.
  */
 export interface PriceSetting {
   readonly model: string;

@@ -1,7 +1,7 @@
 // Made from schemas/doctor.schema.json by scripts/generate.ts. Change the schema, not this file.
 
 /**
- * What `swarm doctor --json` prints.
+ * The document that `swarm doctor --json` prints.
  */
 export interface DoctorReport {
   /**
@@ -13,12 +13,12 @@ export interface DoctorReport {
 export interface Finding {
   readonly subject: string;
   /**
-   * `missing` keeps a swarm from starting; `weak` does not.
+   * The state of the subject. `missing` keeps a swarm from starting; `weak` does not.
    */
   readonly state: "good" | "weak" | "missing";
   readonly fact: string;
   /**
-   * What to type or do; null when there is nothing to mend.
+   * The command or action that fixes it; null when there is nothing to fix.
    */
   readonly fix: string | null;
 }

@@ -1,7 +1,7 @@
 // Made from schemas/error.schema.json by scripts/generate.ts. Change the schema, not this file.
 
 /**
- * An error as every surface shows it, under `error`.
+ * An error, under `error`, the same on every surface.
  */
 export interface ErrorDocument {
   readonly error: ErrorBody;

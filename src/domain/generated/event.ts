@@ -1,21 +1,21 @@
 // Made from schemas/event.schema.json by scripts/generate.ts. Change the schema, not this file.
 
 /**
- * A line of `.aimi/events.ndjson`: what the owner of a swarm decided or did. Which facts there are depends on the event.
+ * A line of `.aimi/events.ndjson`: a decision or action of a swarm's owner. Its further facts depend on the event.
  */
 export interface KeptEvent {
   readonly at: string;
   /**
-   * null before the swarm had one.
+   * The swarm's id; null before the swarm has one.
    */
   readonly swarmId: string | null;
   readonly event: string;
   /**
-   * Absent where it is the whole swarm's.
+   * The worker; absent for an event of the whole swarm.
    */
   readonly worker?: string;
   /**
-   * Some facts were too long to be kept whole.
+   * Whether some facts were too long and were shortened.
    */
   readonly isCut?: boolean;
   [k: string]: unknown;

@@ -1,7 +1,7 @@
 // Made from schemas/gateway.schema.json by scripts/generate.ts. Change the schema, not this file.
 
 /**
- * One line between host and gateway. `admission` goes to the gateway, the rest comes from it; what has a `seq` is in its journal, on the disk before it is told.
+ * One line between host and gateway. The host sends `admission`, the gateway all others; a message with a `seq` is in the gateway's journal, on disk before it is sent.
  */
 export type GatewayMessage =
   | Admission
@@ -18,7 +18,7 @@ export type Url = string;
 export type GatewayCredential = HeaderCredential | LoginCredential;
 export type Count = number;
 /**
- * Its slug.
+ * The worker's slug.
  */
 export type Worker = string;
 export type Seq = number;
@@ -38,7 +38,7 @@ export type RefusalReason =
   | "unreachable";
 
 /**
- * Everything that the gateway is to know, whole: what is not in it any more is revoked. It is kept in memory only.
+ * The complete configuration of the gateway: anything missing from a newer one is revoked. The gateway keeps it in memory only.
  */
 export interface Admission {
   readonly type: "admission";
@@ -65,18 +65,18 @@ export interface AdmissionPayload {
   readonly workers: readonly AdmittedWorker[];
 }
 /**
- * Where requests below `/m/<name>/` go, and what lets them in there.
+ * The destination of requests below `/m/<name>/`, and their credential.
  */
 export interface ModelEndpoint {
   readonly name: EndpointName;
   /**
-   * Whose words it speaks: how its tokens are counted and which paths it has. null: any path below the address, and nothing is counted.
+   * The API, which determines the counting of tokens and the allowed paths. null: any path below the URL, and nothing is counted.
    */
   readonly api: "anthropic" | "openai" | "google" | null;
   readonly url: Url;
   readonly credential: GatewayCredential;
   /**
-   * Request headers and query parameters that go on to the API beside those that agents are known to send.
+   * Request headers and query parameters that the gateway forwards in addition to those that agents are known to send.
    *
    * @maxItems 50
    */
@@ -85,14 +85,14 @@ export interface ModelEndpoint {
 export interface HeaderCredential {
   readonly kind: "headers";
   /**
-   * Set on each request, in place of what the agent sent under these names.
+   * Headers that the gateway sets on each request, in place of the agent's headers of these names.
    */
   readonly headers: {
     [k: string]: string;
   };
 }
 /**
- * A subscription's login, renewed here and nowhere else.
+ * A subscription's login, which only the gateway renews.
  */
 export interface LoginCredential {
   readonly kind: "login";
@@ -106,20 +106,20 @@ export interface LoginCredential {
   readonly clientId: string;
 }
 /**
- * A registry of packages that is read through the gateway, below `/r/<token>/<name>/`.
+ * A package registry that workers read through the gateway, below `/r/<token>/<name>/`.
  */
 export interface Mirror {
   readonly name: EndpointName;
   readonly url: Url;
   /**
-   * What lets one in there.
+   * The headers with the registry's credential.
    */
   readonly headers: {
     [k: string]: string;
   };
 }
 /**
- * US dollars for a million tokens of every model whose name begins like this; the longest beginning counts.
+ * The price of a million tokens, in US dollars, for every model whose name begins with this prefix; the longest matching prefix counts.
  */
 export interface ModelPrice {
   readonly model: string;
@@ -129,14 +129,14 @@ export interface ModelPrice {
   readonly cacheWrite: number;
 }
 /**
- * The most that may be spent; null for no limit.
+ * The maximum spending; null for no limit.
  */
 export interface BudgetLimits {
   readonly usd: number | null;
   readonly tokens: number | null;
 }
 /**
- * Of a call, a worker or a swarm. What the host knows to have been spent counts where the gateway's own journal knows less.
+ * The spending of a call, a worker or a swarm. If the gateway's journal has less than the host knows of, the host's figures count.
  */
 export interface Spending {
   readonly calls: Count;
@@ -146,7 +146,7 @@ export interface Spending {
   readonly cacheWriteTokens: Count;
   readonly costUsd: number;
   /**
-   * Those of models that no price is known of; they are not in the cost.
+   * The tokens of models without a known price; the cost does not include them.
    */
   readonly unpricedTokens: number;
 }
@@ -154,17 +154,17 @@ export interface AdmittedWorker {
   readonly worker: Worker;
   readonly tokenSha256: string;
   /**
-   * Where it must come from; null where it comes through a socket.
+   * The worker's network address, from which it must connect; null for a worker on the socket.
    */
   readonly address: string | null;
   /**
-   * Names of those that it may use.
+   * The names of the model endpoints that the worker may use.
    *
    * @maxItems 100
    */
   readonly endpoints: readonly EndpointName[];
   /**
-   * Names of those that it may read.
+   * The names of the mirrors that the worker may read.
    *
    * @maxItems 100
    */
@@ -181,14 +181,14 @@ export interface AllowedHost {
   readonly port: number;
 }
 /**
- * The first line for who attaches.
+ * The gateway's first line to a host that attaches.
  */
 export interface GatewayHello {
   readonly type: "hello";
   readonly version: string;
   readonly lastSeq: Count;
   /**
-   * Whether it has credentials; without, it answers 503.
+   * Whether the gateway has an admission; without one it answers 503.
    */
   readonly isAdmitted: boolean;
   readonly spent: Spending;
@@ -197,7 +197,7 @@ export interface GatewayHello {
   };
 }
 /**
- * A login was renewed: the old one is worth nothing any more. In no journal.
+ * A notice that a login was renewed: the old one is invalid. Not journalled.
  */
 export interface RenewedLogin {
   readonly type: "login";
@@ -207,7 +207,7 @@ export interface RenewedLogin {
   readonly expiresAt: number;
 }
 /**
- * A model is about to be called; what it may cost at most counts until `closed` tells what it did.
+ * A notice that a call of a model begins; its maximum cost is reserved until `closed` reports the actual one.
  */
 export interface CallOpened {
   readonly seq: Seq;
@@ -227,21 +227,21 @@ export interface CallClosed {
   readonly worker: Worker;
   readonly endpoint: EndpointName;
   /**
-   * The number of its `opened`.
+   * The `seq` of the call's `opened`.
    */
   readonly opened: number;
   /**
-   * 0: no answer came.
+   * The status of the answer; 0 without one.
    */
   readonly status: number;
   readonly model: string | null;
   readonly spent: Spending;
   /**
-   * It broke off before it told what it took, or the gateway did: the most that it may have been.
+   * Whether `spent` is the maximum estimate, because the call or the gateway ended before the API reported the usage.
    */
   readonly isEstimated: boolean;
   /**
-   * Of the answer.
+   * The bytes of the answer.
    */
   readonly bytesOut: number;
   readonly firstByteMs: number | null;
@@ -249,7 +249,7 @@ export interface CallClosed {
   readonly total: Spending;
 }
 /**
- * A tunnel to a host, or a package registry, was used and has ended.
+ * A notice that a tunnel to a host, or a request to a package registry, has ended.
  */
 export interface HostReached {
   readonly seq: Seq;
@@ -259,29 +259,29 @@ export interface HostReached {
   readonly host: string;
   readonly port: number;
   /**
-   * What was read of a registry.
+   * The path that was read from a registry.
    */
   readonly path?: string;
   readonly status?: number;
   /**
-   * From the sandbox.
+   * Bytes from the sandbox.
    */
   readonly bytesIn: number;
   /**
-   * Into the sandbox.
+   * Bytes to the sandbox.
    */
   readonly bytesOut: number;
   readonly ms: number;
 }
 /**
- * Something was asked for that is not allowed. Of the same again and again, only now and then one is told, with how many there were.
+ * A refused request. Repetitions are merged into one message, with their number.
  */
 export interface Refused {
   readonly seq: Seq;
   readonly at: Timestamp;
   readonly type: "refused";
   /**
-   * null for who showed no token that is known.
+   * The worker; null for a client without a known token.
    */
   readonly worker: Worker | null;
   /**
@@ -292,7 +292,7 @@ export interface Refused {
   readonly times: number;
 }
 /**
- * A model's API takes no more from this credential for a while.
+ * A notice that a model's API refuses this credential until a given time.
  */
 export interface ModelLimited {
   readonly seq: Seq;
@@ -304,14 +304,14 @@ export interface ModelLimited {
   readonly until: Timestamp;
 }
 /**
- * So much of a budget is used up. At 1, the door is shut for whom it holds.
+ * A notice that this share of a budget is used up. At 1, the gateway refuses further calls under that budget.
  */
 export interface BudgetReached {
   readonly seq: Seq;
   readonly at: Timestamp;
   readonly type: "budget";
   /**
-   * null for the whole swarm's.
+   * The worker; null for the budget of the whole swarm.
    */
   readonly worker: Worker | null;
   readonly of: "usd" | "tokens";

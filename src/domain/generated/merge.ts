@@ -3,57 +3,57 @@
 export type MergeOutcome = "merged" | "merged before" | "set aside" | "unchanged" | "not completed";
 
 /**
- * What `swarm merge --json` prints: which results were brought together, and which wait for a person.
+ * The document that `swarm merge --json` prints: the merged results, and those left to the user.
  */
 export interface MergeReport {
   readonly swarmId: string;
   /**
-   * The branch that the results are brought to.
+   * The target branch.
    */
   readonly branch: string;
   /**
-   * Whether that branch is there.
+   * Whether that branch exists.
    */
   readonly exists: boolean;
   /**
-   * The commit that they are merged upon.
+   * The commit onto which the results are merged.
    */
   readonly begin: string;
   /**
-   * The commit that has all that was merged.
+   * The commit with all merged results.
    */
   readonly tip: string;
   /**
-   * Whether the branch was made or moved by this merge.
+   * Whether this merge created or moved the branch.
    */
   readonly moved: boolean;
   readonly check: MergeCheck;
   /**
-   * In the order in which they were merged or set aside; then those that are no candidates.
+   * The workers in the order in which they were merged or set aside; then those that are no candidates.
    */
   readonly workers: readonly MergedWorker[];
   /**
-   * Which two results conflict with each other, whatever else is merged.
+   * The pairs of results that conflict with each other, whatever else is merged.
    */
   readonly forecast: readonly ForecastConflict[];
 }
 export interface MergeCheck {
   /**
-   * null where nothing is checked.
+   * The command of the check; null without one.
    */
   readonly command: string | null;
   /**
-   * How it ends on the commit that the results are merged upon; null where that was not asked.
+   * The check's result on the commit onto which the results are merged; null when it was not run there.
    */
   readonly before: null | RanCheck;
 }
 export interface RanCheck {
   /**
-   * null where it was ended after its limit.
+   * The exit code; null when the time limit ended it.
    */
   readonly exitCode: number | null;
   /**
-   * The end of what it printed.
+   * The end of its output.
    */
   readonly output: string;
   readonly durationMs: number;
@@ -62,7 +62,7 @@ export interface MergedWorker {
   readonly worker: string;
   readonly outcome: MergeOutcome;
   /**
-   * Its result.
+   * The commit of its result.
    */
   readonly commit: string | null;
   /**
@@ -71,15 +71,15 @@ export interface MergedWorker {
   readonly mergedAs: string | null;
   readonly reason: null | MergeReason;
   /**
-   * Where the conflict is.
+   * The files in conflict.
    */
   readonly files: readonly string[];
   /**
-   * The workers whose results it conflicts with, breaks the check with, or is built on.
+   * The workers with whose results it conflicts or fails the check, or on whose results it is built.
    */
   readonly with: readonly string[];
   /**
-   * How the check ended with it; null where none ran.
+   * The result of the check with it; null when none ran.
    */
   readonly check: null | RanCheck;
 }

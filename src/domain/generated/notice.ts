@@ -1,7 +1,7 @@
 // Made from schemas/notice.schema.json by scripts/generate.ts. Change the schema, not this file.
 
 /**
- * What the command of `--notify` reads: that a swarm came to its end, or that one of its workers needs a person before that.
+ * The input of the command of `--notify`: a swarm has ended, or one of its workers needs the user before that.
  */
 export interface Notice {
   readonly event: "ended" | "needs-you";
@@ -9,15 +9,15 @@ export interface Notice {
   readonly project: string;
   readonly swarmId: string;
   /**
-   * What the command exits with; null while the swarm goes on.
+   * The exit code of the command that runs the swarm; null while the swarm runs.
    */
   readonly exit: number | null;
   /**
-   * How it ended, in one line.
+   * The outcome in one line.
    */
   readonly text: string;
   /**
-   * Workers that failed or were stopped, and results that were set aside.
+   * The failed or stopped workers, and the results that were set aside.
    */
   readonly needsYou: readonly NeededFor[];
   /**

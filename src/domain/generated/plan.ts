@@ -1,31 +1,31 @@
 // Made from schemas/plan.schema.json by scripts/generate.ts. Change the schema, not this file.
 
 /**
- * What `swarm plan --json` prints.
+ * The document that `swarm plan --json` prints.
  */
 export interface SwarmPlan {
   /**
-   * HEAD now; null in a repository without commits.
+   * The current HEAD; null in a repository without commits.
    */
   readonly base: string | null;
   readonly parallel: PlannedParallel;
   readonly isolation: "auto" | "shared-kernel" | "userns" | "strong";
   /**
-   * Of every worker's sandbox: `gateway`, `none`, `bridge`, or the name of one that the engine has.
+   * The network of every worker's sandbox: `gateway`, `none`, `bridge`, or the name of an existing network.
    */
   readonly network: string;
   /**
-   * What agents reach and by what they are let in there, in words.
+   * The hosts that agents reach and the credentials for them, as text.
    */
   readonly reach: readonly string[];
   /**
-   * Which variables of this environment go into which agents' own; never their values.
+   * The variables of this environment that agents get, by agent; never their values.
    */
   readonly credentials: readonly PlannedCredentials[];
   readonly limits: PlannedLimits;
   readonly timeout: string;
   /**
-   * In the order in which they start.
+   * The tasks in the order in which they start.
    */
   readonly tasks: readonly PlannedTask[];
   readonly warnings: readonly string[];
@@ -61,7 +61,7 @@ export interface PlannedTask {
    */
   readonly allow: readonly string[];
   /**
-   * null for the project's own.
+   * The image; null for the project's own.
    */
   readonly image: string | null;
   readonly checks: readonly string[];

@@ -1,7 +1,7 @@
 // Made from schemas/probe.schema.json by scripts/generate.ts. Change the schema, not this file.
 
 /**
- * What `adapter probe` saw of its own container.
+ * The findings of `adapter probe` about its own container.
  */
 export interface Probe {
   readonly kernelRelease: string;
@@ -10,15 +10,15 @@ export interface Probe {
    */
   readonly uidMap: readonly UidRange[];
   /**
-   * CapEff as it stands in /proc, hexadecimal.
+   * CapEff from /proc, in hexadecimal.
    */
   readonly capabilities: string;
   /**
-   * null where the kernel does not say.
+   * NoNewPrivs from /proc; null when the kernel does not report it.
    */
   readonly noNewPrivileges: boolean | null;
   /**
-   * 0 off, 1 strict, 2 filter; null where the kernel does not say.
+   * The seccomp mode: 0 off, 1 strict, 2 filter; null when the kernel does not report it.
    */
   readonly seccomp: number | null;
   /**
@@ -26,23 +26,23 @@ export interface Probe {
    */
   readonly mountTypes: readonly string[];
   /**
-   * The user id that the probe has.
+   * The probe's user id.
    */
   readonly userId: number;
   /**
-   * Namespaces that are the kernel's first ones, so the host's own: ipc, net, pid, uts.
+   * Namespaces that the container shares with the host (the kernel's initial ones): ipc, net, pid, uts.
    *
    * @maxItems 10
    */
   readonly sharedNamespaces: readonly string[];
   /**
-   * Devices beyond those that every container has.
+   * Devices in addition to those of every container.
    *
    * @maxItems 1000
    */
   readonly devices: readonly string[];
   /**
-   * Where something of the host is mounted that no container needs.
+   * Mount points of parts of the host that no container needs.
    *
    * @maxItems 1000
    */
@@ -54,7 +54,7 @@ export interface Probe {
    */
   readonly openPaths: readonly string[];
   /**
-   * What an agent's tools need to do, each done once.
+   * Operations that an agent's tools need, each tried once.
    *
    * @maxItems 50
    */

@@ -1,51 +1,51 @@
 // Made from schemas/proof.schema.json by scripts/generate.ts. Change the schema, not this file.
 
 /**
- * proved: every check passes. not-worse: what fails failed before, and the task does not demand it. broken: what the task demands fails, or what passed before. not-checked: there is no check.
+ * proved: every check passes. not-worse: the failing checks failed before, and the task does not demand them. broken: a check that the task demands fails, or one that passed before. not-checked: there is no check.
  */
 export type ProofVerdict = "proved" | "not-worse" | "broken" | "not-checked";
 
 /**
- * What became of a worker's result in fresh sandboxes, where no agent ever was: `.aimi/swarms/<swarm>/<worker>/proof.json`.
+ * The outcome of checking a worker's result in fresh sandboxes, in which no agent has run: `.aimi/swarms/<swarm>/<worker>/proof.json`.
  */
 export interface ProofReport {
   readonly worker: string;
   readonly attempt: number;
   /**
-   * The result.
+   * The commit of the result.
    */
   readonly commit: string;
   /**
-   * The commit that the work began with.
+   * The commit from which the work started.
    */
   readonly base: string;
   readonly at: string;
   readonly verdict: ProofVerdict;
   /**
-   * What is broken, or no better than before.
+   * The checks that are broken, or no better than before.
    */
   readonly why: string | null;
   readonly checks: readonly ProofCheck[];
   /**
-   * Which checks stand for which story.
+   * The checks of each story.
    */
   readonly stories: readonly ProofStory[];
   /**
-   * Tests that the work deleted or skips.
+   * Tests that the work deletes or skips.
    */
   readonly weakenedTests: readonly WeakenedTest[];
   /**
-   * Whether the work is too large for all of its tests to be looked at.
+   * Whether the work is too large to examine all of its tests.
    */
   readonly isCut: boolean;
 }
 /**
- * One check, on the commit that the work began with and on the result.
+ * One check, on the commit from which the work started and on the result.
  */
 export interface ProofCheck {
   readonly command: string;
   /**
-   * Whether the task or the settings name it; else it is how the repository tests itself.
+   * Whether the task or the settings name it; else it is one of the repository's own tests.
    */
   readonly isDemanded: boolean;
   readonly before: RanCheck;
@@ -53,11 +53,11 @@ export interface ProofCheck {
 }
 export interface RanCheck {
   /**
-   * null where it was ended after its limit.
+   * The exit code; null when the time limit ended it.
    */
   readonly exitCode: number | null;
   /**
-   * The end of what it printed.
+   * The end of its output.
    */
   readonly output: string;
   readonly durationMs: number;
@@ -66,7 +66,7 @@ export interface ProofStory {
   readonly id: string;
   readonly criteria: readonly string[];
   /**
-   * Their commands.
+   * The commands of the checks.
    */
   readonly checks: readonly string[];
 }
@@ -74,7 +74,7 @@ export interface WeakenedTest {
   readonly path: string;
   readonly how: "deleted" | "skipped";
   /**
-   * Where it was, or what skips it.
+   * The line where the test was, or the line that skips it.
    */
   readonly line: string;
 }

@@ -3,14 +3,14 @@
 export type Engine = string;
 export type LibraryImage = string;
 /**
- * As long as a sandbox may live at most; a timer holds no more than 24 days.
+ * The maximum life of a sandbox: a timer holds no more than 24 days.
  */
 export type LibraryLimit = number;
 export type LibraryOutputLimit = number;
 export type LibraryPath = string;
 
 /**
- * What a program may say to the functions of the library: one property for the function that is called. Signals, functions and bytes are checked beside it. What `sandbox.yaml` has, too, means the same there.
+ * The options of the library's functions: one property, named for the called function. Signals, functions and bytes are checked separately. Options that `sandbox.yaml` has as well have the same meaning.
  */
 export interface LibraryCall {
   readonly createSandbox?: {

@@ -5,7 +5,7 @@ export type SandboxReason = {
   readonly message: string;
 } | null;
 /**
- * null until the engine has made it.
+ * The container; null until the engine has created it.
  */
 export type SandboxContainer = {
   readonly id: string;
@@ -16,58 +16,58 @@ export type SandboxContainer = {
 } | null;
 
 /**
- * `.aimi/sandboxes/<id>/run.json`: what is known of one sandbox and of the last task in it.
+ * `.aimi/sandboxes/<id>/run.json`: the record of one sandbox and of the last task in it.
  */
 export interface SandboxRecord {
   readonly version: 1;
   /**
-   * Only in the file: what the swarm of the user who made the sandbox wrote under the rest of it.
+   * Only in the file: a message authentication code of the rest, with the key of the user who made the sandbox.
    */
   readonly seal?: string;
   readonly id: string;
   /**
-   * Its name; the id where the spec gives none.
+   * The sandbox's name; its id when the spec gives none.
    */
   readonly sandbox: string;
   readonly status: "created" | "running" | "completed" | "failed" | "timeout" | "destroyed";
   /**
-   * The task file, as it was named.
+   * The task file, as the user named it.
    */
   readonly task: string | null;
   readonly createdAt: string;
   /**
-   * Of the last task; of the container while no task has run.
+   * The time of the last task; of the container while no task has run.
    */
   readonly startedAt: string | null;
   readonly completedAt: string | null;
   /**
-   * Milliseconds between the two.
+   * The milliseconds between the two.
    */
   readonly duration: number | null;
   readonly exitCode: number | null;
   readonly reason: SandboxReason;
   /**
-   * As the spec says it; `none` for a sandbox that nothing ends.
+   * The time to live, as the spec gives it; `none` for a sandbox without one.
    */
   readonly ttl: string;
   readonly ttlMs: number | null;
   /**
-   * The reference that it was made from.
+   * The reference of its image.
    */
   readonly image: string;
   /**
-   * How a task file is run: by python, node, bash, or its own first line.
+   * The interpreter of a task file: python, node, bash, or the one in its first line.
    */
   readonly runtime: "python" | "node" | "bash" | "image";
   readonly isolation: SandboxIsolation;
   readonly network: "none" | "bridge" | "host";
   readonly container: SandboxContainer;
   /**
-   * The endpoint of the engine that it is on.
+   * The endpoint of its engine.
    */
   readonly engine: string;
   /**
-   * The key of the running task, by which its end is asked for.
+   * The key of the running task, with which swarm asks for its end.
    */
   readonly execution: string | null;
   /**
@@ -75,7 +75,7 @@ export interface SandboxRecord {
    */
   readonly missingOutputs: readonly string[];
   /**
-   * What the spec says a task will write below /outputs.
+   * The outputs that the spec expects below /outputs.
    *
    * @maxItems 200
    */
@@ -92,7 +92,7 @@ export interface SandboxLimits {
   readonly diskBytes: number;
   readonly pids: number;
   /**
-   * Files that it may hold.
+   * The maximum number of files.
    */
   readonly files: number;
 }

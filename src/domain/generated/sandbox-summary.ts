@@ -6,29 +6,29 @@ export type SummaryReason = {
 } | null;
 
 /**
- * `.aimi/sandboxes/<id>/outputs/summary.json`: how the last task in a sandbox went.
+ * `.aimi/sandboxes/<id>/outputs/summary.json`: the outcome of the last task in a sandbox.
  */
 export interface SandboxSummary {
   readonly sandboxId: string;
   readonly task: string | null;
   /**
-   * null where no program ended by itself.
+   * The exit code; null when the program did not end by itself.
    */
   readonly exitCode: number | null;
   readonly durationMs: number | null;
   /**
-   * The beginning and the end of it; `stdout.log` has more.
+   * The beginning and the end of the output; `stdout.log` has more.
    */
   readonly stdout: string;
   readonly stderr: string;
   /**
-   * Below `outputs/`; the first of them.
+   * The paths below `outputs/`; the first of them.
    *
    * @maxItems 10000
    */
   readonly outputFiles: readonly string[];
   /**
-   * What the spec expected and the task did not write.
+   * Outputs that the spec expects and the task did not write.
    */
   readonly missingOutputs: readonly string[];
   /**
@@ -38,7 +38,7 @@ export interface SandboxSummary {
    */
   readonly leftOut: readonly string[];
   /**
-   * What ought to have come out and did not, or not as a whole, with the reason; the first of them.
+   * Outputs that could not be copied, or not completely, with the reason; the first of them.
    *
    * @maxItems 100
    */
@@ -50,7 +50,7 @@ export interface SandboxSummary {
   readonly reason: SummaryReason;
 }
 /**
- * How many there are that the lists do not have.
+ * The numbers of entries that the lists omit.
  */
 export interface SummaryMore {
   readonly outputFiles: number;

@@ -6,11 +6,11 @@
 export type SandboxSize = string;
 
 /**
- * `sandbox.yaml`: what a single sandbox is made of. Every field may be left out.
+ * `sandbox.yaml`: the specification of a single sandbox. Every field is optional.
  */
 export interface SandboxSpecFile {
   /**
-   * What people call the sandbox; without one it has only its id.
+   * The sandbox's name; without one it has only its id.
    */
   readonly name?: string;
   /**
@@ -18,24 +18,24 @@ export interface SandboxSpecFile {
    */
   readonly runtime?: string;
   /**
-   * How long the sandbox may live: 1s to 7d.
+   * The sandbox's time to live: 1s to 7d.
    */
   readonly ttl?: string;
   /**
-   * Globs of the files that are copied in, below the folder that the command was started in.
+   * Globs of the files to copy in, below the current folder of the command.
    *
    * @maxItems 200
    */
   readonly inputs?: readonly string[];
   /**
-   * Paths below `/outputs` that are expected to exist in the end.
+   * Paths below `/outputs` that are expected to exist at the end.
    *
    * @maxItems 200
    */
   readonly outputs?: readonly string[];
   readonly resources?: SandboxResources;
   /**
-   * What the sandbox can reach. `host` is the host's own network, and dangerous.
+   * The sandbox's network. `host` is the host's own network, and dangerous.
    */
   readonly network?: "none" | "bridge" | "host";
   /**
@@ -46,7 +46,7 @@ export interface SandboxSpecFile {
   };
   readonly permissions?: SandboxPermissions;
   /**
-   * Whether the root filesystem cannot be written to.
+   * Whether the root filesystem is read-only.
    */
   readonly readOnlyRoot?: boolean;
   /**
@@ -54,12 +54,12 @@ export interface SandboxSpecFile {
    */
   readonly privileged?: boolean;
   /**
-   * The least isolation that is accepted; `auto` takes the best usable one.
+   * The minimum isolation; `auto` takes the best usable one.
    */
   readonly isolation?: "auto" | "shared-kernel" | "userns" | "strong";
 }
 /**
- * Limits of this sandbox; the settings decide what is left out.
+ * The limits of this sandbox; an absent one has the value of the settings.
  */
 export interface SandboxResources {
   readonly cpus?: number;
@@ -68,7 +68,7 @@ export interface SandboxResources {
   readonly pids?: number;
 }
 /**
- * What the work is meant to be allowed elsewhere. Recorded and shown; nothing enforces it.
+ * The permissions that the work is meant to have elsewhere. Recorded and shown; nothing enforces them.
  */
 export interface SandboxPermissions {
   readonly aws?: AwsPermissions;

@@ -6,13 +6,13 @@
 export type ScriptSteps = ScriptStep[];
 
 /**
- * What the scripted agent does, by story: for demonstrations and tests, without a key.
+ * The steps of the scripted agent, by story: for demonstrations and tests, without a key.
  */
 export interface AgentScript {
   [k: string]: ScriptSteps;
 }
 /**
- * Exactly one of these. `onRepair` is what it does instead of the rest when a check failed, or when it is asked to go on after a crash; where there is none, it does the steps again.
+ * Exactly one of these. `onRepair` replaces the other steps after a failed check, and when the agent continues after a crash; without it the agent repeats the steps.
  */
 export interface ScriptStep {
   /**
@@ -31,7 +31,7 @@ export interface ScriptStep {
   readonly say?: string;
   readonly sleepMs?: number;
   /**
-   * Ends at once with this code.
+   * Ends the agent at once with this exit code.
    */
   readonly exit?: number;
   readonly onRepair?: ScriptSteps;

@@ -1,24 +1,24 @@
 // Made from schemas/status.schema.json by scripts/generate.ts. Change the schema, not this file.
 
 /**
- * What `swarm status --json` prints, and a line of `swarm status -w --json`.
+ * The document that `swarm status --json` prints, and a line of `swarm status -w --json`.
  */
 export interface SwarmStatusDocument {
   /**
-   * As `swarm-state.schema.json` describes it; null where there is no swarm.
+   * The state, as `swarm-state.schema.json` describes it; null without a swarm.
    */
   readonly swarm: {} | null;
   /**
-   * false when the engine that could contradict the records did not answer.
+   * Whether the records were compared with the engine; false when the engine did not answer.
    */
   readonly reconciled: boolean;
   readonly corrections: readonly CorrectionDocument[];
   /**
-   * Names of containers of this worktree that no record knows.
+   * The names of containers of this worktree without a record.
    */
   readonly orphans: readonly string[];
   /**
-   * The process that acts on the swarm; null when nobody does.
+   * The process that runs the swarm; null when there is none.
    */
   readonly owner: null | OwnerDocument;
 }
@@ -30,12 +30,12 @@ export interface CorrectionDocument {
   readonly from: CorrectedFrom;
   readonly action: CorrectionActionDocument;
   /**
-   * Whether the record was changed to it.
+   * Whether the record was corrected.
    */
   readonly applied: boolean;
 }
 /**
- * What was decided from.
+ * The facts of the record on which the decision is based.
  */
 export interface CorrectedFrom {
   readonly status: "pending" | "running" | "completed" | "failed" | "stopped";
@@ -45,19 +45,19 @@ export interface CorrectedFrom {
 export interface CorrectionActionDocument {
   readonly kind: "set-status" | "clear-creating" | "adopt" | "collect-then-judge" | "collect" | "publish" | "report";
   /**
-   * Of `set-status`.
+   * With `set-status`.
    */
   readonly to?: "pending" | "running" | "completed" | "failed" | "stopped";
   /**
-   * Of `set-status`.
+   * With `set-status`.
    */
   readonly reason?: null | CorrectionReason;
   /**
-   * Of `adopt`.
+   * With `adopt`.
    */
   readonly containerId?: string;
   /**
-   * Of `report`.
+   * With `report`.
    */
   readonly note?: string;
 }

@@ -2,13 +2,13 @@
 
 export type Count = number;
 /**
- * null where the agent told none.
+ * The usage; null when the agent reported none.
  */
 export type UsageOrNull = null | SummaryUsage;
 export type ReasonOrNull = null | SummaryReason;
 
 /**
- * What `swarm summary --json` prints: what a swarm did, and what to do next. Texts are clean to be shown.
+ * The document that `swarm summary --json` prints: a swarm's work, and the next steps. Texts are safe to show on a terminal.
  */
 export interface SwarmSummary {
   readonly swarmId: string;
@@ -16,21 +16,21 @@ export interface SwarmSummary {
   readonly createdAt: string;
   readonly madeAt: string;
   /**
-   * Which filter of system calls its sandboxes had, in words; null where that was not written down.
+   * The filter of system calls in its sandboxes, as text; null when it was not recorded.
    */
   readonly systemCalls: string | null;
   /**
-   * Whether a process acted on the swarm when this was made.
+   * Whether a process ran the swarm at the time of the summary.
    */
   readonly isOwned: boolean;
   readonly totals: SummaryTotals;
   /**
-   * What `swarm merge` did last; null before it did anything.
+   * The last result of `swarm merge`; null before the first one.
    */
   readonly merge: null | SummaryMerge;
   readonly workers: readonly WorkerSummary[];
   /**
-   * Commands to type.
+   * The next commands to type.
    */
   readonly next: readonly string[];
 }
@@ -38,7 +38,7 @@ export interface SummaryTotals {
   readonly workers: WorkerCounts;
   readonly stories: StoryCounts;
   /**
-   * The time that workers worked, side by side or not.
+   * The sum of the workers' run times.
    */
   readonly workMs: number;
   readonly usage: UsageOrNull;
@@ -62,7 +62,7 @@ export interface SummaryUsage {
   readonly cacheRead: Count;
   readonly cacheWrite: Count;
   /**
-   * null where nobody told it.
+   * The cost; null when neither agent nor gateway reported one.
    */
   readonly costUsd: number | null;
 }
@@ -70,7 +70,7 @@ export interface SummaryMerge {
   readonly branch: string;
   readonly tip: string;
   /**
-   * What each was checked with; null where nothing was.
+   * The command that checked each result; null without a check.
    */
   readonly command: string | null;
   readonly workers: readonly SummaryMerged[];
@@ -82,58 +82,58 @@ export interface SummaryMerged {
 }
 export interface WorkerSummary {
   /**
-   * As people name it.
+   * The worker's short name.
    */
   readonly worker: string;
   readonly taskFile: string;
   /**
-   * null where the task file is gone or broken by now.
+   * The task's title; null when the task file is now missing or invalid.
    */
   readonly title: string | null;
   readonly status: "pending" | "running" | "completed" | "failed" | "stopped";
   readonly reason: ReasonOrNull;
   readonly attempt: number;
   /**
-   * Over all attempts; null when it never began.
+   * The duration of all attempts; null when the worker never began.
    */
   readonly workMs: null | Count;
   /**
-   * null when it never began.
+   * The start; null when the worker never began.
    */
   readonly startedAt: string | null;
   /**
-   * null while it has not come to its end.
+   * The end; null while the worker has not ended.
    */
   readonly finishedAt: string | null;
   readonly usage: UsageOrNull;
   /**
-   * What it asked for at the gateway and did not get, and what would allow it.
+   * The requests that the gateway denied, and the flags that would allow them.
    */
   readonly denied: readonly string[];
   /**
-   * The commit that its work began with.
+   * The commit from which its work started.
    */
   readonly base: string | null;
   /**
-   * Where its commits are; null where there are none.
+   * The location of its commits; null without any.
    */
   readonly work: null | SummaryWork;
   /**
-   * null where there are none, or where they could not be read.
+   * The changes; null when there are none, or they could not be read.
    */
   readonly changes: null | SummaryChanges;
   readonly sensitive: SummarySensitive;
   /**
-   * What checks in fresh sandboxes said; null where none were asked, or their record is gone.
+   * The result of checks in fresh sandboxes; null when none were requested, or their record is missing.
    */
   readonly proof: null | SummaryProof;
   /**
-   * How earlier attempts ended.
+   * The ends of earlier attempts.
    */
   readonly earlier: readonly SummaryAttempt[];
   readonly stories: readonly StorySummary[];
   /**
-   * Commands to type.
+   * The next commands to type.
    */
   readonly next: readonly string[];
 }
@@ -144,11 +144,11 @@ export interface SummaryReason {
 export interface SummaryWork {
   readonly commit: string;
   /**
-   * Keeps it, whatever becomes of the branch.
+   * The ref that keeps the commit, even if the branch is deleted.
    */
   readonly ref: string;
   /**
-   * null where it has no branch.
+   * The published branch; null without one.
    */
   readonly branch: string | null;
   /**
@@ -158,14 +158,14 @@ export interface SummaryWork {
 }
 export interface SummaryChanges {
   /**
-   * The newest last.
+   * The commits, newest last.
    */
   readonly commits: readonly SummaryCommit[];
   readonly files: Count;
   readonly added: Count;
   readonly deleted: Count;
   /**
-   * There are more than are told here.
+   * Whether the list is incomplete.
    */
   readonly isCut: boolean;
 }
@@ -175,12 +175,12 @@ export interface SummaryCommit {
   readonly subject: string;
 }
 /**
- * Changed paths that deserve a look before anybody works with them.
+ * Changed paths that the user should review before working with them.
  */
 export interface SummarySensitive {
   readonly paths: readonly SummarySensitivePath[];
   /**
-   * There are more than are told here.
+   * Whether the list is incomplete.
    */
   readonly isCut: boolean;
   readonly deleted: SummaryDeleted;
@@ -190,7 +190,7 @@ export interface SummarySensitivePath {
   readonly why: string;
 }
 /**
- * Files that are gone: how many, and the first of them.
+ * Deleted files: their number, and the first of them.
  */
 export interface SummaryDeleted {
   readonly total: number;
@@ -201,18 +201,18 @@ export interface SummaryProof {
   readonly why: string | null;
   readonly checks: readonly SummaryProofCheck[];
   /**
-   * Tests that the work deleted or skips, in words.
+   * Tests that the work deletes or skips, as text.
    */
   readonly weakened: readonly string[];
   /**
-   * Whether the work is too large for all of its tests to be looked at.
+   * Whether the work is too large to examine all of its tests.
    */
   readonly isCut: boolean;
 }
 export interface SummaryProofCheck {
   readonly command: string;
   /**
-   * Its exit code on the commit that the work began with; null where it did not end.
+   * Its exit code on the commit from which the work started; null when it did not end.
    */
   readonly before: number | null;
   /**
@@ -220,7 +220,7 @@ export interface SummaryProofCheck {
    */
   readonly after: number | null;
   /**
-   * The end of what it printed on the result, where it failed.
+   * The end of its output on the result, if it failed there.
    */
   readonly output: string;
 }
@@ -235,13 +235,13 @@ export interface StorySummary {
   readonly status: "pending" | "in_progress" | "completed" | "failed" | "skipped";
   readonly attempt: number;
   /**
-   * What was done, in its own words.
+   * The agent's own description of its work.
    */
   readonly output: string | null;
   readonly reason: ReasonOrNull;
   readonly commit: string | null;
   /**
-   * The ref that keeps what there was when it failed.
+   * The ref that keeps the unfinished work of a failed story.
    */
   readonly unfinished: string | null;
   readonly workMs: null | Count;
@@ -251,12 +251,12 @@ export interface StorySummary {
 export interface SummaryCheck {
   readonly command: string;
   /**
-   * null when it was ended by its time limit.
+   * The exit code; null when the time limit ended it.
    */
   readonly exitCode: number | null;
   readonly durationMs: Count;
   /**
-   * The end of what it wrote.
+   * The end of its output.
    */
   readonly output: string;
 }

@@ -2,7 +2,7 @@
 
 export type Uuid = string;
 /**
- * What another command asks of the owner.
+ * A command that another process sent to the owner.
  */
 export type SwarmWish = null | "stop" | "pause" | "unpause";
 export type Time = string;
@@ -11,23 +11,23 @@ export type Count = number;
 export type Commit = string;
 export type StoryStatus = "pending" | "in_progress" | "completed" | "failed" | "skipped";
 /**
- * What another command asks of the owner.
+ * A command that another process sent to the owner.
  */
 export type ContainerWish = null | "stop" | "pause" | "unpause" | "retry";
 
 /**
- * `.aimi/swarm-state.json`: what is remembered of the swarm of one worktree.
+ * `.aimi/swarm-state.json`: the state of the swarm of one worktree.
  */
 export interface SwarmState {
   readonly version: 1;
   /**
-   * Grows by one with each write.
+   * A counter that grows by one with each write.
    */
   readonly revision: number;
   readonly swarmId: Uuid;
   readonly project: ProjectRef;
   /**
-   * The one engine of this swarm; null until a worker was given to one.
+   * The only engine of this swarm; null until a worker is assigned to one.
    */
   readonly engine: null | EngineRef;
   readonly wish: SwarmWish;
@@ -47,13 +47,13 @@ export interface EngineRef {
   readonly id: string;
   readonly isolation: "strong" | "userns" | "shared-kernel" | null;
   /**
-   * Which filter of system calls its sandboxes have, in words.
+   * The filter of system calls in its sandboxes, as text.
    */
   readonly systemCalls?: string;
 }
 export interface ContainerRecord {
   /**
-   * The engine's own id; null until created.
+   * The engine's id of the container; null until it is created.
    */
   readonly containerId: null | string;
   readonly containerName: string;
@@ -65,7 +65,7 @@ export interface ContainerRecord {
   readonly updatedAt: Time;
   readonly prUrl: null | string;
   /**
-   * The owner's process id while it is attached.
+   * The owner's process id while the owner is attached.
    */
   readonly acpPid: null | number;
   readonly attempt: number;
@@ -121,7 +121,7 @@ export interface Usage {
   readonly costUsd: number | null;
   readonly unpricedTokens?: Count;
   /**
-   * Counted by the gateway; otherwise it is what the agent said.
+   * Whether the gateway counted it; otherwise the agent reported it.
    */
   readonly isMetered?: boolean;
 }
@@ -155,7 +155,7 @@ export interface Proof {
   readonly at: Time;
 }
 /**
- * What a worker asked for at the gateway and did not get.
+ * A worker's request that the gateway denied.
  */
 export interface DeniedRequest {
   readonly what: string;
@@ -163,7 +163,7 @@ export interface DeniedRequest {
   readonly times: number;
 }
 /**
- * How an attempt ended that was followed by another one.
+ * The end of an attempt that was followed by another one.
  */
 export interface EarlierAttempt {
   readonly attempt: number;
@@ -172,11 +172,11 @@ export interface EarlierAttempt {
   readonly at: Time;
 }
 /**
- * The one way out of its sandboxes; absent where none was needed yet.
+ * The gateway, the sandboxes' only network access; absent until one is needed.
  */
 export interface GatewayRef {
   /**
-   * How sandboxes come to it: through a socket and without any network, or each by a network of its own.
+   * The gateway transport: a socket, for sandboxes without any network, or a separate network for each sandbox.
    */
   readonly road: "socket" | "network";
 }

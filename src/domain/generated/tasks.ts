@@ -1,7 +1,7 @@
 // Made from schemas/tasks.schema.json by scripts/generate.ts. Change the schema, not this file.
 
 /**
- * Commands that must exit 0 before a story counts as done, run inside the sandbox by `sh -c`.
+ * Commands that must exit 0 before a story counts as done. The adapter runs them in the sandbox by `sh -c`.
  *
  * @maxItems 50
  */
@@ -12,7 +12,7 @@ export type Checks = string[];
 export type Duration = string;
 
 /**
- * Work for one worker: `.aimi/tasks/YYYY-MM-DD-<feature>-tasks.json`. Fields that are not described here are kept and ignored.
+ * Work for one worker: `.aimi/tasks/YYYY-MM-DD-<feature>-tasks.json`. Swarm keeps and ignores fields that are not described here.
  */
 export interface TaskFile {
   /**
@@ -21,7 +21,7 @@ export interface TaskFile {
   readonly schemaVersion: "3.0" | "3.1" | "3.2" | "3.3";
   readonly metadata: TaskMetadata;
   /**
-   * The stories, carried out one after another in the order of their dependencies, then priority, then id.
+   * The stories. The agent works on them one after another, by dependencies, then priority, then id.
    *
    * @minItems 1
    * @maxItems 10000
@@ -35,14 +35,14 @@ export interface TaskMetadata {
   readonly title: string;
   readonly type?: "feat" | "ref" | "bug" | "chore";
   /**
-   * Where the finished work goes. What git accepts as a branch, does not start with `-` and means nothing else to git, such as `stash`, `refs/…` or a remote.
+   * The branch for the finished work: a name that git accepts for a branch, that does not start with `-`, and that has no other meaning to git, such as `stash`, `refs/…` or a remote.
    */
   readonly branchName: string;
   readonly createdAt?: string;
   readonly planPath?: string | null;
   readonly brainstormPath?: string | null;
   /**
-   * Lowers the number of workers at once, never raises it. 0 or less means 4.
+   * An upper limit for the number of concurrent workers. 0 or less means 4.
    */
   readonly maxConcurrency?: number;
   /**
@@ -50,7 +50,7 @@ export interface TaskMetadata {
    */
   readonly baseRef?: string;
   /**
-   * Task files (by file name) whose workers must have completed first. This worker starts from their result.
+   * The file names of tasks whose workers must complete first. This worker starts from their results.
    *
    * @maxItems 100
    */
@@ -58,7 +58,7 @@ export interface TaskMetadata {
   readonly verify?: Checks;
   readonly agent?: AgentChoice;
   /**
-   * The most that this worker may cost. A value above the settings' own counts only after `swarm trust`.
+   * The maximum cost of this worker. A value above that of the settings counts only after `swarm trust`.
    */
   readonly budgetUsd?: number;
   readonly timeout?: Duration;
@@ -69,7 +69,7 @@ export interface TaskMetadata {
    */
   readonly allow?: readonly string[];
   /**
-   * An image of your own instead of the project's. Counts only after `swarm trust`.
+   * The image to use instead of the project's. Counts only after `swarm trust`.
    */
   readonly dockerImage?: string | null;
 }
@@ -79,7 +79,7 @@ export interface TaskMetadata {
 export interface AgentChoice {
   readonly kind: "claude" | "acp" | "command" | "script";
   /**
-   * Program and arguments, for `acp` and `command`.
+   * The program and its arguments, for `acp` and `command`.
    *
    * @minItems 1
    */
@@ -91,7 +91,7 @@ export interface AgentChoice {
   readonly model?: string;
   readonly maxTurns?: number;
   /**
-   * Counts only after `swarm trust`.
+   * Environment variables of the agent. Count only after `swarm trust`.
    */
   readonly env?: {
     [k: string]: string;
@@ -103,21 +103,21 @@ export interface UserStory {
   readonly description: string;
   readonly acceptanceCriteria: readonly string[];
   /**
-   * Lower comes first.
+   * The priority; lower comes first.
    */
   readonly priority: number;
   /**
-   * What an earlier tool left here. The swarm keeps its own record and changes no task file.
+   * A leftover of an earlier tool. Swarm keeps its own record and changes no task file.
    */
   readonly status?: "pending" | "in_progress" | "completed" | "failed" | "skipped";
   /**
-   * Stories that must be completed first. No cycles.
+   * The ids of stories that must be completed first. Cycles are an error.
    */
   readonly dependsOn?: readonly string[];
   readonly notes?: string | null;
   readonly verify?: Checks;
   /**
-   * The story counts as done even if it changes nothing and no check is there to show it.
+   * Whether the story counts as done even if it changes nothing and has no check.
    */
   readonly mayBeEmpty?: boolean;
   readonly timeout?: Duration;

@@ -1,37 +1,37 @@
 // Made from schemas/work-diff.schema.json by scripts/generate.ts. Change the schema, not this file.
 
 /**
- * What `swarm diff WORKER --json` prints.
+ * The document that `swarm diff WORKER --json` prints.
  */
 export interface WorkDiff {
   readonly worker: string;
   /**
-   * The commit that its work began with.
+   * The commit from which its work started.
    */
   readonly base: string | null;
   /**
-   * What was brought into this repository last; null when nothing was.
+   * The commit last imported into this repository; null without one.
    */
   readonly commit: string | null;
   /**
-   * What keeps it here.
+   * The ref that keeps it in this repository.
    */
   readonly ref: string | null;
   /**
-   * null when nothing was brought in.
+   * The changes; null when nothing was imported.
    */
   readonly changes: null | DiffChanges;
   readonly sensitive: DiffSensitive;
 }
 export interface DiffChanges {
   /**
-   * The newest last.
+   * The commits, newest last.
    */
   readonly commits: readonly DiffCommit[];
   readonly files: readonly DiffFile[];
   readonly totals: DiffTotals;
   /**
-   * There is more than is told here; the totals are of the files that could be counted.
+   * Whether the lists are incomplete; the totals then cover the files that could be counted.
    */
   readonly isCut: boolean;
 }
@@ -43,7 +43,7 @@ export interface DiffCommit {
 export interface DiffFile {
   readonly path: string;
   /**
-   * Lines; null for what is not text.
+   * The number of lines; null for a file that is not text.
    */
   readonly added: number | null;
   readonly deleted: number | null;
@@ -54,7 +54,7 @@ export interface DiffTotals {
   readonly deleted: number;
 }
 /**
- * Changed paths that deserve a look before anybody works with them.
+ * Changed paths that the user should review before working with them.
  */
 export interface DiffSensitive {
   readonly paths: readonly DiffSensitivePath[];
@@ -66,7 +66,7 @@ export interface DiffSensitivePath {
   readonly why: string;
 }
 /**
- * Files that are gone: how many, and the first of them.
+ * Deleted files: their number, and the first of them.
  */
 export interface DiffDeleted {
   readonly total: number;
