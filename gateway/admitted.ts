@@ -67,7 +67,7 @@ export function openAdmitted(): Admitted {
       const present = new Set(admission.workers.map(({ tokenSha256 }) => tokenSha256));
       for (const [token, controller] of revoking) {
         if (present.has(token)) continue;
-        controller.abort(new Error("It is not admitted any more"));
+        controller.abort(new Error("The host has revoked the worker"));
         revoking.delete(token);
       }
     },

@@ -35,7 +35,12 @@ export const notLetIn = (message: string): Answer => ({ status: 403, type: "perm
 
 /** The answer while the buffer budget has no memory left for a request. */
 export const noRoom: Answer = {
-  ...{ status: 429, type: "rate_limit_error", message: "too much at once", retryAfterSeconds: 1 },
+  ...{
+    status: 429,
+    type: "rate_limit_error",
+    message: "no memory for this request now",
+    retryAfterSeconds: 1,
+  },
 };
 
 /** The answer for something temporarily unavailable. */

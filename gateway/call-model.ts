@@ -58,7 +58,7 @@ export async function callModel(
   const until = limits.until(endpoint.name);
   if (until !== null && !(await isOver(until, now, gone))) {
     answerError(response, {
-      ...{ status: 429, type: "rate_limit_error", message: "the model's API takes no more for now" },
+      ...{ status: 429, type: "rate_limit_error", message: "the model's API accepts no calls for now" },
       retryAfterSeconds: Math.max(1, Math.ceil((until - now()) / 1000)),
     });
     return tellLimit(deps, call, { status: 429, until });
@@ -125,7 +125,7 @@ async function carryOut(deps: CallDeps, call: ModelCall, asked: Asked): Promise<
   try {
     seq = await journal.append({ ...opened, ...facts, reserve: most });
   } catch {
-    return answerError(response, notReady("it cannot write its journal"));
+    return answerError(response, notReady("the gateway cannot write its journal"));
   }
   const at = new Date(now()).toISOString();
   ledger.take({ ...opened, ...facts, reserve: most, seq, at });

@@ -35,7 +35,7 @@ export interface DoorBounds {
   /** The most requests and tunnels that a worker may have open at once. */
   readonly mostPerWorker: number;
   readonly visitors: VisitorBounds;
-  /** A rate limit per worker: each request is journaled, and the disk is finite. */
+  /** A rate limit per worker: each request is journalled, and the disk is finite. */
   readonly pace: PaceBounds;
   /** The buffer budget, out of half a gigabyte for the whole process. */
   readonly room: RoomBounds;
@@ -72,7 +72,11 @@ export async function openDoor(
     (request, response) => {
       serve(request, response).catch((error: unknown) => {
         deps.complain(error instanceof Error ? (error.stack ?? error.message) : String(error));
-        answerError(response, { status: 500, type: "api_error", message: "something went wrong here" });
+        answerError(response, {
+          status: 500,
+          type: "api_error",
+          message: "the gateway has an internal error",
+        });
       });
     },
   );
@@ -112,7 +116,7 @@ export async function openDoor(
     };
     if (!/^1\.[01]$/.test(request.httpVersion)) {
       response.shouldKeepAlive = false;
-      return refuse("form", 505, "invalid_request_error", "HTTP/1.1 is spoken here");
+      return refuse("form", 505, "invalid_request_error", "the gateway accepts HTTP/1.1 only");
     }
     if (!admitted.isReady) return answerError(response, notReady("the host has admitted no worker yet"));
     if (worker === null) {
@@ -123,7 +127,8 @@ export async function openDoor(
       response.shouldKeepAlive = false;
       return answerError(response, tooMany);
     }
-    if (route.kind === "none") return refuse(route.why, 403, "permission_error", "there is no such way out");
+    if (route.kind === "none")
+      return refuse(route.why, 403, "permission_error", "the gateway has no such path");
     await using place = enter(worker);
     if (place === null) return answerError(response, tooMany);
     if (route.kind === "mirror") {
@@ -151,7 +156,7 @@ export async function openDoor(
     if (endpoint === null)
       return refuse("not-allowed", 403, "permission_error", `no such model endpoint: ${route.endpoint}`);
     if (!isModelCall(endpoint.api, method, route.path))
-      return refuse("path", 404, "not_found_error", "agents need no such call");
+      return refuse("path", 404, "not_found_error", "the gateway allows no such call");
     const query = passedQuery(endpoint, route.query);
     await callModel(callDeps, { worker, endpoint, path: route.path, query }, request, response);
   }
@@ -200,7 +205,7 @@ export async function openDoor(
 }
 
 /** Agents recognise a failed login by these words; some of them read nothing else of the answer. */
-const unknownToken = "authentication failed, invalid x-api-key: this token is not known, or not any more";
+const unknownToken = "authentication failed, invalid x-api-key: this token is unknown or revoked";
 const askForToken = 'proxy-authenticate: Basic realm="swarm"';
 const tooMany: Answer = {
   ...{ status: 429, type: "rate_limit_error", message: "too many at once", retryAfterSeconds: 1 },

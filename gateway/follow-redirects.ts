@@ -39,18 +39,18 @@ export async function followRedirects(
     } catch (error) {
       if (!(error instanceof NotPublicError))
         return refused("unreachable", `${mirror.name} cannot be reached`);
-      return refused("not-public", `${mirror.name} points to a host that is not on the internet`);
+      return refused("not-public", `${mirror.name} redirects to a host that is not on the internet`);
     }
     if (!redirects.includes(answer.status)) return { kind: "answer", answer };
 
     answer.body.on("error", () => {}).destroy();
     const next = URL.parse(answer.headers.location ?? "", url.href);
     if (next === null || answer.headers.location === undefined)
-      return refused("not-allowed", `${mirror.name} points nowhere`);
+      return refused("not-allowed", `${mirror.name} redirects without a valid target`);
     if (!isFollowed || question.method === "POST") return movedWithin(mirror, answer.status, next);
-    if (followed === mostRedirects) return refused("not-allowed", `${mirror.name} points on and on`);
+    if (followed === mostRedirects) return refused("not-allowed", `${mirror.name} redirects too often`);
     if (next.origin !== home && next.protocol !== "https:")
-      return refused("not-allowed", `${mirror.name} points to something without TLS`);
+      return refused("not-allowed", `${mirror.name} redirects to a host without TLS`);
     url = new URL(`${next.origin}${next.pathname}${next.search}`);
   }
 }
@@ -59,7 +59,7 @@ function movedWithin(mirror: Mirror, status: number, next: URL): Followed {
   const beginning = mirrorAddress(mirror);
   const target = `${next.origin}${next.pathname}${next.search}`;
   if (!target.startsWith(`${beginning}/`))
-    return refused("not-allowed", `${mirror.name} points to another host`);
+    return refused("not-allowed", `${mirror.name} redirects to another host`);
   return { kind: "moved", status, rest: target.slice(beginning.length) };
 }
 

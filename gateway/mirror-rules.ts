@@ -57,12 +57,11 @@ export function mirrorAddress({ url }: Mirror): string {
 export function judgeMirrorRequest(mirror: Mirror, request: MirrorRequest): MirrorQuestion | MirrorRefusal {
   const { method, rest, headers } = request;
   const kind = mirrorKind(mirror.name);
-  if (!isPlain(kind, rest)) return refused("path", 400, "this path has more than one reading");
+  if (!isPlain(kind, rest)) return refused("path", 400, "this path is ambiguous");
   if (kind === "github") return judgeGit(request);
   if (method !== "GET" && method !== "HEAD")
     return refused("method", 405, "this registry can only be read, with GET and HEAD");
-  if (hasBody(headers))
-    return refused("form", 400, "there is nothing to send to a registry that is only read");
+  if (hasBody(headers)) return refused("form", 400, "a request to this registry can have no body");
   if (kind === "go") return judgeGo(method, rest, headers);
 
   const namesAddresses = kind === "npm" && !/\.tgz(?:\?|$)/.test(rest) && !knowsItsWay(mirror, headers);
@@ -97,11 +96,10 @@ function isPlain(kind: MirrorKind, rest: string): boolean {
 /** Allows the requests of clone and fetch. A push uses another service name. */
 function judgeGit({ method, rest, headers }: MirrorRequest): MirrorQuestion | MirrorRefusal {
   const [, asked] = repositoryPath.exec(rest) ?? [];
-  if (asked === undefined) return refused("path", 403, "only clone and fetch go through here");
+  if (asked === undefined) return refused("path", 403, "only clone and fetch are allowed");
   const isPack = asked === "git-upload-pack";
-  if (method !== (isPack ? "POST" : "GET"))
-    return refused("method", 405, "only clone and fetch go through here");
-  if (!isPack && hasBody(headers)) return refused("form", 400, "there is nothing to send with this");
+  if (method !== (isPack ? "POST" : "GET")) return refused("method", 405, "only clone and fetch are allowed");
+  if (!isPack && hasBody(headers)) return refused("form", 400, "this request can have no body");
   const names = [...passedHeaders, "accept-encoding", "git-protocol", ...(isPack ? bodyHeaders : [])];
   return {
     kind: "question",

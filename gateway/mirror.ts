@@ -101,8 +101,7 @@ async function ask(
   const question = judgeMirrorRequest(mirror, { method, rest, headers });
   if (question.kind === "refused") return question;
   const url = addressIn(mirror, rest);
-  if (url === null)
-    return { kind: "refused", why: "path", status: 400, message: "this path has more than one reading" };
+  if (url === null) return { kind: "refused", why: "path", status: 400, message: "this path is ambiguous" };
 
   const { ask: put = askUpstream } = deps;
   const sent = { url, method: question.method, headers: question.headers, body: null, signal: gone };
@@ -130,7 +129,7 @@ async function ask(
   );
   if (gone.aborted) return { kind: "gone" };
   if (body?.isTooLong())
-    return { kind: "refused", why: "form", status: 413, message: "this asks for too much at once" };
+    return { kind: "refused", why: "form", status: 413, message: "the request's body is too long" };
   if (followed.kind === "refused") return { ...followed, status: 502 };
   const bytesIn = (): number => body?.bytes() ?? 0;
   return followed.kind === "answer" ? { ...followed, question, bytesIn } : { ...followed, bytesIn };

@@ -1,4 +1,4 @@
-/** A rate limit per worker (a token bucket): each request is journaled, and the disk is finite. */
+/** A rate limit per worker (a token bucket): each request is journalled, and the disk is finite. */
 export interface Pace {
   /** Takes one token; false when the worker has none left. */
   allows(worker: string): boolean;

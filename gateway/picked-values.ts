@@ -11,7 +11,7 @@ export interface Picked {
 export interface PickedRecord {
   readonly start: number;
   readonly values: ReadonlyMap<string, readonly Picked[]>;
-  /** Whether values are missing for lack of memory. */
+  /** Whether values are missing because they exceeded the memory limit. */
   readonly isCut: boolean;
 }
 

@@ -28,7 +28,7 @@ export function openRefusals(journal: Pick<Journal, "append">, complain: (line: 
   };
   const tellRepeated = (): void => {
     const before = seen;
-    // A kind that was repeated stays known: its next refusal is counted, not journaled at once.
+    // A kind that was repeated stays known: its next refusal is counted, not journalled at once.
     seen = new Map();
     for (const [key, repeated] of before) {
       if (repeated.times === 0) continue;

@@ -40,7 +40,7 @@ export function reserveFor(
   }
   const record = readRequest(api, decoded.bytes);
   const read = record === null ? unknownRequest(api) : askedFor(api, path, record);
-  // Values were dropped for lack of memory, and they may be the expensive ones: assume the worst.
+  // Values beyond the memory limit are missing, and they may be the expensive ones: assume the worst.
   const asked = record?.isCut ? { ...unknownRequest(api), ...worstRequest, model: read.model } : read;
   return reserveOf(modelInPath(path) ?? asked.model, decoded.bytes.length, asked);
 }

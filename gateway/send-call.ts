@@ -74,7 +74,7 @@ function sendOnce(
   });
 }
 
-/** Without a body, only POST states a length: some servers take any other for the start of a next request. */
+/** States no length for a call without a body, except for POST: some servers take a length for the start of a request. */
 function lengthOf(method: string, body: Uint8Array): Record<string, number> {
   return body.length === 0 && method !== "POST" ? {} : { "content-length": body.length };
 }

@@ -79,7 +79,7 @@ export function composeWatch(deps: ComposeWatchDeps): WatchOperations {
     async openTerminal(record, words, signal) {
       const { openAgentTerminal } = await import("./sandbox/agent-shell.ts");
       const term = deps.env["TERM"] ?? "";
-      // TERM is untrusted input of the sandbox's shell: only valid names pass.
+      // Replaces a TERM that is no valid name of a terminal.
       const known = { ...words, term: /^[\w.+-]{1,50}$/.test(term) ? term : "dumb" };
       return openAgentTerminal(await runningWorker(record, signal), known, signal);
     },

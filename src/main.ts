@@ -26,8 +26,8 @@ async function run(): Promise<void> {
     const { quickStatus } = await import("./quick-status.ts");
     if (await quickStatus(words, process.env)) return;
   }
-  // Keeps the cache beside the program, so that only users who can write the program can write the cache. For other
-  // users there is no cache.
+  // Keeps the cache beside the program, so that only users who can write the program can write the cache. A user who
+  // cannot write there gets no cache.
   enableCompileCache(join(programFolder(), ".compiled"));
   const { runWholeProgram } = await import("./whole-program.ts");
   process.exitCode = await runWholeProgram(words);
