@@ -77,7 +77,7 @@ export interface Composition {
 export interface ScheduleOperations {
   /** The crontab line for a night; writes nothing. */
   plan(night: Pick<ScheduledNight, "at" | "days" | "words">): Promise<string>;
-  /** Adds a line to the crontab; false when the crontab has it already. */
+  /** Writes the project's line to the crontab; false when the same line is there already. */
   install(line: string): Promise<boolean>;
   /** Removes this project's lines; returns them. */
   remove(): Promise<readonly string[]>;

@@ -31,7 +31,7 @@ export async function startDetached(
   return exitCodes.done;
 }
 
-/** The words without the flags of detaching; words after `--` are the agent's program and stay. */
+/** The words without `-d` and `--json`; words after `--` are the agent's program and stay. */
 function withoutDetach(words: readonly string[]): string[] {
   const end = words.includes("--") ? words.indexOf("--") : words.length;
   return words.filter((word, index) => index > end || !["-d", "--detach", "--json"].includes(word));
