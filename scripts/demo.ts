@@ -1,21 +1,16 @@
 import { spawnSync } from "node:child_process";
-import { cp, mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buildIfChanged } from "./build.ts";
 import { root } from "./processes.ts";
+import { makeSample } from "./sample-repository.ts";
 
 const program = join(root, "bin", "swarm");
-/** With a date of its own, so that the commit, and with it the image, is the same each time. */
-const sampleAuthor = {
-  ...{ GIT_AUTHOR_NAME: "Sample", GIT_AUTHOR_EMAIL: "sample@example.invalid" },
-  ...{ GIT_COMMITTER_NAME: "Sample", GIT_COMMITTER_EMAIL: "sample@example.invalid" },
-  ...{ GIT_AUTHOR_DATE: "2026-01-02T00:00:00Z", GIT_COMMITTER_DATE: "2026-01-02T00:00:00Z" },
-};
 
 process.exitCode = await demo();
 
-/** The longest real path that there is: an engine, images, a sandbox with two tasks, and a repository whose task files are carried out. */
+/** Runs the longest real path: an engine, images, a sandbox with two tasks, and a repository whose task files are carried out. */
 async function demo(): Promise<number> {
   console.log(
     "This builds swarm, finds or starts a container engine (on Debian and Ubuntu as root it installs Docker Engine's packages if they are missing), builds the image of sandboxes, runs two small tasks in a sandbox of its own, and carries out the task files of a sample repository with a scripted agent.\n",
@@ -36,10 +31,7 @@ async function demo(): Promise<number> {
 
 async function showSample(sample: string): Promise<number> {
   say("A sample repository with three task files; one waits for another's result");
-  await cp(join(root, "scripts", "sample"), sample, { recursive: true });
-  git(sample, "init", "--quiet", "--initial-branch=main");
-  git(sample, "add", "--all");
-  git(sample, "commit", "--quiet", "--message", "Begin");
+  await makeSample(sample);
   const planned = swarm(sample, "plan");
   if (planned !== 0) return planned;
 
@@ -50,7 +42,6 @@ async function showSample(sample: string): Promise<number> {
     ["sandbox", "run", "sandbox/report.mjs"],
   ]);
   if (inSandbox !== 0) return inSandbox;
-  // On the host by now.
   const outputs = show(sample, "cat .aimi/sandboxes/*/outputs/report.txt");
   if (outputs !== 0) return outputs;
   const destroyed = runAll(sample, [["sandbox", "destroy"]]);
@@ -77,7 +68,7 @@ async function showSample(sample: string): Promise<number> {
   return 0;
 }
 
-/** Runs one command after another, each shown as it would be typed; stops at the first that fails. */
+/** Prints and runs one command after another; stops at the first that fails. */
 function runAll(folder: string, commands: readonly (readonly string[])[]): number {
   for (const words of commands) {
     console.log(`$ swarm ${words.join(" ")}`);
@@ -87,7 +78,7 @@ function runAll(folder: string, commands: readonly (readonly string[])[]): numbe
   return 0;
 }
 
-/** The same for any other line, by a shell; git's own pager would wait for somebody. */
+/** Prints and runs a line of shell. `cat` replaces git's pager, which would wait for a key. */
 function show(folder: string, line: string): number {
   console.log(`$ ${line}`);
   const env = { ...process.env, GIT_PAGER: "cat" };
@@ -100,12 +91,4 @@ function say(title: string): void {
 
 function swarm(folder: string, ...words: string[]): number {
   return spawnSync(program, words, { cwd: folder, stdio: "inherit" }).status ?? 1;
-}
-
-function git(folder: string, ...args: string[]): void {
-  const { status, stderr } = spawnSync("git", args, {
-    ...{ cwd: folder, encoding: "utf8" },
-    env: { ...process.env, ...sampleAuthor },
-  });
-  if (status !== 0) throw new Error(`git ${args[0]} failed: ${stderr}`);
 }

@@ -94,6 +94,10 @@ describe("the pages", () => {
     expect(named.filter((file) => !existsSync(join(root, file)))).toEqual([]);
   });
 
+  plain("README.md is short enough to read: at most 150 lines", () => {
+    expect(textOf("README.md").trimEnd().split("\n").length).toBeLessThanOrEqual(150);
+  });
+
   plain("docs/errors.md has every error with its exit code, and every exit code", () => {
     const rows = new Map(
       [...textOf("docs/errors.md").matchAll(/^\| `([A-Z_]+)` \| (\d+) \|/gm)].map(([, code, exit]) => [
