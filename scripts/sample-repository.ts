@@ -3,7 +3,7 @@ import { cp } from "node:fs/promises";
 import { join } from "node:path";
 import { root } from "./processes.ts";
 
-/** A fixed author and date give the same commit, and with it the same image, each time. */
+/** A fixed author and date give the same commit each time. */
 const sampleAuthor = {
   GIT_AUTHOR_NAME: "Sample",
   GIT_AUTHOR_EMAIL: "sample@example.invalid",
