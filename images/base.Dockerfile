@@ -1,5 +1,5 @@
-# The image of every sandbox: tools that agents expect, Node, the adapter, and the agents that were asked for.
-# What changes most often comes last. The context holds node.tgz and npm.tgz as npm packs them, certificates/, adapter.mjs, adapter, gateway.mjs and gateway.
+# The image of every sandbox: tools that agents expect, Node, the adapter, and the requested agents.
+# The parts that change most often come last. The context has node.tgz and npm.tgz as npm packs them, certificates/, adapter.mjs, adapter, gateway.mjs and gateway.
 ARG ROOT
 FROM ${ROOT} AS downloads
 ADD node.tgz /node/
@@ -12,7 +12,7 @@ RUN apt-get update \
       ca-certificates curl git jq less openssh-client procps python3 python3-pip python3-venv ripgrep unzip xz-utils \
  && rm -rf /var/lib/apt/lists/* /var/cache/apt/*.bin /var/log/apt /var/log/dpkg.log
 
-# The certificates that this machine was told to trust besides the public ones, for networks that look into TLS.
+# The certificates that this machine trusts besides the public ones, for networks with a proxy that inspects TLS.
 COPY certificates/ /usr/local/share/ca-certificates/
 RUN update-ca-certificates >/dev/null 2>&1
 ENV NODE_EXTRA_CA_CERTS=/etc/ssl/certs/ca-certificates.crt \
