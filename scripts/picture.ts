@@ -42,7 +42,7 @@ async function main(): Promise<number> {
     await makeSample(sample);
     const recordings = [
       await record(sample, "swarm start --all"),
-      await record(sample, "git log --graph --oneline --all --exclude=refs/aimi/*"),
+      await record(sample, "git log --graph --oneline --branches"),
     ];
     await mkdir(dirname(picture), { recursive: true });
     await writeFile(picture, render(recordings));
@@ -87,14 +87,14 @@ function render(recordings: readonly Recording[]): string {
     const delay = (atMs / 1000).toFixed(2);
     return `    <text x="${margin}" y="${y}" class="${kind}" style="animation-delay:${delay}s">${escaped(text)}</text>`;
   });
-  const { keyframes, durationMs, end } = scrolling(shown.map(({ atMs }) => atMs));
-  return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img" aria-label="A recorded run of swarm start --all">
+  const { keyframes, durationMs, scrolled } = scrolling(shown.map(({ atMs }) => atMs));
+  return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" xml:space="preserve" role="img" aria-label="A recorded run of swarm start --all">
   <!-- Recorded by \`npm run picture\`; do not edit. -->
   <style>
-    text { font: 14px ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace; white-space: pre; animation: show 1ms both; }
+    text { font: 14px ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace; animation: show 1ms both; }
     .typed { fill: #ffffff; font-weight: bold; }
     .printed { fill: #c9d1d9; }
-    .scroll { transform: ${end}; animation: scroll ${(durationMs / 1000).toFixed(2)}s step-end both; }
+    .scroll { animation: scroll ${(durationMs / 1000).toFixed(2)}s step-end both; }
     @keyframes show { from { opacity: 0; } to { opacity: 1; } }
     @keyframes scroll { ${keyframes} }
     @media (prefers-reduced-motion: reduce) { text, .scroll { animation: none; } }
@@ -102,23 +102,25 @@ function render(recordings: readonly Recording[]): string {
   <clipPath id="terminal"><rect y="${titleBarHeight}" width="${width}" height="${rows * lineHeight + 4}"/></clipPath>
   <rect width="${width}" height="${height}" rx="8" fill="#161b22"/>
   <circle cx="20" cy="18" r="6" fill="#ff5f56"/><circle cx="40" cy="18" r="6" fill="#ffbd2e"/><circle cx="60" cy="18" r="6" fill="#27c93f"/>
-  <g clip-path="url(#terminal)"><g class="scroll">
+  <g clip-path="url(#terminal)"><g class="scroll" transform="translate(0 -${scrolled})">
 ${texts.join("\n")}
   </g></g>
 </svg>
 `;
 }
 
-/** The keyframes that scroll by one line whenever a line appears below the last row. */
-function scrolling(times: readonly number[]): { keyframes: string; durationMs: number; end: string } {
+/** The keyframes that scroll by one line whenever a line appears below the last row; `scrolled` is the sum in pixels. */
+function scrolling(times: readonly number[]): { keyframes: string; durationMs: number; scrolled: number } {
   const durationMs = (times.at(-1) ?? 0) + 1;
-  const shifted = (lines: number): string => `translateY(-${lines * lineHeight}px)`;
-  const steps = times
-    .slice(rows)
-    .map((atMs, index) => `${((atMs / durationMs) * 100).toFixed(2)}% { transform: ${shifted(index + 1)}; }`);
-  const end = shifted(Math.max(times.length - rows, 0));
-  const keyframes = [`0% { transform: ${shifted(0)}; }`, ...steps, `100% { transform: ${end}; }`].join(" ");
-  return { keyframes, durationMs, end };
+  const at = (percent: string, lines: number): string =>
+    `${percent}% { transform: translateY(-${lines * lineHeight}px); }`;
+  const steps = times.slice(rows).map((atMs, index) => at(((atMs / durationMs) * 100).toFixed(2), index + 1));
+  const scrolledLines = Math.max(times.length - rows, 0);
+  return {
+    keyframes: [at("0", 0), ...steps, at("100", scrolledLines)].join(" "),
+    durationMs,
+    scrolled: scrolledLines * lineHeight,
+  };
 }
 
 /** The lines of all recordings on one time axis, with long pauses shortened. */
