@@ -43,7 +43,8 @@ export function composeSwarm(deps: ComposeSwarmDeps): SwarmOperations {
       const known = await deps.findState();
       // `--all` means new task files and unfinished workers.
       const isLeft = words.files.length === 0 && known !== null && isOpen(known);
-      if (works.length === 0 && (!isLeft || words.append)) return { kind: "nothing" };
+      if (works.length === 0 && (!isLeft || words.append))
+        return { kind: "nothing", plan, files: words.files };
       const goneOnWith = words.force ? null : known;
       refuseWithoutBase(works, goneOnWith);
       if (words.append && (await isOwned())) {

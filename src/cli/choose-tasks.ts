@@ -2,6 +2,7 @@ import { cleanText } from "../domain/clean-text.ts";
 import { SwarmError } from "../domain/errors.ts";
 import type { SwarmPlan } from "../domain/plan.ts";
 import type { CommandContext, CommandOptions } from "./command.ts";
+import { nothingToRun } from "./nothing-to-run.ts";
 import { table } from "./table.ts";
 
 type PlannedTask = Pick<
@@ -31,14 +32,9 @@ export async function chooseTasks(
     throw new SwarmError("WOULD_ASK", { question: "which task files?", flag: "their names, or --all" });
   const { tasks } = await swarm.plan({ files: [], again: again === true, strict: strict === true });
   if (!tasks.some(({ action }) => action === "run")) {
-    output.note(
-      tasks.length === 0 ? "There is no task file here." : "Every task file was carried out before.",
-    );
-    output.next(
-      tasks.length === 0
-        ? "`swarm init` writes an example task file"
-        : "`swarm start --all --again` repeats them",
-    );
+    const { why, next } = nothingToRun(tasks, []);
+    output.note(`Nothing to carry out: ${cleanText(why, 300)}.`);
+    output.next(next);
     return [];
   }
   for (const line of choiceLines(tasks)) output.note(line);

@@ -137,7 +137,7 @@ export interface DetachedOwner {
 }
 
 export type Started =
-  | { readonly kind: "nothing" }
+  | { readonly kind: "nothing"; readonly plan: SwarmPlan; readonly files: readonly string[] }
   | { readonly kind: "appended"; readonly state: SwarmState; readonly files: readonly string[] }
   | { readonly kind: "carried out"; readonly state: SwarmState };
 

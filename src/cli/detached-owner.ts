@@ -1,8 +1,10 @@
+import { cleanText } from "../domain/clean-text.ts";
 import { SwarmError } from "../domain/errors.ts";
 import { exitCodes } from "../domain/exit-codes.ts";
 import { isOpen } from "../domain/swarm-state.ts";
 import { argumentAt, type CommandContext, type CommandHandler } from "./command.ts";
 import type { PlanWords } from "./composition.ts";
+import { nothingToRun } from "./nothing-to-run.ts";
 import { planNotes } from "./plan-notes.ts";
 
 /** Starts an owner in the background, and waits until its swarm has begun. */
@@ -16,7 +18,9 @@ export async function startDetached(
     const known = planned.files.length === 0 ? (await swarm.upkeep().glance())?.swarm : null;
     const isLeft = known != null && isOpen(known);
     if (!isLeft && !plan.tasks.some(({ action }) => action === "run")) {
-      output.result({ swarm: null }, () => ["Nothing to carry out: every task file was carried out before."]);
+      const { why, next } = nothingToRun(plan.tasks, planned.files);
+      output.result({ swarm: null }, () => [`Nothing to carry out: ${cleanText(why, 300)}.`]);
+      output.next(cleanText(next, 300));
       return exitCodes.done;
     }
   }

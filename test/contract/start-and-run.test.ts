@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -225,4 +226,55 @@ describe("which task files `swarm start` takes", () => {
     expect(exit).toBe(0);
     expect(text).toContain("`swarm init` writes an example");
   });
+});
+
+describe("a start with nothing to carry out says why", () => {
+  /** As a swarm remembers what it has carried out. */
+  const carriedOut = (repository: string, ...names: readonly string[]): void => {
+    const lines = names.map((name) => {
+      const bytes = readFileSync(join(repository, ".aimi", "tasks", `${name}-tasks.json`));
+      const sha256 = createHash("sha256").update(bytes).digest("hex");
+      const at = "2026-01-02T00:00:00.000Z";
+      return JSON.stringify({ sha256, file: `${name}-tasks.json`, outcome: "failed", swarmId: "x", at });
+    });
+    write(join(repository, ".git", "aimi"), "ledger.ndjson", `${lines.join("\n")}\n`);
+  };
+
+  for (const detach of [[], ["-d"]]) {
+    const start = ["start", ...detach, ...program.slice(0, 2)];
+
+    test(`no task file, ${start.join(" ")}`, async ({ swarm }) => {
+      const { stdout, stderr, exit } = await swarm(...start, "--all", ...program.slice(2));
+
+      expect(exit, stderr).toBe(0);
+      expect(stdout).toBe("Nothing to carry out: there is no task file here.\n");
+      expect(stderr).toContain("next: `swarm init` writes an example task file");
+      expect(stderr).not.toContain("--again");
+    });
+
+    test(`the one that was named failed before, ${start.join(" ")}`, async ({ swarm, repository }) => {
+      writeTasks(repository, "login", "logout");
+      carriedOut(repository, "login");
+      const file = ".aimi/tasks/login-tasks.json";
+
+      const { stdout, stderr } = await swarm(...start, file, ...program.slice(2));
+
+      expect(stdout, stderr).toBe(
+        `Nothing to carry out: ${file} failed on 2026-01-02 with this very content.\n`,
+      );
+      expect(stderr).toContain(`next: \`swarm start ${file} --again\` repeats it`);
+    });
+
+    test(`all were carried out before, ${start.join(" ")}`, async ({ swarm, repository }) => {
+      writeTasks(repository, "login", "logout");
+      carriedOut(repository, "login", "logout");
+
+      const { stdout, stderr } = await swarm(...start, "--all", ...program.slice(2));
+
+      expect(stdout, stderr).toBe(
+        "Nothing to carry out: all 2 task files were carried out before with this very content.\n",
+      );
+      expect(stderr).toContain("next: `swarm start --all --again` repeats them");
+    });
+  }
 });

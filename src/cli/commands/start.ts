@@ -9,6 +9,7 @@ import { type CommandContext, type CommandHandler, type CommandOptions, listAt }
 import type { OwnWords, Started, StartWords } from "../composition.ts";
 import { owning, startDetached } from "../detached-owner.ts";
 import { type Night, nightIn } from "../night.ts";
+import { nothingToRun } from "../nothing-to-run.ts";
 
 export const start: CommandHandler = async (context, args, options) => {
   const { again, strict, all, append, force } = options;
@@ -104,10 +105,12 @@ function reportStarted(context: CommandContext, started: Started): number {
       ]);
       output.next("`swarm status -w` shows their progress");
       return exitCodes.done;
-    case "nothing":
-      output.result({ swarm: null }, () => ["Nothing to carry out: every task file was carried out before."]);
-      output.next("`swarm start --all --again` repeats them");
+    case "nothing": {
+      const { why, next } = nothingToRun(started.plan.tasks, started.files);
+      output.result({ swarm: null }, () => [`Nothing to carry out: ${cleanText(why, 300)}.`]);
+      output.next(cleanText(next, 300));
       return exitCodes.done;
+    }
   }
 }
 

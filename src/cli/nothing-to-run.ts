@@ -1,0 +1,21 @@
+import { countOf } from "../domain/count-of.ts";
+import type { SwarmPlan } from "../domain/plan.ts";
+
+type PlannedTask = Pick<SwarmPlan["tasks"][number], "file" | "why">;
+
+/** Says why a plan has nothing to run, and what the user can type next; `named` are the files that the user named. */
+export function nothingToRun(
+  tasks: readonly PlannedTask[],
+  named: readonly string[],
+): { readonly why: string; readonly next: string } {
+  const [first, ...others] = tasks;
+  if (first === undefined)
+    return { why: "there is no task file here", next: "`swarm init` writes an example task file" };
+  const again = `\`swarm start ${named.length > 0 ? named.join(" ") : "--all"} --again\``;
+  if (others.length === 0)
+    return { why: `${first.file} ${first.why.replace(/;.*$/, "")}`, next: `${again} repeats it` };
+  return {
+    why: `all ${countOf(tasks.length, "task file")} were carried out before with this very content`,
+    next: `${again} repeats them`,
+  };
+}
