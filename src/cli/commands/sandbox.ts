@@ -5,6 +5,7 @@ import { exitCodes } from "../../domain/exit-codes.ts";
 import type { SandboxRecord } from "../../domain/generated/sandbox-run.ts";
 import type { SandboxSummary } from "../../domain/generated/sandbox-summary.ts";
 import { argumentAt, type CommandHandler, type CommandOptions, listAt } from "../command.ts";
+import { nextSandboxStep } from "../next-sandbox-step.ts";
 import type { Output } from "../output.ts";
 import { exitOf, passingThrough, passThrough } from "../passing-through.ts";
 import { table } from "../table.ts";
@@ -128,8 +129,7 @@ export const ls: CommandHandler = async ({ swarm, output }, _args, options) => {
         ]),
   );
   if (shown.length === 0) output.note("No sandboxes here.");
-  const isUsable = shown.some(({ status }) => ["created", "running", "completed"].includes(status));
-  output.next(isUsable ? "`swarm sandbox run FILE`" : "`swarm sandbox up`");
+  output.next(nextSandboxStep(shown));
   return exitCodes.done;
 };
 

@@ -1,0 +1,23 @@
+import type { SandboxRecord } from "../domain/generated/sandbox-run.ts";
+import { isOver } from "../domain/judge-sandbox.ts";
+
+type Listed = Pick<SandboxRecord, "id" | "status" | "reason" | "container" | "execution">;
+
+/** The command that makes sense after a list of sandboxes, newest first; destroyed ones play no part. */
+export function nextSandboxStep(records: readonly Listed[]): string {
+  const present = records.filter(({ status }) => status !== "destroyed");
+  const [latest] = present;
+  const ready = present.find(
+    (record) => !isOver(record) && record.container !== null && record.execution === null,
+  );
+  // Without `--sandbox`, a task runs in the latest one.
+  if (ready !== undefined)
+    return ready === latest ? "`swarm sandbox run FILE`" : `\`swarm sandbox run --sandbox ${ready.id} FILE\``;
+  const busy = present.find((record) => !isOver(record) && record.execution !== null);
+  if (busy !== undefined) return `\`swarm sandbox logs -f ${busy.id}\` follows its task`;
+  const making = present.find((record) => !isOver(record));
+  if (making !== undefined) return "`swarm sandbox ls` again: one is being made";
+  return latest === undefined
+    ? "`swarm sandbox up`"
+    : `\`swarm sandbox up\` makes another one; \`swarm sandbox destroy ${latest.id}\` removes what is left of the last`;
+}

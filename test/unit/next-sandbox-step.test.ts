@@ -1,0 +1,43 @@
+import { expect, test } from "vitest";
+import { nextSandboxStep } from "../../src/cli/next-sandbox-step.ts";
+
+type Listed = Parameters<typeof nextSandboxStep>[0][number];
+
+const sandbox = (id: string, change: Partial<Listed> = {}): Listed => ({
+  ...{ id, status: "running", reason: null, execution: null },
+  container: { id: "c", image: "i" },
+  ...change,
+});
+const busy = { execution: "0123456789abcdef" };
+const taskFailed = { status: "failed", reason: null } as const;
+const ended = { status: "failed", reason: { code: "CONTAINER_ENDED", message: "" } } as const;
+const [run, up] = ["`swarm sandbox run FILE`", "`swarm sandbox up`"];
+const another = (id: string): string =>
+  `\`swarm sandbox up\` makes another one; \`swarm sandbox destroy ${id}\` removes what is left of the last`;
+
+test.each<readonly [string, readonly Listed[], string]>([
+  ["without any", [], up],
+  ["with destroyed ones alone", [sandbox("a", { status: "destroyed" })], up],
+  ["made and not used yet", [sandbox("a", { status: "created" })], run],
+  ["alive", [sandbox("a")], run],
+  ["alive after a task", [sandbox("a", { status: "completed" })], run],
+  ["alive after a task that failed", [sandbox("a", taskFailed)], run],
+  ["alive, with a task that runs", [sandbox("a", busy)], "`swarm sandbox logs -f a` follows its task"],
+  ["ended", [sandbox("a", ended)], another("a")],
+  ["ended by its time to live", [sandbox("a", { status: "timeout" })], another("a")],
+  [
+    "being made",
+    [sandbox("a", { status: "created", container: null })],
+    "`swarm sandbox ls` again: one is being made",
+  ],
+  ["alive behind a busy one", [sandbox("a", busy), sandbox("b")], "`swarm sandbox run --sandbox b FILE`"],
+  ["alive behind an ended one", [sandbox("a", ended), sandbox("b")], "`swarm sandbox run --sandbox b FILE`"],
+  ["alive behind a destroyed one", [sandbox("a", { status: "destroyed" }), sandbox("b")], run],
+  [
+    "busy behind an ended one",
+    [sandbox("a", ended), sandbox("b", busy)],
+    "`swarm sandbox logs -f b` follows its task",
+  ],
+])("the next step for a sandbox %s", (_what, records, step) => {
+  expect(nextSandboxStep(records)).toBe(step);
+});
