@@ -214,7 +214,7 @@ export const sandboxCatalogue: {
     credentials,
     (f) => `${f.file} is for ${f.agent}, which needs one of ${f.variables.join(", ")}, and none is set`,
     () =>
-      "Set one where you run this command; it goes into the agent's own environment and is written nowhere.",
+      "Set one where you run this command. With `--network gateway`, the default, the gateway holds it and the agent never has it; with another network it goes into the agent's own environment. It is written nowhere.",
   ),
   CREDENTIAL_UNREADABLE: entry(
     credentials,

@@ -90,6 +90,7 @@ describe("before anything starts", () => {
           message: expect.stringMatching(
             /^\.aimi\/tasks\/a-tasks\.json .*ANTHROPIC_API_KEY, CLAUDE_CODE_OAUTH_TOKEN/,
           ),
+          hint: expect.stringContaining("the gateway holds it and the agent never has it"),
         }),
       );
     },
