@@ -26,8 +26,12 @@ export interface SandboxEnd {
 /** The tolerated difference between the clocks of engine and kernel. */
 const toleranceMs = 1_000;
 
-/** The end to record for a container that swarm itself did not end; null if the record stays as it is. */
-export function judgeSandbox(record: SandboxRecord, observed: SandboxObserved, now: Date): SandboxEnd | null {
+/** The end to record for a container that ended without an order of this process; null if the record stays as it is. */
+export function judgeSandbox(
+  record: SandboxRecord,
+  observed: SandboxObserved,
+  { now, isDestroyed }: { readonly now: Date; readonly isDestroyed: boolean },
+): SandboxEnd | null {
   if (isOver(record)) return null;
   switch (observed.kind) {
     case "created":
@@ -40,9 +44,18 @@ export function judgeSandbox(record: SandboxRecord, observed: SandboxObserved, n
         reason: { code: "CONTAINER_LOST", message: "its container was removed, and not by swarm" },
       };
     case "ended":
-      return { ...judgeEnd(record, observed), completedAt: observed.finishedAt };
+      return {
+        ...(isDestroyed ? destroyedByUser : judgeEnd(record, observed)),
+        completedAt: observed.finishedAt,
+      };
   }
 }
+
+/** The end of a sandbox that the user's `destroy` ended while a task ran in it. */
+const destroyedByUser: Pick<SandboxEnd, "status" | "reason"> = {
+  status: "failed",
+  reason: { code: "CONTAINER_ENDED", message: "`swarm sandbox destroy` ended it" },
+};
 
 /** Whether a sandbox is over, so that nothing can run in it any more. */
 export function isOver({ status, reason }: Pick<SandboxRecord, "status" | "reason">): boolean {

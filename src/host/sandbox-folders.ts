@@ -41,6 +41,7 @@ export interface SandboxFoldersDeps {
 const idForm = /^[A-Za-z0-9_-]{8}$/;
 /** Several times the largest record: two hundred paths twice, of 4096 characters each. */
 const largestRecord = 8 * 1024 * 1024;
+const destroyMark = ".destroying";
 const { O_WRONLY, O_APPEND, O_CREAT, O_NOFOLLOW } = constants;
 
 /** The sandboxes in `.aimi/sandboxes/` below a folder. */
@@ -143,6 +144,14 @@ export function sandboxFolders({
     },
 
     replaceOutputs: (id, collected, expected) => placeOutputs(pathFor(id, "outputs"), collected, expected),
+
+    async markDestroying(id) {
+      const mark = pathFor(id, destroyMark);
+      await writeFile(mark, "", { flag: "wx" }).catch(ifPresent);
+      return { [Symbol.asyncDispose]: () => rm(mark, { force: true }) };
+    },
+
+    isBeingDestroyed: async (id) => (await lstat(pathFor(id, destroyMark)).catch(ifMissing(null))) !== null,
 
     async addDestroyed(line) {
       await appendLine(destroyedFile, `${JSON.stringify(line)}\n`);

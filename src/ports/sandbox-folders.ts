@@ -67,6 +67,9 @@ export interface SandboxFolders {
   /** Replaces `work/`, or the files of `outputs/` next to the logs, by collected files. */
   replaceWork(id: string, collected: string): Promise<void>;
   replaceOutputs(id: string, collected: string, expected: readonly string[]): Promise<CollectedOutputs>;
+  /** Tells other processes that a `destroy` ends this container, until it is disposed of. */
+  markDestroying(id: string): Promise<AsyncDisposable>;
+  isBeingDestroyed(id: string): Promise<boolean>;
   addDestroyed(line: DestroyedSandbox): Promise<void>;
   findDestroyed(id: string): Promise<DestroyedSandbox | null>;
   /** Removes the copies of inputs and of the working folder; with `everything`, the outputs, too. */

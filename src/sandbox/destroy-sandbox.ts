@@ -71,7 +71,12 @@ async function holdAgainstTasks(
   const lock = await folders.lockOf(record.id);
   if ((await lock.holder()) !== null) {
     const facts = await lookOwn(containers, record, signal);
-    if (facts?.state === "running") await containers.stop(facts.id, { graceMs: 0 }, signal);
+    if (facts?.state === "running") {
+      // The command that runs the task sees its container end, and finds here why. It has the lock until it has said so.
+      await using _mark = await folders.markDestroying(record.id);
+      await containers.stop(facts.id, { graceMs: 0 }, signal);
+      return await lock.hold(destroyMs, signal);
+    }
   }
   return lock.hold(destroyMs, signal);
 }

@@ -44,7 +44,8 @@ export async function settleHeld(
   const open = await (await deps.engineAt(record.engine)).open();
   const facts = await lookOwn(open.containers, record, signal);
   if (record.container === null) return endCreation(deps, open, record, facts);
-  const end = judgeSandbox(record, observedOf(facts), deps.clock());
+  const isDestroyed = await deps.folders.isBeingDestroyed(record.id);
+  const end = judgeSandbox(record, observedOf(facts), { now: deps.clock(), isDestroyed });
   if (!end) return facts ? settleTask(deps, open, record, signal) : record;
 
   const collected = facts ? await collectFiles(deps, open, { record, containerId: facts.id }, signal) : null;

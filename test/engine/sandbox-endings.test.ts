@@ -260,12 +260,16 @@ describe("bad input", () => {
     const record = await up(folder, "runtime: bash\n");
     const child = spawn(swarmProgram, ["sandbox", "run", "long.sh"], placeOf(folder));
     const exited = once(child, "exit");
+    const told: Buffer[] = [];
+    child.stderr.on("data", (chunk: Buffer) => told.push(chunk));
     await once(child.stdout, "data");
 
     const destroyed = await sandbox(folder, "destroy");
     await exited;
 
     expect(destroyed.exit, destroyed.stderr).toBe(0);
+    expect(Buffer.concat(told).toString()).toContain("`swarm sandbox destroy` ended it");
+    expect(Buffer.concat(told).toString()).not.toContain("from outside");
     expect((await listed(folder))[0]).toMatchObject({ id: record.id, status: "destroyed" });
     expect(outputsOf(folder, record, "kept.txt")).toBe("kept\n");
     expect((await sandbox(folder, "destroy", "--purge", record.id)).exit).toBe(0);

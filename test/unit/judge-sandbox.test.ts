@@ -64,10 +64,20 @@ describe("what a sandbox's record must say of its container", () => {
     ["already timed out", { status: "timeout" }, { kind: "missing" }, null],
     ["already destroyed", { status: "destroyed" }, { kind: "missing" }, null],
   ])("%s", (_what, record, observed, expected) => {
-    const end = judgeSandbox(recordOf(record), observed, now);
+    const end = judgeSandbox(recordOf(record), observed, { now, isDestroyed: false });
 
     expect(end && `${end.status} ${end.reason.code}`).toBe(expected);
     if (end) expect(end.completedAt).toBe(observed.kind === "ended" ? finishedAt : now.toISOString());
+  });
+
+  test.each([137, 143])("exit code %i after the user's own destroy is told as that", (exitCode) => {
+    const messageOf = (isDestroyed: boolean) =>
+      judgeSandbox(recordOf({}), ended({ exitCode }), { now, isDestroyed })?.reason;
+
+    expect(messageOf(true)).toEqual({
+      ...{ code: "CONTAINER_ENDED", message: "`swarm sandbox destroy` ended it" },
+    });
+    expect(messageOf(false)?.message).toBe(`its container was ended from outside (exit ${exitCode})`);
   });
 
   test("a task that failed leaves a sandbox that can be used; one that broke its limits does not", () => {
