@@ -40,7 +40,8 @@ export async function completeStory(
     },
   });
   const commit = good === from ? null : good;
-  const output = commit === null ? "already true: nothing had to change" : "done and checked";
+  const done = checks.length > 0 ? "done and checked" : "done; there was no check";
+  const output = commit === null ? "already true: nothing had to change" : done;
   const conversation = conversationOf(story.id);
   const progress: StoryProgress = {
     ...{ storyId: story.id, status: "completed", output, commit, checks },

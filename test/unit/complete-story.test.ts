@@ -1,0 +1,25 @@
+import { expect, test } from "vitest";
+import type { StoryDeps } from "../../adapter/carry-out-story.ts";
+import { completeStory } from "../../adapter/end-story.ts";
+import type { CheckResult } from "../../src/domain/generated/acp.ts";
+import { storyWith } from "../fakes/task-files.ts";
+
+const [from, tip] = ["a".repeat(40), "b".repeat(40)];
+const check = { command: "npm test", exitCode: 0 } as unknown as CheckResult;
+
+test.each([
+  ["done and checked", [check], from],
+  ["done; there was no check", [], from],
+  ["already true: nothing had to change", [check], tip],
+])("a completed story is told as %s", async (output, checks, before) => {
+  const said: unknown[] = [];
+  const workspace = { base: tip, tip: async () => tip, treeOf: async () => "tree", moveTo: async () => {} };
+  const deps = {
+    ...{ workspace, say: async (news: unknown) => void said.push(news), conversationOf: () => null },
+    ...{ swarmId: "s", taskFile: { metadata: { title: "t" } } },
+  } as unknown as StoryDeps;
+
+  await completeStory(deps, { story: storyWith(), from: before }, { tree: "tree", checks });
+
+  expect(said.at(-1)).toMatchObject({ type: "progress-update", payload: { output, checks } });
+});
