@@ -38,7 +38,7 @@ function lines(planned: SwarmPlan, paint: Paint): string[] {
     `${paint.bold(cleanText(task.slug))}  ${task.action === "run" ? "run" : "skip"}: ${cleanText(task.why)}`,
     `  ${cleanText(task.title)}`,
     `  ${cleanText(task.file)} → ${cleanText(task.branch)}, agent ${task.agent}, from ${cleanText(task.base)}`,
-    `  at most ${task.timeout}${task.budgetUsd === null ? "" : ` and $${task.budgetUsd}`}${reach(task.allow)}${task.image ? `, image ${cleanText(task.image)}` : ""}`,
+    `  at most ${task.timeout}${task.budgetUsd === null ? "" : ` and $${task.budgetUsd}`}${reach(task.allow)}${task.image ? `, image ${cleanText(task.image)} (not used: workers run in the project's image)` : ""}`,
     ...(task.checks.length > 0
       ? [`  checks after each story: ${task.checks.map((check) => cleanText(check, 80)).join("; ")}`]
       : []),
