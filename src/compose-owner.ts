@@ -25,7 +25,7 @@ import { openWishes } from "./domain/wishes.ts";
 import type { Environment, UserFolders } from "./host/user-folders.ts";
 import type { ImageOperations } from "./image/image-operations.ts";
 import type { DocumentParsers } from "./ports/documents.ts";
-import type { ContainerEngine } from "./ports/engine.ts";
+import { type ContainerEngine, labels } from "./ports/engine.ts";
 import type { EventLog } from "./ports/event-log.ts";
 import type { Lock } from "./ports/lock.ts";
 import type { StateFile } from "./state/state-file.ts";
@@ -52,8 +52,6 @@ export interface ComposeOwnerDeps extends EquipmentDeps {
 export interface OwnedWork extends OwnWords {
   /** New work, beside that in the state. */
   readonly works: readonly PlannedWork[];
-  /** The maximum number of concurrent workers; null for the one by settings and machine. */
-  readonly parallel: number | null;
 }
 
 export interface ComposedOwner {
@@ -77,6 +75,7 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
       { ownSwarm },
       { tidyWorkers },
       { retryWorkers },
+      { hostRoomOf },
     ] = await Promise.all([
       import("./state/ownership.ts"),
       import("./state/owned-state.ts"),
@@ -84,6 +83,7 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
       import("./swarm/own-swarm.ts"),
       import("./swarm/tidy-workers.ts"),
       import("./swarm/retry-workers.ts"),
+      import("./swarm/host-room.ts"),
     ]);
     await using ownership = await holdOwnership(await deps.ownerLock());
     const known = await (await deps.stateStore()).find();
@@ -181,7 +181,8 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
       equipped,
       {
         ...{ policy: words.policy, watch: await watcher() },
-        parallel: words.parallel ?? (await parallelFor(state, settings)),
+        ...{ parallel: settings.parallel, askRoomEveryMs: 5_000 },
+        room: hostRoomOf(engine, (found) => found[labels.swarm] === swarmId),
         async waitingIn(now) {
           if (now.containers.length > told) report.begun(now);
           told = now.containers.length;
@@ -320,20 +321,6 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
   async function loadTask(path: string): Promise<LoadedTask | null> {
     const { findTask } = await import("./swarm/load-tasks.ts");
     return findTask(await deps.taskDeps(), path);
-  }
-
-  async function parallelFor({ containers }: SwarmState, settings: Settings): Promise<number> {
-    const [{ admission }, { machineFacts }] = await Promise.all([
-      import("./domain/plan.ts"),
-      import("./host/machine.ts"),
-    ]);
-    if (typeof settings.parallel === "number") return settings.parallel;
-    const tasks = await Promise.all(containers.map(({ taskFilePath }) => loadTask(taskFilePath)));
-    const caps = tasks.flatMap((task) => task?.taskFile.metadata.maxConcurrency ?? []);
-    return Math.min(
-      ...[4, admission(await machineFacts(), settings["limits.memory"])],
-      ...caps.map((cap) => (cap <= 0 ? 4 : cap)),
-    );
   }
 
   async function watcher(): Promise<(onChange: () => void, signal: AbortSignal) => void> {

@@ -56,14 +56,14 @@ export function composeSwarm(deps: ComposeSwarmDeps): SwarmOperations {
       refuseEnded(works, goneOnWith);
       return {
         kind: "carried out",
-        state: await own({ ...words, works, parallel: plan.parallel.workers }, report),
+        state: await own({ ...words, works }, report),
       };
     },
 
     async resume(words, report) {
       const { swarmId, containers } = await readState();
       if (containers.length === 0) throw new SwarmError("WORKERS_MISSING", { swarmId });
-      return own({ ...words, works: [], parallel: null }, report);
+      return own({ ...words, works: [] }, report);
     },
 
     async retry({ workers, ...words }, report) {
@@ -75,7 +75,7 @@ export function composeSwarm(deps: ComposeSwarmDeps): SwarmOperations {
         const chosen = chooseWorkers(state, workers).map(({ containerName }) => containerName);
         return {
           kind: "carried out",
-          state: await own({ ...words, retry: chosen, works: [], parallel: null }, report),
+          state: await own({ ...words, retry: chosen, works: [] }, report),
         };
       }
       const names = chooseWorkers(state, workers)
@@ -87,7 +87,7 @@ export function composeSwarm(deps: ComposeSwarmDeps): SwarmOperations {
       // This process runs no work yet, so `halt` simply ends the wait for the owner.
       if (await ask(wishes, AbortSignal.any([report.signal, report.halt])))
         return { kind: "asked", state: await readState() };
-      const retried = { ...words, retry: names, works: [], parallel: null };
+      const retried = { ...words, retry: names, works: [] };
       return { kind: "carried out", state: await own(retried, report) };
     },
 

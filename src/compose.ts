@@ -5,6 +5,7 @@ import { composeEngine, composeSearch } from "./compose-engine.ts";
 import { composeLocks } from "./compose-locks.ts";
 import { composeMerge } from "./compose-merge.ts";
 import { composePlugin } from "./compose-plugin.ts";
+import { composeRoom } from "./compose-room.ts";
 import { composeSandboxes } from "./compose-sandboxes.ts";
 import { composeSchedule } from "./compose-schedule.ts";
 import { composeSettings } from "./compose-settings.ts";
@@ -212,17 +213,16 @@ export function compose({
     });
 
   const plan: Composition["plan"] = async ({ files, again, strict }) => {
-    const [{ makePlan }, { gitIn }, { machineFacts }] = await Promise.all([
+    const [{ makePlan }, { gitIn }] = await Promise.all([
       import("./swarm/make-plan.ts"),
       import("./host/git.ts"),
-      import("./host/machine.ts"),
     ]);
     const { root } = await repository();
     const deps = {
       ...(await taskDeps()),
       ledger: await ledger(),
       git: gitIn(root),
-      machine: await machineFacts(),
+      room: composeRoom({ repository, project, findEngine }),
       env,
     };
     return makePlan(deps, { files, again, strict, settings: await resolveSettings() });

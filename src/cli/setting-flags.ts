@@ -11,7 +11,7 @@ export const settingFlags: readonly Flag[] = [
     "--agent <kind>",
     "the coding agent of tasks that name none: claude, acp, command, script; its program follows after --",
   ],
-  ["--parallel <n>", "workers at once, or auto"],
+  ["--parallel <n>", "workers at once; auto: as many as the engine's host holds"],
   ["--isolation <level>", "the least isolation that is accepted: auto, shared-kernel, userns, strong"],
   [
     "--network <name>",

@@ -1,9 +1,9 @@
 import { SwarmError } from "../domain/errors.ts";
 import type { EnginePart } from "../domain/find-holes.ts";
-import type { ContainerEngine, EngineInfo, OpenEngine } from "../ports/engine.ts";
+import type { ContainerEngine, EngineInfo, LabelledContainer, OpenEngine } from "../ports/engine.ts";
 import { engineFilterOf } from "./engine-filter.ts";
 import { callEngine, type EngineAnswer, type EngineCall } from "./engine-http.ts";
-import { containersIn, filtersFor, listPath } from "./list-containers.ts";
+import { containersIn, filtersFor, inUsePath, listPath } from "./list-containers.ts";
 import type { EngineHelp } from "./open-engine.ts";
 import type { ProbeDeps } from "./probe-runtime.ts";
 
@@ -39,6 +39,30 @@ export function dockerEngine(endpoint: string, deps: DockerEngineDeps): Containe
     return answer;
   };
 
+  const list = async (path: string, signal: AbortSignal | undefined): Promise<LabelledContainer[]> => {
+    const containers = containersIn(await askFor("list containers", { path, signal }));
+    if (containers) return containers;
+    throw new SwarmError("ENGINE_FAILED", {
+      operation: "list containers",
+      reason: "its answer is no list",
+    });
+  };
+
+  /** The memory limit of each container: lists do not have it, and it never changes. */
+  const memoryLimits = new Map<string, number>();
+  const memoryLimitOf = async (id: string, signal: AbortSignal | undefined): Promise<number> => {
+    const known = memoryLimits.get(id);
+    if (known !== undefined) return known;
+    const path = `/containers/${encodeURIComponent(id)}/json`;
+    const { status, body } = await call({ path, signal });
+    // The container has ended since it was listed.
+    if (status !== 200) return 0;
+    const { Memory } = (parseAnswer(body)?.["HostConfig"] ?? {}) as { readonly Memory?: unknown };
+    const limit = typeof Memory === "number" && Memory > 0 ? Memory : 0;
+    memoryLimits.set(id, limit);
+    return limit;
+  };
+
   // All callers share one, so that one limiter counts all starts.
   let opened: Promise<OpenEngine> | undefined;
 
@@ -56,17 +80,19 @@ export function dockerEngine(endpoint: string, deps: DockerEngineDeps): Containe
       return toInfo(endpoint, info, builderOf(ping));
     },
 
-    async observe(scope, signal) {
-      const list = await askFor("list containers", {
-        path: listPath(scope),
-        signal,
-      });
-      const containers = containersIn(list);
-      if (containers) return containers;
-      throw new SwarmError("ENGINE_FAILED", {
-        operation: "list containers",
-        reason: "its answer is no list",
-      });
+    observe: (scope, signal) => list(listPath(scope), signal),
+
+    async inUse(signal) {
+      const running = await list(inUsePath, signal);
+      const found = await Promise.all(
+        running.map(async ({ containerId, labels }) => ({
+          labels,
+          memoryBytes: await memoryLimitOf(containerId, signal),
+        })),
+      );
+      const ids = new Set(running.map(({ containerId }) => containerId));
+      for (const id of memoryLimits.keys()) if (!ids.has(id)) memoryLimits.delete(id);
+      return found;
     },
 
     async volumes(scope, signal) {

@@ -5,6 +5,11 @@ export function listPath(scope: EngineScope): string {
   return `/containers/json?all=1&filters=${filtersFor(scope)}`;
 }
 
+/** The path at which an engine lists all sandboxes that run or are paused, of every user. */
+export const inUsePath: string = `/containers/json?filters=${encodeURIComponent(
+  JSON.stringify({ label: [`${labels.sandbox}=true`] }),
+)}`;
+
 /** A filter by labels, for the query of a URL. */
 export function filtersFor({ projectId, worktree }: EngineScope): string {
   return encodeURIComponent(

@@ -6,6 +6,7 @@ import { parseSizeBytes } from "./duration.ts";
 import type { PlannedTask, SwarmPlan } from "./generated/plan.ts";
 import type { AgentChoice, TaskFile } from "./generated/tasks.ts";
 import type { LedgerLine } from "./ledger.ts";
+import { type HostRoom, parallelWorkers } from "./parallel-workers.ts";
 import type { Settings } from "./settings.ts";
 import { uniqueSlugs } from "./slug.ts";
 import { findGraphProblems, type GraphProblem, storyOrder } from "./story-graph.ts";
@@ -34,7 +35,8 @@ export interface PlanContext {
   readonly ledger: ReadonlyMap<string, LedgerLine>;
   readonly again: boolean;
   readonly head: string | null;
-  readonly machine: { readonly cpus: number; readonly memoryBytes: number };
+  /** Null where the number of workers does not depend on it. */
+  readonly room: HostRoom | null;
   readonly warnings: readonly string[];
   /** The user's environment, for addresses and for whether secrets are set. */
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -72,7 +74,11 @@ export function planSwarm(tasks: readonly LoadedTask[], context: PlanContext): S
   const accesses = settings.network === "gateway" ? [] : accessesOf(agents, (name) => Boolean(env[name]));
   return {
     base: context.head,
-    parallel: parallelOf(running, context),
+    parallel: parallelWorkers(
+      running,
+      { parallel: settings.parallel, memoryBytes: parseSizeBytes(settings["limits.memory"]) ?? 1 },
+      context.room,
+    ),
     isolation: settings.isolation,
     network: settings.network,
     reach: [...reach.lines],
@@ -131,25 +137,6 @@ function warningsOfGateway(running: readonly LoadedTask[], settings: Settings): 
     ...(isBudgeted ? [`budgets in dollars and tokens are ${without} that counts`] : []),
     ...(isAllowed ? [`allowed hosts (--allow) are ${without} that opens them`] : []),
   ];
-}
-
-/** How many workers the machine can run: as many as fit into memory, and at most two a CPU, since agents mostly wait. */
-export function admission({ cpus, memoryBytes }: PlanContext["machine"], memoryLimit: string): number {
-  const byMemory = Math.floor((memoryBytes * 0.9) / (parseSizeBytes(memoryLimit) ?? memoryBytes));
-  return Math.max(1, Math.min(byMemory, cpus * 2));
-}
-
-function parallelOf(tasks: readonly LoadedTask[], { settings, machine }: PlanContext): SwarmPlan["parallel"] {
-  const admitted = admission(machine, settings["limits.memory"]);
-  const wanted = settings.parallel === "auto" ? Math.min(4, admitted) : settings.parallel;
-  const caps = tasks
-    .map(({ taskFile }) => taskFile.metadata.maxConcurrency)
-    .filter((cap) => cap !== undefined);
-  const lowest = Math.min(...caps.map((cap) => (cap <= 0 ? 4 : cap)), Number.POSITIVE_INFINITY);
-  const workers = Math.max(1, Math.min(wanted, lowest));
-  const lowered = workers < wanted ? `metadata.maxConcurrency of a task file lowers it from ${wanted}` : null;
-  const automatic = admitted < 4 ? "as many as memory and CPUs allow" : "the most that auto takes";
-  return { workers, why: lowered ?? (settings.parallel === "auto" ? automatic : "asked for") };
 }
 
 function planTask(

@@ -38,6 +38,13 @@ export interface LabelledContainer {
   readonly labels: Readonly<Record<string, string>>;
 }
 
+/** A sandbox that runs or is paused. */
+export interface SandboxInUse {
+  readonly labels: Readonly<Record<string, string>>;
+  /** Its memory limit. */
+  readonly memoryBytes: number;
+}
+
 /** A volume with swarm's labels. */
 export interface LabelledVolume {
   readonly name: string;
@@ -57,6 +64,8 @@ export interface ContainerEngine {
   info(signal?: AbortSignal): Promise<EngineInfo>;
   /** The containers of one worktree, in one call. */
   observe(scope: EngineScope, signal?: AbortSignal): Promise<LabelledContainer[]>;
+  /** The sandboxes of all projects and users that run or are paused. */
+  inUse(signal?: AbortSignal): Promise<SandboxInUse[]>;
   /** The volumes of one worktree. */
   volumes(scope: EngineScope, signal?: AbortSignal): Promise<LabelledVolume[]>;
   /** Runs the probe in a container of this runtime, made like a worker's, and removes the container. */

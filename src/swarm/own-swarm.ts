@@ -1,5 +1,7 @@
 import { isTerminal } from "../domain/container-status.ts";
+import { SwarmError } from "../domain/errors.ts";
 import type { ContainerRecord, SwarmState } from "../domain/generated/swarm-state.ts";
+import { type HostRoom, isHeldBackByOthers, parallelWorkers } from "../domain/parallel-workers.ts";
 import type { RetryPolicy } from "../domain/retry-policy.ts";
 import { workerSlug } from "../domain/slug.ts";
 import { movedTo } from "../domain/swarm-state.ts";
@@ -11,8 +13,12 @@ import type { Halt } from "./run-worker.ts";
 import type { SwarmDeps } from "./swarm-deps.ts";
 
 export interface OwnedSwarm {
-  /** The maximum number of workers that run at once. */
-  readonly parallel: number;
+  /** Workers at once; `auto` for as many as the engine's host holds. */
+  readonly parallel: number | "auto";
+  /** Asks the engine's host for the memory and CPUs that this swarm may use now; used for `auto` alone. */
+  readonly room: (signal: AbortSignal) => Promise<HostRoom>;
+  /** How long a worker waits for memory and CPUs of other sandboxes before the host is asked again. */
+  readonly askRoomEveryMs: number;
   readonly policy: RetryPolicy;
   /** Returns every worker of a state that has not ended. Other processes may add workers while the swarm runs. */
   readonly waitingIn: (state: SwarmState) => Promise<readonly WaitingWorker[]>;
@@ -51,6 +57,8 @@ export async function ownSwarm(deps: EquipDeps, swarm: OwnedSwarm, signals: OwnS
   const halting = new AbortController();
   const halt = AbortSignal.any([signals.halt, halting.signal]);
   const bell = new Bell();
+  let room: HostRoom | null = null;
+  let roomAskedAtMs = Number.NEGATIVE_INFINITY;
   let isOver = false;
   const owning: Owning = {
     ...{ running: new Map(), whyByName: new Map(), begun: new Set() },
@@ -69,16 +77,18 @@ export async function ownSwarm(deps: EquipDeps, swarm: OwnedSwarm, signals: OwnS
       const waiting = await swarm.waitingIn(resumed);
       const state = await skipBlocked(deps, waiting, resumed, owning);
       if (swarm.policy.failFast && !halt.aborted) haltAfterFailure(deps, state, owning);
+      const ready = owning.isEnding() ? [] : readyWorkers(waiting, state, owning, now);
+      const slots = await slotsFor(ready, waiting);
+      // A command may have ended the swarm during the question.
       const isEnding = owning.isEnding();
-      const ready = isEnding ? [] : readyWorkers(waiting, state, owning, now);
-      const free = Math.max(0, swarm.parallel - owning.running.size);
       let left = state;
-      for (const worker of ready.slice(0, free))
+      for (const worker of isEnding ? [] : ready.slice(0, slots.free))
         if (await waitsForModel(deps, worker)) left = await deps.read();
         else begin(worker);
-      if (!isEnding) tellWaiting(deps, waiting, left, owning);
+      if (!isEnding) tellWaiting(deps, waiting, left, owning, slots.why);
       if (owning.running.size === 0 && (isEnding || !isAnyPaused(waiting, left, owning, now))) break;
       using _alarm = ringWhenPausesEnd(deps, left, now, ring);
+      using _timer = slots.isToBeAskedAgain ? ringAfter(swarm.askRoomEveryMs, ring) : null;
       await bell.rung();
     }
   } catch (error) {
@@ -95,6 +105,38 @@ export async function ownSwarm(deps: EquipDeps, swarm: OwnedSwarm, signals: OwnS
   if (failures.length > 0) throw failures[0];
   return deps.read();
 
+  /** The number of ready workers that may begin, and why the others wait. */
+  async function slotsFor(
+    ready: readonly WaitingWorker[],
+    waiting: readonly WaitingWorker[],
+  ): Promise<Slots> {
+    if (ready.length === 0) return { free: 0, why: freeSlot, isToBeAskedAgain: false };
+    const { parallel } = swarm;
+    if (parallel === "auto") room = await askRoom();
+    const settings = { parallel, memoryBytes: deps.limits.memoryBytes };
+    const tasks = waiting.map(({ task }) => task);
+    const { workers } = parallelWorkers(tasks, settings, room);
+    const free = Math.max(0, workers - owning.running.size);
+    const isHeldBack = free < ready.length && isHeldBackByOthers(tasks, settings, room);
+    return {
+      free,
+      why: isHeldBack ? "for memory and CPUs that other sandboxes may use" : freeSlot,
+      isToBeAskedAgain: isHeldBack || (parallel === "auto" && room === null),
+    };
+  }
+
+  /** Asks at most once a second; an engine that does not answer leaves the last answer valid. */
+  async function askRoom(): Promise<HostRoom | null> {
+    if (performance.now() - roomAskedAtMs < Math.min(freshMs, swarm.askRoomEveryMs)) return room;
+    roomAskedAtMs = performance.now();
+    try {
+      return await swarm.room(halt);
+    } catch (error) {
+      if (!(error instanceof SwarmError) && !halt.aborted) throw error;
+      return room;
+    }
+  }
+
   function begin(worker: WaitingWorker): void {
     owning.begun.add(worker.name);
     deps.tell({ event: "started", worker: worker.slug });
@@ -108,6 +150,21 @@ export async function ownSwarm(deps: EquipDeps, swarm: OwnedSwarm, signals: OwnS
         ring();
       });
   }
+}
+
+const freshMs = 1_000;
+const freeSlot = "for a free slot";
+
+interface Slots {
+  readonly free: number;
+  readonly why: string;
+  /** Whether the host may have more later without a change of this swarm. */
+  readonly isToBeAskedAgain: boolean;
+}
+
+function ringAfter(ms: number, ring: () => void): Disposable {
+  const timer = setTimeout(ring, ms);
+  return { [Symbol.dispose]: () => clearTimeout(timer) };
 }
 
 /** A wake signal, notified on any possible change; notifications before the next wait count as one. */
@@ -170,17 +227,14 @@ function tellWaiting(
   waiting: readonly WaitingWorker[],
   state: SwarmState,
   { begun, whyByName }: Owning,
+  whyNoSlot: string,
 ): void {
   for (const { name, slug, dependsOn } of waiting) {
     if (begun.has(name)) continue;
     const open = dependsOn
       .map((other) => recordIn(state, other))
       .find((record) => record && record.status !== "completed");
-    const why = isPaused(state, name, clock())
-      ? "paused"
-      : open
-        ? `for ${workerSlug(open)}`
-        : "for a free slot";
+    const why = isPaused(state, name, clock()) ? "paused" : open ? `for ${workerSlug(open)}` : whyNoSlot;
     if (whyByName.get(name) === why) continue;
     whyByName.set(name, why);
     tell({ event: "waiting", worker: slug, why });

@@ -4,9 +4,10 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { dockerEngine } from "../../src/docker/docker-engine.ts";
 import { ensureProbeImage } from "../../src/docker/probe-image.ts";
+import { labels } from "../../src/ports/engine.ts";
 import { parseProbe } from "../../src/schema/read-document.ts";
 import { containerEngineSuite } from "../fakes/container-engine-suite.ts";
-import { adapterFile, dockerAt, engineAt, engineHelp, startEngine } from "../fakes/engine-at.ts";
+import { adapterFile, dockerAt, engineAt, engineHelp, openEngine, startEngine } from "../fakes/engine-at.ts";
 
 describe("the Docker engine", () => {
   let folder = "";
@@ -42,6 +43,36 @@ describe("the Docker engine", () => {
         await docker.getVolume(name).remove();
       },
     };
+  });
+
+  test("tells the memory limits of sandboxes that run or are paused, and of nothing else", async () => {
+    const docker = dockerAt(endpoint);
+    const engine = openEngine(endpoint);
+    const image = await ensureProbeImage(docker, adapterFile);
+    const make = (Labels: Record<string, string>, megabytes: number) =>
+      docker.createContainer({
+        ...{ Image: image, Labels, Cmd: ["/opt/aimi/node", "--eval", "setInterval(() => {}, 1000)"] },
+        HostConfig: { Memory: megabytes * 1024 ** 2, Init: true },
+      });
+    const sandbox = { [labels.sandbox]: "true" };
+    const made = await Promise.all([
+      ...[make({ ...sandbox, "org.aimi.role": "worker" }, 300), make(sandbox, 200)],
+      ...[make(sandbox, 100), make({ [labels.sandbox]: "no" }, 400)],
+    ]);
+    const [worker, paused, , foreign] = made;
+    for (const container of [worker, paused, foreign]) await container?.start();
+    await paused?.pause();
+
+    const inUse = await engine.inUse();
+    await paused?.unpause();
+    await worker?.kill();
+    const afterwards = await engine.inUse();
+    for (const container of made) await container.remove({ force: true });
+
+    expect(inUse.map(({ memoryBytes }) => memoryBytes / 1024 ** 2).sort()).toEqual([200, 300]);
+    expect(inUse.map((each) => each.labels[labels.role])).toContain("worker");
+    expect(afterwards.map(({ memoryBytes }) => memoryBytes / 1024 ** 2)).toEqual([200]);
+    expect(await engine.inUse()).toEqual([]);
   });
 
   test("after all of this nothing with our labels is left", async () => {

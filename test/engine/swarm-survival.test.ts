@@ -104,6 +104,28 @@ describe("a swarm", () => {
     expect(await leftOnEngine(place)).toEqual([]);
   });
 
+  test("runs as many at once after its owner was killed as before: the lowest maxConcurrency holds", async ({
+    place,
+  }) => {
+    const workers = ["one", "two", "three"].map((name) => ({
+      ...{ name, stories: 1, seconds: 2, maxConcurrency: 1 },
+    }));
+    writeLedgerTasks(place, workers);
+    const { owner, ended } = await begun(place, "US-001 in progress", "start", "--all", "--parallel", "3");
+    owner.kill("SIGKILL");
+    await ended;
+
+    const resumed = await swarmIn(place, "resume", "--json");
+
+    expect(resumed.exit, resumed.stderr).toBe(0);
+    const times = stateOf(resumed)
+      .containers.map(({ startedAt, finishedAt }) => [startedAt ?? "", finishedAt ?? ""] as const)
+      .sort(([a], [b]) => a.localeCompare(b));
+    for (const [index, [startedAt]] of times.slice(1).entries())
+      expect(startedAt >= (times[index]?.[1] ?? ""), JSON.stringify(times)).toBe(true);
+    for (const worker of workers) expect(ledgerOf(place, worker)).toEqual(ledgerExpected(worker));
+  });
+
   test("on a disk that gets full says so and ends, and goes on when there is room", async ({
     folder,
     place,

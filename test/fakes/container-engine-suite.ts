@@ -77,6 +77,7 @@ export function containerEngineSuite(open: () => Promise<OpenedEngine>): void {
     for (const ask of [
       () => silent.info(),
       () => silent.observe({ projectId: "x", worktree: "main" }),
+      () => silent.inUse(),
       () => silent.volumes({ projectId: "x", worktree: "main" }),
     ]) {
       await expect(ask()).rejects.toMatchObject({ code: "ENGINE_UNREACHABLE", exitCode: 3 });

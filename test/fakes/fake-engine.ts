@@ -5,6 +5,7 @@ import {
   type EngineScope,
   type LabelledContainer,
   labels,
+  type SandboxInUse,
 } from "../../src/ports/engine.ts";
 import { fakeContainers } from "./fake-containers.ts";
 import { fakeImages, fakeNames } from "./fake-images.ts";
@@ -13,6 +14,8 @@ export interface FakeEngine extends ContainerEngine {
   /** What it remembers, as somebody else made it. */
   readonly containers: LabelledContainer[];
   readonly volumesByName: Map<string, Readonly<Record<string, string>>>;
+  /** What runs on it, of whatever project. */
+  readonly inUseNow: SandboxInUse[];
 }
 
 const probe: Probe = {
@@ -42,6 +45,7 @@ export function fakeEngine({
 } = {}): FakeEngine {
   const containers: LabelledContainer[] = [];
   const volumesByName = new Map<string, Readonly<Record<string, string>>>();
+  const inUseNow: SandboxInUse[] = [];
   const endpoint = "unix:///fake.sock";
   const answer = <Result>(result: () => Result | Promise<Result>): Promise<Result> => {
     if (!answers)
@@ -70,6 +74,8 @@ export function fakeEngine({
     endpoint,
     containers,
     volumesByName,
+    inUseNow,
+    inUse: () => answer(() => [...inUseNow]),
     info: () =>
       answer(() => ({
         ...{

@@ -2,6 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import type { AdapterMessage } from "../../src/domain/acp-messages.ts";
 import type { TaskRequestPayload } from "../../src/domain/generated/acp.ts";
 import type { ContainerRecord, SwarmState } from "../../src/domain/generated/swarm-state.ts";
+import type { HostRoom } from "../../src/domain/parallel-workers.ts";
 import type { RetryPolicy } from "../../src/domain/retry-policy.ts";
 import { newSwarm, withContainer, withRecord } from "../../src/domain/swarm-state.ts";
 import { type Wish, withWish } from "../../src/domain/wishes.ts";
@@ -56,7 +57,8 @@ export interface FakeSwarm {
   until(isSo: (state: SwarmState) => boolean): Promise<void>;
   own(options?: {
     readonly policy?: Partial<RetryPolicy>;
-    readonly parallel?: number;
+    readonly parallel?: number | "auto";
+    readonly room?: () => Promise<HostRoom>;
     /** Called when the owner has looked at its workers for the last time. */
     readonly whenUnwatched?: () => void;
   }): FakeOwner;
@@ -71,20 +73,25 @@ export interface FakeOwner {
 
 /** A swarm in memory: its owner is the real one, everything that it acts with is not. */
 export function fakeSwarm(
-  workers: readonly { readonly slug: string; readonly dependsOn?: readonly string[] }[],
+  workers: readonly {
+    readonly slug: string;
+    readonly dependsOn?: readonly string[];
+    readonly maxConcurrency?: number;
+  }[],
   change: Partial<EquipDeps> = {},
 ): FakeSwarm {
   const fileOf = (slug: string): string => `2026-01-02-${slug}-tasks.json`;
   const nameOf = (slug: string, attempt = 1): string =>
     workerContainerName({ projectId: project.id, swarmId, slug, attempt });
   const taskFiles = new Map(
-    workers.map(({ slug, dependsOn = [] }) => [
+    workers.map(({ slug, dependsOn = [], maxConcurrency }) => [
       `.aimi/tasks/${fileOf(slug)}`,
       taskFileWith({
         metadata: {
           branchName: `feat/${slug}`,
           agent: { kind: "command", command: ["true"] },
           dependsOn: dependsOn.map(fileOf),
+          ...(maxConcurrency !== undefined && { maxConcurrency }),
         },
         stories: [storyWith({ id: storyId })],
       }),
@@ -230,13 +237,14 @@ export function fakeSwarm(
       if (!talk) throw new Error(`There is no conversation with ${slug}`);
       return talk;
     },
-    own({ policy = {}, parallel = 4, whenUnwatched = () => {} } = {}) {
+    own({ policy = {}, parallel = 4, room = unused, whenUnwatched = () => {} } = {}) {
       const halt = new AbortController();
       const stopNow = new AbortController();
       const lost = new AbortController();
       const ended = ownSwarm(
         deps,
         {
+          ...{ room, askRoomEveryMs: 5 },
           ...{ parallel, policy: { maxAttempts: 1, failFast: false, ...policy } },
           waitingIn: async (now) =>
             waitingWorkers(now, ({ taskFilePath }) => {

@@ -31,7 +31,8 @@ export function swarmEnv({ folder }: SwarmPlace): Record<string, string> {
     SWARM_STATE_DIR: inject("stateFolder"),
     DOCKER_HOST: inject("endpoint"),
   };
-  return { ...noKeys, ...places };
+  // By itself a swarm leaves room for the sandboxes of other tests, and workers that wait for each other need it, too.
+  return { ...noKeys, ...places, SWARM_PARALLEL: "4" };
 }
 
 /** `swarm …` in the repository. */
@@ -152,6 +153,7 @@ export interface LedgerWorker {
   readonly stories: number;
   /** How long each story takes, as `sleep` takes it. */
   readonly seconds?: number;
+  readonly maxConcurrency?: number;
 }
 
 const taskName = (name: string): string => `2026-01-02-${name}-tasks.json`;
@@ -163,7 +165,7 @@ const storyIds = (count: number): string[] =>
  * each commit, so that whoever reads a branch sees how often each story was really carried out.
  */
 export function writeLedgerTasks(place: SwarmPlace, workers: readonly LedgerWorker[]): void {
-  for (const { name, dependsOn = [], stories, seconds = 0 } of workers) {
+  for (const { name, dependsOn = [], stories, seconds = 0, maxConcurrency } of workers) {
     const ids = storyIds(stories);
     const wait = seconds > 0 ? `sleep ${seconds}; ` : "";
     const act = (id: string): string =>
@@ -181,6 +183,7 @@ export function writeLedgerTasks(place: SwarmPlace, workers: readonly LedgerWork
           branchName: `feat/${name}`,
           agent: { kind: "script", script: `${name}.json` },
           ...(dependsOn.length > 0 && { dependsOn: dependsOn.map(taskName) }),
+          ...(maxConcurrency !== undefined && { maxConcurrency }),
         },
         stories: ids.map((id, index) =>
           storyWith({ id, dependsOn: ids.slice(Math.max(0, index - 1), index) }),

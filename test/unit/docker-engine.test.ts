@@ -56,6 +56,7 @@ describe("an engine that answers strangely", () => {
       for (const ask of [
         (engine: ContainerEngine) => engine.info(),
         (engine: ContainerEngine) => engine.observe(scope),
+        (engine: ContainerEngine) => engine.inUse(),
         (engine: ContainerEngine) => engine.volumes(scope),
       ]) {
         expect(await withAnswer(folder, body, ask)).toMatchObject({ code: "ENGINE_FAILED" });

@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { SwarmError } from "../../src/domain/errors.ts";
 import type { SwarmState } from "../../src/domain/generated/swarm-state.ts";
@@ -56,6 +57,64 @@ describe("the owner of a swarm", () => {
     expect(swarm.told).toContainEqual({ event: "waiting", worker: "two", why: "for a free slot" });
     one.complete();
     (await swarm.talk("two")).complete();
+
+    expect(statusOf(await ended)).toEqual(["completed", "completed"]);
+  });
+
+  test("begins no more than the lowest maxConcurrency of what is not finished, however it was started", async () => {
+    const capped = ["one", "two"].map((slug) => ({ slug, maxConcurrency: 1 }));
+    const swarm = fakeSwarm([...capped, { slug: "three" }, { slug: "four" }]);
+    const { ended } = swarm.own({ parallel: 3 });
+
+    for (const slug of ["one", "two"]) {
+      const talk = await swarm.talk(slug);
+      expect(statusOf(swarm.state()).filter((status) => status === "running")).toEqual(["running"]);
+      talk.complete();
+    }
+    const [three, four] = [await swarm.talk("three"), await swarm.talk("four")];
+    for (const talk of [three, four]) talk.complete();
+
+    expect(statusOf(await ended)).toEqual(Array(4).fill("completed"));
+  });
+
+  test("begins as many as the engine's host holds, and others when another swarm ends", async () => {
+    let others = { workers: 3, memoryBytes: 3 };
+    const swarm = fakeSwarm([{ slug: "one" }, { slug: "two" }, { slug: "three" }, { slug: "four" }]);
+    // Four workers of a byte each would fit into memory, six of them by the CPUs.
+    const room = async () => ({ cpus: 3, memoryBytes: 5, name: "the engine's host", others });
+    const { ended } = swarm.own({ parallel: "auto", room });
+
+    const one = await swarm.talk("one");
+    await setTimeout(50);
+    expect(statusOf(swarm.state())).toEqual(["running", "pending", "pending", "pending"]);
+    expect(swarm.told).toContainEqual({
+      ...{ event: "waiting", worker: "two", why: "for memory and CPUs that other sandboxes may use" },
+    });
+    others = { workers: 0, memoryBytes: 0 };
+    const rest = await Promise.all(["two", "three", "four"].map((slug) => swarm.talk(slug)));
+    expect(statusOf(swarm.state())).toEqual(Array(4).fill("running"));
+    for (const talk of [one, ...rest]) talk.complete();
+
+    expect(statusOf(await ended)).toEqual(Array(4).fill("completed"));
+  });
+
+  test("begins one, and more as soon as the engine's host answers", async () => {
+    let answers = false;
+    const swarm = fakeSwarm([{ slug: "one" }, { slug: "two" }]);
+    const others = { workers: 0, memoryBytes: 0 };
+    const { ended } = swarm.own({
+      parallel: "auto",
+      async room() {
+        if (!answers) throw new SwarmError("ENGINE_UNREACHABLE", { tried: ["/nowhere"] });
+        return { cpus: 3, memoryBytes: 10, name: "the engine's host", others };
+      },
+    });
+
+    const one = await swarm.talk("one");
+    expect(statusOf(swarm.state())).toEqual(["running", "pending"]);
+    answers = true;
+    const two = await swarm.talk("two");
+    for (const talk of [one, two]) talk.complete();
 
     expect(statusOf(await ended)).toEqual(["completed", "completed"]);
   });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { LedgerLine } from "../../src/domain/ledger.ts";
-import { admission, type LoadedTask, type PlanContext, planSwarm } from "../../src/domain/plan.ts";
+import { admission, type HostRoom, parallelWorkers } from "../../src/domain/parallel-workers.ts";
+import { type LoadedTask, type PlanContext, planSwarm } from "../../src/domain/plan.ts";
 import { explainSettings, type SettingsFile, settingsOf } from "../../src/domain/settings.ts";
 import { findViolations } from "../../src/schema/find-violations.ts";
 import { storyWith, taskFileWith } from "../fakes/task-files.ts";
@@ -15,6 +16,13 @@ function task(name: string, metadata: Parameters<typeof taskFileWith>[0] = {}): 
   };
 }
 
+const gigabyte = 1024 ** 3;
+const roomOf = (change: Partial<HostRoom>): HostRoom => ({
+  ...{ cpus: 2, memoryBytes: 32 * gigabyte, name: "the engine's host" },
+  others: { workers: 0, memoryBytes: 0 },
+  ...change,
+});
+
 function context(change: Partial<PlanContext> & { flags?: SettingsFile } = {}): PlanContext {
   const settings = settingsOf(
     explainSettings(
@@ -27,7 +35,7 @@ function context(change: Partial<PlanContext> & { flags?: SettingsFile } = {}): 
     ledger: new Map(),
     again: false,
     head: "a".repeat(40),
-    machine: { cpus: 2, memoryBytes: 32 * 1024 ** 3 },
+    room: roomOf({}),
     warnings: [],
     env: {},
     ...change,
@@ -98,12 +106,53 @@ describe("the plan", () => {
   );
 
   test.each([
-    [{ cpus: 16, memoryBytes: 16 * 1024 ** 3 }, "4g", 3],
-    [{ cpus: 2, memoryBytes: 64 * 1024 ** 3 }, "4g", 4],
-    [{ cpus: 8, memoryBytes: 1024 ** 3 }, "4g", 1],
-  ])("a machine with %o carries, at %s each, %i workers", (machine, memory, workers) => {
-    expect(admission(machine, memory)).toBe(workers);
+    [{ cpus: 16, memoryBytes: 16 * gigabyte }, 4, 3],
+    [{ cpus: 2, memoryBytes: 64 * gigabyte }, 4, 4],
+    [{ cpus: 8, memoryBytes: gigabyte }, 4, 1],
+    [{ cpus: 16, memoryBytes: 64 * gigabyte }, 4, 14],
+    [{ cpus: 128, memoryBytes: 512 * gigabyte }, 2, 230],
+    [{ cpus: 16, memoryBytes: 64 * gigabyte, others: { workers: 2, memoryBytes: 8 * gigabyte } }, 4, 12],
+    [{ cpus: 4, memoryBytes: 64 * gigabyte, others: { workers: 6, memoryBytes: 24 * gigabyte } }, 4, 2],
+    [{ cpus: 4, memoryBytes: 64 * gigabyte, others: { workers: 16, memoryBytes: 64 * gigabyte } }, 4, 1],
+    [{ cpus: 0, memoryBytes: 0 }, 4, 1],
+  ])("a host with %o carries, at %i GB each, %i workers", (room, gigabytes, workers) => {
+    expect(admission(roomOf(room), gigabytes * gigabyte)).toBe(workers);
   });
+
+  test.each([
+    [[], "auto", {}, 4, "as many as memory and CPUs of the engine's host allow"],
+    [
+      [],
+      "auto",
+      { cpus: 32, memoryBytes: 64 * gigabyte },
+      14,
+      "as many as memory and CPUs of the engine's host allow",
+    ],
+    [
+      [],
+      "auto",
+      { others: { workers: 3, memoryBytes: 0 } },
+      1,
+      "as many as memory and CPUs of the engine's host allow beside the other sandboxes there",
+    ],
+    [[], "auto", { name: "this machine" }, 4, "as many as memory and CPUs of this machine allow"],
+    [[], "auto", null, 1, "what the engine's host has is not known"],
+    [[], 9, null, 9, "asked for"],
+    [[3, 1, 2], 9, null, 1, "metadata.maxConcurrency of a task file lowers it from 9"],
+    [[3], "auto", {}, 3, "metadata.maxConcurrency of a task file lowers it from 4"],
+    [[5], "auto", {}, 4, "as many as memory and CPUs of the engine's host allow"],
+    [[0], 9, null, 4, "metadata.maxConcurrency of a task file lowers it from 9"],
+  ] as const)(
+    "with maxConcurrency %j and --parallel %s on %o there are %i, and it says why",
+    (caps, parallel, room, workers, why) => {
+      const tasks = caps.map((maxConcurrency) => task("a", { metadata: { maxConcurrency } }));
+
+      expect(parallelWorkers(tasks, { parallel, memoryBytes: 4 * gigabyte }, room && roomOf(room))).toEqual({
+        workers,
+        why,
+      });
+    },
+  );
 
   test("the document is what its schema says", async () => {
     const plan = planSwarm(

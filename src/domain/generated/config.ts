@@ -30,7 +30,7 @@ export interface SettingsFile {
    */
   readonly agentCommand?: readonly string[];
   /**
-   * The maximum number of concurrent workers; `auto` derives it from memory and CPUs.
+   * The maximum number of concurrent workers; `auto` derives it from memory and CPUs of the engine's host.
    */
   readonly parallel?: number | string;
   /**

@@ -1,0 +1,44 @@
+import { SwarmError } from "./domain/errors.ts";
+import type { ProjectRef } from "./domain/generated/swarm-state.ts";
+import type { HostRoom } from "./domain/parallel-workers.ts";
+import type { Repository } from "./host/find-repository.ts";
+import { type ContainerEngine, labels } from "./ports/engine.ts";
+
+export interface ComposeRoomDeps {
+  readonly repository: () => Promise<Repository>;
+  readonly project: () => Promise<ProjectRef>;
+  readonly findEngine: (endpoint: string | null) => Promise<ContainerEngine | null>;
+}
+
+/** Builds what tells a plan of the host that its workers would run on: the engine's, or this machine where no engine answers. */
+export function composeRoom({ repository, project, findEngine }: ComposeRoomDeps): () => Promise<HostRoom> {
+  return async () => {
+    try {
+      const engine = await findEngine(null);
+      return engine === null ? await ownMachine() : await askEngine(engine);
+    } catch (error) {
+      // A plan does not need an engine.
+      if (error instanceof SwarmError) return ownMachine();
+      throw error;
+    }
+  };
+
+  async function askEngine(engine: ContainerEngine): Promise<HostRoom> {
+    const [{ hasIdentity }, { hostRoomOf }, { commonFolder, worktree }] = await Promise.all([
+      import("./state/project-identity.ts"),
+      import("./swarm/host-room.ts"),
+      repository(),
+    ]);
+    // A plan changes nothing, so it makes no identity.
+    const id = (await hasIdentity(commonFolder)) ? (await project()).id : null;
+    const isOwn = (found: Readonly<Record<string, string>>): boolean =>
+      found[labels.project] === id && found[labels.worktree] === worktree;
+    return hostRoomOf(engine, isOwn)();
+  }
+}
+
+async function ownMachine(): Promise<HostRoom> {
+  const { machineFacts } = await import("./host/machine.ts");
+  const { cpus, memoryBytes } = await machineFacts();
+  return { cpus, memoryBytes, others: { workers: 0, memoryBytes: 0 }, name: "this machine" };
+}

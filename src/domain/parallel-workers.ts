@@ -1,0 +1,64 @@
+import type { SwarmPlan } from "./generated/plan.ts";
+import type { WorkerTask } from "./plan.ts";
+
+/** The host of an engine, and what sandboxes that are not this swarm's may use of it. */
+export interface HostRoom {
+  readonly cpus: number;
+  readonly memoryBytes: number;
+  readonly others: { readonly workers: number; readonly memoryBytes: number };
+  /** As the user reads it: `the engine's host`, or `this machine` where no engine answers. */
+  readonly name: string;
+}
+
+export interface ParallelSettings {
+  readonly parallel: number | "auto";
+  /** The memory limit of one worker. */
+  readonly memoryBytes: number;
+}
+
+const noOthers: HostRoom["others"] = { workers: 0, memoryBytes: 0 };
+
+/**
+ * The number of workers that a host carries beside the other sandboxes there: as many as fit into memory by their limits, and
+ * twice as many as CPUs, since agents mostly wait.
+ */
+export function admission({ cpus, memoryBytes, others }: Omit<HostRoom, "name">, limitBytes: number): number {
+  const byMemory = Math.floor(((memoryBytes - others.memoryBytes) * 0.9) / limitBytes);
+  return Math.max(1, Math.min(byMemory, cpus * 2 - others.workers));
+}
+
+/**
+ * The one rule of `plan`, `start`, `resume` and `retry`: how many workers may run at once while these tasks are not finished, and
+ * why. The room matters for `auto` alone; null where it is not known.
+ */
+export function parallelWorkers(
+  tasks: readonly Pick<WorkerTask, "taskFile">[],
+  { parallel, memoryBytes }: ParallelSettings,
+  room: HostRoom | null,
+): SwarmPlan["parallel"] {
+  const { workers: wanted, why } =
+    parallel === "auto" ? admitted(room, memoryBytes) : { workers: parallel, why: "asked for" };
+  const caps = tasks.flatMap(({ taskFile }) => taskFile.metadata.maxConcurrency ?? []);
+  const workers = Math.min(wanted, ...caps.map((cap) => (cap <= 0 ? 4 : cap)));
+  if (workers === wanted) return { workers, why };
+  return { workers, why: `metadata.maxConcurrency of a task file lowers it from ${wanted}` };
+}
+
+/** Whether more workers could run if the other sandboxes of the host ended. */
+export function isHeldBackByOthers(
+  tasks: readonly Pick<WorkerTask, "taskFile">[],
+  settings: ParallelSettings,
+  room: HostRoom | null,
+): boolean {
+  const alone = room && { ...room, others: noOthers };
+  const { workers } = parallelWorkers(tasks, settings, room);
+  return workers < parallelWorkers(tasks, settings, alone).workers;
+}
+
+function admitted(room: HostRoom | null, memoryBytes: number): SwarmPlan["parallel"] {
+  if (room === null) return { workers: 1, why: "what the engine's host has is not known" };
+  const workers = admission(room, memoryBytes);
+  const isBeside = workers < admission({ ...room, others: noOthers }, memoryBytes);
+  const beside = isBeside ? " beside the other sandboxes there" : "";
+  return { workers, why: `as many as memory and CPUs of ${room.name} allow${beside}` };
+}
