@@ -5,6 +5,8 @@ import { gitFailure } from "./start-git.ts";
 /** Excludes swarm's own files from the changed files, and the task files, which reach workers outside of git. */
 const notOurs: readonly string[] = [
   ...["tasks", "swarms", "reports", "sandboxes", "swarm-state.json", "events.ndjson*"],
+  // The host reads the settings where they lie.
+  ...["config.json", ".gitignore"],
 ].map((name) => `:(top,exclude).aimi/${name}`);
 
 /** Reading a repository must not run programs that its settings name. */

@@ -45,7 +45,7 @@ export interface Git {
   user(): Promise<{ readonly name: string; readonly email: string }>;
   branches(): Promise<string[]>;
   remotes(): Promise<string[]>;
-  /** The number of tracked and untracked files that differ from HEAD, without task files and swarm's own files. */
+  /** The number of tracked and untracked files that differ from HEAD, without task files, settings and swarm's own files. */
   changedFiles(): Promise<number>;
 }
 

@@ -393,6 +393,15 @@ describe("swarm init and plan", () => {
     expect((await swarm("plan")).stderr).toContain("1 file differs from HEAD");
   });
 
+  test("plan warns of nothing that `swarm init` has written", async ({ swarm }) => {
+    await swarm("init");
+
+    const { exit, stderr } = await swarm("plan");
+
+    expect(exit, stderr).toBe(0);
+    expect(stderr).not.toContain("from HEAD");
+  });
+
   test("an invalid task file: exit 2, file, line, column, pointer, hint", async ({ swarm, repository }) => {
     writeTask(repository, "a-tasks.json", taskFileWith({ story: { dependsOn: ["US-404"] } }));
 
