@@ -34,7 +34,9 @@ export const install: CommandHandler = async ({ swarm, output }, args, options) 
   }
   const isNew = await swarm.schedule().install(line);
   output.result({ line, written: isNew }, () => [
-    isNew ? `Scheduled for ${String(options["at"])}.` : "It is there already.",
+    isNew
+      ? `The night stands in your crontab for ${String(options["at"])}. It starts only where a cron daemon runs.`
+      : "It is there already.",
   ]);
   output.next("`swarm schedule list`; the output of scheduled swarms goes to .aimi/reports/night.log");
   return exitCodes.done;
