@@ -109,18 +109,22 @@ ${texts.join("\n")}
 `;
 }
 
-/** The keyframes that scroll by one line whenever a line appears below the last row; `scrolled` is the sum in pixels. */
+/** The keyframes that scroll to each line that appears below the last row; `scrolled` is the sum in pixels. */
 function scrolling(times: readonly number[]): { keyframes: string; durationMs: number; scrolled: number } {
   const durationMs = (times.at(-1) ?? 0) + 1;
-  const at = (percent: string, lines: number): string =>
-    `${percent}% { transform: translateY(-${lines * lineHeight}px); }`;
-  const steps = times.slice(rows).map((atMs, index) => at(((atMs / durationMs) * 100).toFixed(2), index + 1));
   const scrolledLines = Math.max(times.length - rows, 0);
-  return {
-    keyframes: [at("0", 0), ...steps, at("100", scrolledLines)].join(" "),
-    durationMs,
-    scrolled: scrolledLines * lineHeight,
-  };
+  // Lines that appear at one moment are one step: the last of them counts.
+  const linesByPercent = new Map([
+    ["0", 0],
+    ...times
+      .slice(rows)
+      .map((atMs, index): [string, number] => [((atMs / durationMs) * 100).toFixed(2), index + 1]),
+    ["100", scrolledLines],
+  ]);
+  const keyframes = [...linesByPercent].map(
+    ([percent, lines]) => `${percent}% { transform: translateY(-${lines * lineHeight}px); }`,
+  );
+  return { keyframes: keyframes.join(" "), durationMs, scrolled: scrolledLines * lineHeight };
 }
 
 /** The lines of all recordings on one time axis, with long pauses shortened. */
