@@ -22,7 +22,7 @@ const table = {
   hostileStreams: { reduced: 2_000, full: 20_000 },
   endlessLineBytes: { reduced: 300_000_000, full: 1_073_741_824 },
   hostileRequests: { reduced: 2_000, full: 20_000 },
-  /** Of runc and gVisor: how many the supervisor is killed and attacked under, and every bomb is set off under. */
+  /** Of runc and gVisor: how many the supervisor is killed and attacked under, every bomb is set off under, and thousands of output files are read from. */
   attackedRuntimes: { reduced: 1, full: 2 },
   messages: { reduced: 60_000, full: 300_000 },
   floodBytes: { reduced: 300_000_000, full: 1_000_000_000 },
@@ -59,6 +59,8 @@ const table = {
   bombLongNames: { reduced: 2_000, full: 20_000 },
   /** Trees of a thousand files each. */
   bombTrees: { reduced: 110, full: 600 },
+  /** How long fifty and a hundred programs of one worker compute at once. */
+  busySeconds: { reduced: 2, full: 5 },
   /** How long one of them may take: a million files are counted for more than a minute. */
   bombSeconds: { reduced: 90, full: 1_200 },
   /** How long a swarm of bombs may take until its owner is killed; those that are defused need a fraction of it. */

@@ -3,6 +3,7 @@ import { baseImage } from "../../src/domain/base-image.ts";
 import type { AcpMessage, TaskRequestPayload } from "../../src/domain/generated/acp.ts";
 import { judgeEnded } from "../../src/domain/reconcile.ts";
 import type { ContainerFacts } from "../../src/ports/containers.ts";
+import { count } from "../counts.ts";
 import { dockerAt, openEngine } from "../fakes/engine-at.ts";
 import { eventually } from "../fakes/eventually.ts";
 import { testLabel } from "../fakes/test-label.ts";
@@ -12,6 +13,8 @@ const engine = openEngine(inject("endpoint"));
 const docker = dockerAt(inject("endpoint"));
 const { runtimes } = await engine.info();
 const available = ["runc", "runsc"].filter((runtime) => runtimes.includes(runtime));
+/** Under gVisor the same bombs go off in a whole swarm (`swarm-bombs.test.ts`) with every count. */
+const attacked = available.slice(0, count.attackedRuntimes);
 
 /** So many programs at once, each of which computes in a thread of its own. */
 const busy = (programs: number, seconds: number): string => `
@@ -86,11 +89,13 @@ async function lastOf(line: Attached, request: TaskRequestPayload): Promise<AcpM
   return line.until(({ type }) => type === "completion" || type === "error").catch(() => null);
 }
 
-describe.each(available)("under %s, with the limits that a worker has", (runtime) => {
+describe.each(attacked)("under %s, with the limits that a worker has", (runtime) => {
   test("fifty busy programs of an agent, and a hundred of its check, do their work", async () => {
     await using worker = await startWorker(engine, { runtime, limits });
 
-    const end = await endOf(worker, `${python(busy(50, 5))} && echo done > a.txt`, [python(busy(100, 5))]);
+    const end = await endOf(worker, `${python(busy(50, count.busySeconds))} && echo done > a.txt`, [
+      python(busy(100, count.busySeconds)),
+    ]);
 
     expect(end).toEqual({ end: "completed", message: "", code: 0 });
   });
