@@ -1,10 +1,10 @@
-import type { AcpErrorCode } from "../src/domain/acp-codes.ts";
+import type { WorkerErrorCode } from "../src/domain/acp-codes.ts";
 
 /** Thrown when no story can go on. It becomes the `error` message, and the supervisor exits with 2. */
 export class CannotWork extends Error {
-  readonly code: AcpErrorCode;
+  readonly code: WorkerErrorCode;
 
-  constructor(code: AcpErrorCode, message: string) {
+  constructor(code: WorkerErrorCode, message: string) {
     super(message);
     this.name = "CannotWork";
     this.code = code;

@@ -1,4 +1,4 @@
-import type { AcpErrorCode } from "../src/domain/acp-codes.ts";
+import type { WorkerErrorCode } from "../src/domain/acp-codes.ts";
 import { showDuration } from "../src/domain/duration.ts";
 import type { CheckResult, CommitAuthor, TaskRequestPayload } from "../src/domain/generated/acp.ts";
 import type { TaskFile, UserStory } from "../src/domain/generated/tasks.ts";
@@ -67,14 +67,14 @@ export type StoryEnd =
     }
   | {
       readonly kind: "failed";
-      readonly code: AcpErrorCode;
+      readonly code: WorkerErrorCode;
       readonly message: string;
       readonly scope: "story" | "worker";
     };
 
 /** The reason why a story failed. */
 export interface Failure {
-  readonly code: AcpErrorCode;
+  readonly code: WorkerErrorCode;
   readonly message: string;
   readonly scope: "story" | "worker";
   readonly checks?: readonly CheckResult[];

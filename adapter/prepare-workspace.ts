@@ -1,4 +1,4 @@
-import type { AcpErrorCode } from "../src/domain/acp-codes.ts";
+import type { WorkerErrorCode } from "../src/domain/acp-codes.ts";
 import { runAsAgent } from "./agent-user.ts";
 import { CannotWork } from "./cannot-work.ts";
 import { type CommandLimit, gitIn } from "./git.ts";
@@ -140,7 +140,7 @@ async function fetchRepository({ places, env, repoUrl, baseCommit, limit }: Work
   });
 }
 
-async function attempt<Result>(code: AcpErrorCode, work: () => Promise<Result>): Promise<Result> {
+async function attempt<Result>(code: WorkerErrorCode, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
   } catch (error) {

@@ -1,7 +1,7 @@
 /** The side that reports this code as the reason of a failure. */
 export type AcpCodeProducer = "adapter" | "host" | "either";
 
-export type AcpErrorCode =
+export type WorkerErrorCode =
   | "REQUEST_INVALID"
   | "REQUEST_CONFLICT"
   | "MISSING_ENV_VAR"
@@ -38,7 +38,7 @@ interface AcpCode {
 }
 
 /** Every code with which a story or a worker fails. The codes are stable: users and scripts match them. */
-export const acpCodes: Readonly<Record<AcpErrorCode, AcpCode>> = {
+export const acpCodes: Readonly<Record<WorkerErrorCode, AcpCode>> = {
   REQUEST_INVALID: {
     by: "adapter",
     meaning: "the request does not have the form that it must have",
