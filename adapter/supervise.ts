@@ -1,5 +1,5 @@
 import { mkdir } from "node:fs/promises";
-import { doorPort } from "../src/domain/door-port.ts";
+import { gatewayPort } from "../src/domain/door-port.ts";
 import type { Cancel, CommitAuthor, TaskRequestPayload } from "../src/domain/generated/acp.ts";
 import { openListeners } from "../src/wire/listeners.ts";
 import { CannotWork } from "./cannot-work.ts";
@@ -67,7 +67,7 @@ export async function supervise({ places, env, version, stopped, complain }: Sup
   });
   const socketFile = env["AIMI_DOOR"];
   await using _door =
-    socketFile === undefined ? null : await passOn({ port: doorPort, socketFile }, complain);
+    socketFile === undefined ? null : await passOn({ port: gatewayPort, socketFile }, complain);
   stopped.addEventListener("abort", () => {
     status.graceMs = Math.min(status.graceMs, engineGraceMs);
     cancel({ reason: "engine", graceMs: engineGraceMs });

@@ -2,7 +2,7 @@ import { createServer, type ServerResponse } from "node:http";
 import { type AddressInfo, createServer as createSocketServer } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { passOn } from "../adapter/pass-on.ts";
-import { doorSocketOf } from "../gateway/places.ts";
+import { serverSocketOf } from "../gateway/places.ts";
 import { serve } from "../gateway/serve.ts";
 import { type AskedAnswer, answerPieces } from "./model-answers.ts";
 
@@ -14,9 +14,9 @@ const stations: Readonly<Record<string, (place: string, other: string) => Promis
   async gateway(own, door) {
     const places = { own, door };
     const stopped = new AbortController();
-    const doors = [{ socket: doorSocketOf(places) }];
+    const doors = [{ socket: serverSocketOf(places) }];
     void serve({ places, doors, version: "bench", stopped: stopped.signal, complain });
-    return doorSocketOf(places);
+    return serverSocketOf(places);
   },
 
   /** The loopback of a sandbox, and the way from there to the door. */

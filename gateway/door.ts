@@ -14,17 +14,17 @@ import { passedQuery } from "./passed-words.ts";
 import { openTunnel } from "./tunnel.ts";
 import { openVisitors, type VisitorBounds } from "./visitors.ts";
 
-export interface DoorDeps extends Omit<CallDeps, "room" | "inTurn"> {
+export interface ServerDeps extends Omit<CallDeps, "room" | "inTurn"> {
   readonly complain: (line: string) => void;
   readonly resolve: (host: string) => Promise<readonly string[]>;
   readonly connect: (address: string, port: number) => Promise<Duplex>;
 }
 
 /** Where the gateway listens for sandboxes. */
-export type DoorPlace = { readonly socket: string } | { readonly port: number };
+export type ListenAddress = { readonly socket: string } | { readonly port: number };
 
 /** Time and resource limits for clients. */
-export interface DoorBounds {
+export interface ServerBounds {
   readonly headersMs: number;
   readonly requestMs: number;
   readonly idleMs: number;
@@ -41,7 +41,7 @@ export interface DoorBounds {
   readonly room: RoomBounds;
 }
 
-const defaultBounds: DoorBounds = {
+const defaultBounds: ServerBounds = {
   ...{ headersMs: 10_000, requestMs: 60_000, idleMs: 65_000, checkMs: 1_000, helloMs: 10_000 },
   mostPerWorker: 128,
   visitors: { mostStrangers: 1_000, mostConnectionsPerWorker: 256 },
@@ -50,10 +50,10 @@ const defaultBounds: DoorBounds = {
 };
 
 /** Listens for sandboxes: a client with a worker's token may use that worker's models and hosts only. */
-export async function openDoor(
-  deps: DoorDeps,
-  place: DoorPlace,
-  given: Partial<DoorBounds> = {},
+export async function openServer(
+  deps: ServerDeps,
+  place: ListenAddress,
+  given: Partial<ServerBounds> = {},
 ): Promise<AsyncDisposable> {
   const bounds = { ...defaultBounds, ...given };
   const { helloMs, mostPerWorker } = bounds;
@@ -221,7 +221,7 @@ function withoutToken(target: string): string {
   return (target.split("?")[0] ?? "").replace(/(\/r\/+)[^/]+/, "$1*");
 }
 
-async function listen(server: Server, place: DoorPlace): Promise<void> {
+async function listen(server: Server, place: ListenAddress): Promise<void> {
   if ("socket" in place) await rm(place.socket, { force: true });
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);

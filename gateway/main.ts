@@ -1,8 +1,8 @@
 import { connect } from "node:net";
 import packageFile from "../package.json" with { type: "json" };
-import { doorPort } from "../src/domain/door-port.ts";
+import { gatewayPort } from "../src/domain/door-port.ts";
 import { attach } from "../src/wire/attach.ts";
-import { controlSocketOf, doorSocketOf, places } from "./places.ts";
+import { controlSocketOf, places, serverSocketOf } from "./places.ts";
 import { serve } from "./serve.ts";
 
 const [command, ...args] = process.argv.slice(2);
@@ -14,7 +14,7 @@ const commands: Readonly<Record<string, () => Promise<number>>> = {
     const stopped = new AbortController();
     for (const signal of ["SIGTERM", "SIGINT"]) process.on(signal, () => stopped.abort());
     const doors = args.map((road) =>
-      road === "socket" ? { socket: doorSocketOf(places) } : { port: doorPort },
+      road === "socket" ? { socket: serverSocketOf(places) } : { port: gatewayPort },
     );
     await serve({ places, doors, version: packageFile.version, stopped: stopped.signal, complain });
     return 0;
@@ -32,7 +32,7 @@ const commands: Readonly<Record<string, () => Promise<number>>> = {
   /** Checks, from a sandbox, that the gateway's socket accepts connections. */
   knock: () =>
     new Promise((resolve) => {
-      const socket = connect(doorSocketOf(places));
+      const socket = connect(serverSocketOf(places));
       socket.once("connect", () => {
         process.stdout.write("open\n");
         socket.destroy();

@@ -14,4 +14,4 @@ export const journalOf = ({ own }: GatewayPlaces): string => join(own, "journal.
 /** The socket for the host's messages. */
 export const controlSocketOf = ({ own }: GatewayPlaces): string => join(own, "control.sock");
 /** The socket for sandboxes without a network. */
-export const doorSocketOf = ({ door }: GatewayPlaces): string => join(door, "door.sock");
+export const serverSocketOf = ({ door }: GatewayPlaces): string => join(door, "door.sock");

@@ -3,7 +3,7 @@ import { connect as connectTo, type Socket } from "node:net";
 import type { Admission, GatewayMessage } from "../src/domain/generated/gateway.ts";
 import { openListeners } from "../src/wire/listeners.ts";
 import { openAdmitted } from "./admitted.ts";
-import { type DoorBounds, type DoorPlace, openDoor } from "./door.ts";
+import { type ListenAddress, openServer, type ServerBounds } from "./door.ts";
 import { openJournal, readJournal } from "./journal.ts";
 import { Ledger } from "./ledger.ts";
 import { openLimits } from "./limits.ts";
@@ -13,13 +13,13 @@ import { openRefusals } from "./refusals.ts";
 
 export interface ServeDeps {
   readonly places: GatewayPlaces;
-  readonly doors: readonly DoorPlace[];
+  readonly doors: readonly ListenAddress[];
   readonly version: string;
   readonly stopped: AbortSignal;
   readonly complain: (line: string) => void;
   readonly now?: () => number;
   /** Limits that differ from the defaults. */
-  readonly bounds?: Partial<DoorBounds>;
+  readonly bounds?: Partial<ServerBounds>;
 }
 
 const connectMs = 10_000;
@@ -74,7 +74,7 @@ export async function serve({
     limits: openLimits(now),
     resolve: async (host: string) => (await lookup(host, { all: true })).map(({ address }) => address),
   };
-  for (const place of doors) stack.use(await openDoor(deps, place, bounds));
+  for (const place of doors) stack.use(await openServer(deps, place, bounds));
   await new Promise<void>((resolve) => {
     if (stopped.aborted) resolve();
     stopped.addEventListener("abort", () => resolve(), { once: true });

@@ -11,13 +11,13 @@ import type { ContainerNetwork } from "./ports/containers.ts";
 import type { ContainerEngine } from "./ports/engine.ts";
 import type { StateStore } from "./ports/state-store.ts";
 import type { AgentAccess } from "./swarm/agent-access.ts";
-import type { Doors } from "./swarm/doors.ts";
+import type { NetworkAccess } from "./swarm/doors.ts";
 import type { SwarmDeps } from "./swarm/swarm-deps.ts";
 
 /** `setTimeout` fires at once beyond 2³¹−1 ms. No owner runs for so long. */
 const longestTimerMs = 2 ** 31 - 1;
 
-export interface DoorsDeps {
+export interface NetworkAccessDeps {
   readonly env: Environment;
   readonly folders: UserFolders;
   readonly clock: () => Date;
@@ -26,7 +26,7 @@ export interface DoorsDeps {
 }
 
 /** The facts and decisions about this swarm. */
-export interface DoorsContext extends Pick<SwarmDeps, "runtime" | "change" | "update" | "tell"> {
+export interface NetworkAccessContext extends Pick<SwarmDeps, "runtime" | "change" | "update" | "tell"> {
   readonly state: SwarmState;
   readonly engine: ContainerEngine;
   readonly runtimes: readonly string[];
@@ -39,16 +39,19 @@ export interface DoorsContext extends Pick<SwarmDeps, "runtime" | "change" | "up
 }
 
 /** The network access of a swarm's sandboxes while its owner runs. */
-export interface OwnedDoors extends Doors, AsyncDisposable {
+export interface OwnedNetworkAccess extends NetworkAccess, AsyncDisposable {
   /** Removes the gateway, if there is one. */
   end(how: { readonly isFinished: boolean }): Promise<void>;
 }
 
 /** Composes the network access of a swarm's sandboxes, by its setting `network`. */
-export async function openDoors(deps: DoorsDeps, context: DoorsContext): Promise<OwnedDoors> {
+export async function openSwarmNetworkAccess(
+  deps: NetworkAccessDeps,
+  context: NetworkAccessContext,
+): Promise<OwnedNetworkAccess> {
   const { settings, network, access } = context;
   const doors = settings.network === "gateway" ? await gatewayOf(deps, context) : null;
-  const { openDoors: withoutGateway } = await import("./swarm/doors.ts");
+  const { openNetworkAccess: withoutGateway } = await import("./swarm/doors.ts");
   const plain = doors ?? withoutGateway(network, ({ request }) => access.credentials(request));
   const time = settings.swarmBudgetTime;
   const timeUp = new AbortController();
@@ -71,7 +74,10 @@ export async function openDoors(deps: DoorsDeps, context: DoorsContext): Promise
   };
 }
 
-async function gatewayOf(deps: DoorsDeps, { state, engine, report, ...context }: DoorsContext) {
+async function gatewayOf(
+  deps: NetworkAccessDeps,
+  { state, engine, report, ...context }: NetworkAccessContext,
+) {
   const { composeGateway } = await import("./compose-gateway.ts");
   const { root, gitFolder, worktree } = await deps.repository();
   return composeGateway({

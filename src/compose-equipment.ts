@@ -23,7 +23,10 @@ export interface EquipmentDeps {
 
 /** The facts and decisions about this swarm. */
 export interface Equipment
-  extends Pick<EquipDeps, "image" | "runtime" | "change" | "changeSoon" | "update" | "doors" | "tell"> {
+  extends Pick<
+    EquipDeps,
+    "image" | "runtime" | "change" | "changeSoon" | "update" | "networkAccess" | "tell"
+  > {
   readonly settings: Settings;
   readonly report: SwarmReport;
 }
@@ -33,7 +36,7 @@ export async function equip(
   deps: EquipmentDeps,
   state: SwarmState,
   engine: ContainerEngine,
-  { image, runtime, change, changeSoon, update, doors, settings, tell, report }: Equipment,
+  { image, runtime, change, changeSoon, update, networkAccess, settings, tell, report }: Equipment,
 ): Promise<EquipDeps> {
   const [
     { workerPlaces },
@@ -82,7 +85,7 @@ export async function equip(
       runtime,
       imageCommit,
       commits,
-      doors,
+      networkAccess,
       change,
       changeSoon,
       update,

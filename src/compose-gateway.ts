@@ -2,7 +2,7 @@ import { createHash, createHmac, randomBytes } from "node:crypto";
 import { join } from "node:path";
 import type { RequestFiles } from "./acp/request-files.ts";
 import { isTerminal } from "./domain/container-status.ts";
-import { doorEnvironment } from "./domain/door-environment.ts";
+import { gatewayEnvironment } from "./domain/door-environment.ts";
 import { mirrorUrls, parseAllow } from "./domain/egress.ts";
 import { SwarmError } from "./domain/errors.ts";
 import type { Mirror, ModelEndpoint } from "./domain/generated/gateway.ts";
@@ -96,7 +96,10 @@ export async function composeGateway(parts: GatewayParts): Promise<SwarmGateway>
       return { allow: hosts, mirrors, budget };
     },
     agentOf: (task) => agentOf(task, settings),
-    environment: (agent, access) => ({ ...plainVariablesOf(agent, env), ...doorEnvironment(agent, access) }),
+    environment: (agent, access) => ({
+      ...plainVariablesOf(agent, env),
+      ...gatewayEnvironment(agent, access),
+    }),
     pause: (name, until) => pauseForModel({ ...parts, containers }, name, until),
     keepLogin: secrets.keepLogin,
     range: subnetRange(env),

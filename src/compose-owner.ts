@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { dirname } from "node:path";
 import type { OwnWords, SwarmReport } from "./cli/composition.ts";
-import { openDoors } from "./compose-doors.ts";
+import { openSwarmNetworkAccess } from "./compose-doors.ts";
 import { type EquipmentDeps, equip } from "./compose-equipment.ts";
 import { projectImage, runtimeFor } from "./compose-sandbox-parts.ts";
 import { isTerminal } from "./domain/container-status.ts";
@@ -152,7 +152,7 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
     const changeSoon: SwarmDeps["changeSoon"] = async (worker, changed) => {
       await owned.updateSoon(recordChange(worker, changed));
     };
-    const doors = await openDoors(deps, {
+    const networkAccess = await openSwarmNetworkAccess(deps, {
       ...{
         state,
         engine,
@@ -168,9 +168,9 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
         recall: (record: ContainerRecord) => recall(swarmId, record),
       },
     });
-    await using _released = doors;
+    await using _released = networkAccess;
     const equipped = await equip(deps, state, engine, {
-      ...{ image, doors, settings, tell, runtime: found.runtime, report, change, changeSoon, update },
+      ...{ image, networkAccess, settings, tell, runtime: found.runtime, report, change, changeSoon, update },
     });
     await tidyWorkers(equipped);
     if (words.onto === undefined) await retryWorkers(equipped, words.retry ?? []);
@@ -194,7 +194,7 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
       },
       { halt: report.halt, stopNow: report.stopNow, lost: ownership.lost },
     );
-    await doors.end({ isFinished: isFinished(ended) });
+    await networkAccess.end({ isFinished: isFinished(ended) });
     tell({ event: "finished", ...countsOf(ended) });
     await writeDown(ended, report);
     deps.passes("before-owner-release");

@@ -1,32 +1,32 @@
 import type { NamedAgent } from "./agent-credentials.ts";
 
 /** A model endpoint of the gateway. */
-export interface DoorEndpoint {
+export interface GatewayEndpoint {
   readonly name: string;
   readonly api: "anthropic" | "openai" | "google" | null;
 }
 
 /** One worker's network access through the gateway. */
-export interface DoorAccess {
+export interface GatewayAccess {
   /** The gateway's address as the sandbox sees it, without a slash at the end. */
   readonly door: string;
   /** The worker's own token: letters, digits, `-` and `_`. Only this gateway accepts it. */
   readonly token: string;
-  readonly endpoints: readonly DoorEndpoint[];
+  readonly endpoints: readonly GatewayEndpoint[];
   /** Registries that the worker reads through the gateway: npm, go, github. */
   readonly mirrors: readonly string[];
 }
 
 type Variables = Readonly<Record<string, string>>;
-type Api = NonNullable<DoorEndpoint["api"]>;
+type Api = NonNullable<GatewayEndpoint["api"]>;
 
 /** The variables that direct an agent, and the tools that it runs, to the gateway. None holds a real key. */
-export function doorEnvironment(agent: NamedAgent, access: DoorAccess): Variables {
+export function gatewayEnvironment(agent: NamedAgent, access: GatewayAccess): Variables {
   return { ...modelVariables(agent, access), ...tunnelVariables(access), ...mirrorVariables(access) };
 }
 
 /** Known programs, by bare name: a path could name any program. */
-const waysByProgram: Readonly<Record<string, (access: DoorAccess) => Variables>> = {
+const waysByProgram: Readonly<Record<string, (access: GatewayAccess) => Variables>> = {
   claude: claudeWay,
   "claude-agent-acp": claudeWay,
   codex: codexWay,
@@ -35,7 +35,7 @@ const waysByProgram: Readonly<Record<string, (access: DoorAccess) => Variables>>
   opencode: opencodeWay,
 };
 
-function modelVariables(agent: NamedAgent, access: DoorAccess): Variables {
+function modelVariables(agent: NamedAgent, access: GatewayAccess): Variables {
   if (agent.kind === "script") return {};
   const program = programOf(agent);
   const way = Object.hasOwn(waysByProgram, program) ? waysByProgram[program] : undefined;
@@ -50,7 +50,7 @@ function programOf({ kind, command }: NamedAgent): string {
  * The gateway's token goes into ANTHROPIC_AUTH_TOKEN. With an unknown API key Claude Code asks its user; with a
  * subscription's token it expects the real API and calls more of it. The requests are the same as with a key.
  */
-function claudeWay(access: DoorAccess): Variables {
+function claudeWay(access: GatewayAccess): Variables {
   const address = addressOf("anthropic", access);
   if (address === null) return {};
   return {
@@ -64,7 +64,7 @@ function claudeWay(access: DoorAccess): Variables {
 const codexKey = "OPENAI_API_KEY";
 
 /** Codex has no variable for an address; `codex-acp`, its protocol adapter, reads settings from CODEX_CONFIG. */
-function codexWay(access: DoorAccess): Variables {
+function codexWay(access: GatewayAccess): Variables {
   const provider = codexProvider(access);
   if (provider === null) return {};
   const settings = { model_provider: "aimi", model_providers: { aimi: provider } };
@@ -72,13 +72,13 @@ function codexWay(access: DoorAccess): Variables {
 }
 
 /** A provider named `aimi`: for its provider `openai` Codex demands a login, and tries a WebSocket first. */
-function codexProvider(access: DoorAccess): Variables | null {
+function codexProvider(access: GatewayAccess): Variables | null {
   const address = addressOf("openai", access);
   if (address === null) return null;
   return { name: "aimi", base_url: `${address}/v1`, wire_api: "responses", env_key: codexKey };
 }
 
-function geminiWay(access: DoorAccess): Variables {
+function geminiWay(access: GatewayAccess): Variables {
   const variables = commonOf("google", access);
   // In a folder without trust Gemini asks before it does anything.
   return addressOf("google", access) === null ? {} : { ...variables, GEMINI_CLI_TRUST_WORKSPACE: "true" };
@@ -87,7 +87,7 @@ function geminiWay(access: DoorAccess): Variables {
 const opencodePaths = { anthropic: "/v1", openai: "/v1", google: "/v1beta" } as const;
 
 /** Without a list of providers, opencode calls its makers' own models. */
-function opencodeWay(access: DoorAccess): Variables {
+function opencodeWay(access: GatewayAccess): Variables {
   const providers = apis.flatMap((api) => {
     const address = addressOf(api, access);
     const options = { baseURL: `${address}${opencodePaths[api]}`, apiKey: access.token };
@@ -101,7 +101,7 @@ function opencodeWay(access: DoorAccess): Variables {
 }
 
 /** For an unknown program: the common variables, and two for each endpoint with a name of its own. */
-function commonWay(access: DoorAccess): Variables {
+function commonWay(access: GatewayAccess): Variables {
   const { door, token, endpoints } = access;
   const named = endpoints
     .filter(({ name, api }) => name !== api)
@@ -120,21 +120,21 @@ const commonNames = {
   google: { address: "GOOGLE_GEMINI_BASE_URL", path: "", key: "GEMINI_API_KEY" },
 } as const;
 
-function commonOf(api: Api, access: DoorAccess): Variables {
+function commonOf(api: Api, access: GatewayAccess): Variables {
   const found = addressOf(api, access);
   const { address, path, key } = commonNames[api];
   return found === null ? {} : { [address]: `${found}${path}`, [key]: access.token };
 }
 
 /** The address of an API: the endpoint of its name, else the first endpoint that speaks it. */
-function addressOf(api: Api, { door, endpoints }: DoorAccess): string | null {
+function addressOf(api: Api, { door, endpoints }: GatewayAccess): string | null {
   const speaking = endpoints.filter((endpoint) => endpoint.api === api);
   const chosen = speaking.find(({ name }) => name === api) ?? speaking[0];
   return chosen === undefined ? null : `${door}/m/${chosen.name}`;
 }
 
 /** Set even if no host is allowed: the gateway refuses at once, while a connection without a route runs into its timeout. */
-function tunnelVariables({ door, token }: DoorAccess): Variables {
+function tunnelVariables({ door, token }: GatewayAccess): Variables {
   const proxy = door.replace("://", `://worker:${token}@`);
   // Requests for models and mirrors go to the gateway directly, not through its proxy.
   const direct = [...new Set(["127.0.0.1", "localhost", "::1", new URL(door).hostname])].join(",");
@@ -146,7 +146,7 @@ function tunnelVariables({ door, token }: DoorAccess): Variables {
   };
 }
 
-function mirrorVariables({ door, token, mirrors }: DoorAccess): Variables {
+function mirrorVariables({ door, token, mirrors }: GatewayAccess): Variables {
   const at = (name: string): string => `${door}/r/${token}/${name}`;
   return {
     // A lock file keeps the registry's own addresses: npm replaces them in its requests.

@@ -2,7 +2,7 @@ import type { ContainerNetwork, VolumeMount } from "../ports/containers.ts";
 import type { Worker } from "./swarm-deps.ts";
 
 /** The network connection of a worker's sandbox. */
-export interface WorkerDoor {
+export interface WorkerNetwork {
   readonly network: ContainerNetwork;
   readonly volumes: readonly VolumeMount[];
   readonly nameServer?: string;
@@ -11,9 +11,9 @@ export interface WorkerDoor {
 }
 
 /** The network access of a swarm's sandboxes. */
-export interface Doors {
+export interface NetworkAccess {
   /** Admits a worker to the gateway, and returns how its sandbox is connected. */
-  open(worker: Worker): Promise<WorkerDoor>;
+  open(worker: Worker): Promise<WorkerNetwork>;
   /** Resolves when the worker's network activity is recorded, or the gateway does not answer in time. */
   settled(worker: Pick<Worker, "slug">): Promise<void>;
   /** Ends a worker's access. With `isGone` no container of the worker is left, so its network is removed too. */
@@ -27,10 +27,10 @@ export interface Doors {
 }
 
 /** Network access without a gateway: all sandboxes get this network, and agents these variables. */
-export function openDoors(
+export function openNetworkAccess(
   network: ContainerNetwork,
   environment: (worker: Worker) => Readonly<Record<string, string>> | null,
-): Doors {
+): NetworkAccess {
   const never = new AbortController().signal;
   return {
     open: async () => ({ network, volumes: [], env: {} }),

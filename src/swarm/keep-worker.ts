@@ -45,7 +45,7 @@ export function keepWorker(deps: EquipDeps, waiting: WaitingWorker, options: Kee
   const halt = AbortSignal.any([options.halt, own.signal]);
   let conversation: Conversation | null = null;
   const stopNow = (): void => void stopContainer(deps, waiting);
-  const shut = deps.doors.shut(waiting.slug);
+  const shut = deps.networkAccess.shut(waiting.slug);
   // A worker without budget ends by itself and keeps its work.
   const comeToEnd = (): void =>
     own.abort({ reason: "it may spend no more", graceMs: endGraceMs } satisfies Halt);

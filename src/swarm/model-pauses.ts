@@ -49,7 +49,7 @@ export async function pauseForModel(
 
 /** Pauses a worker that has not begun and whose model is rate-limited; returns whether it did. */
 export async function waitsForModel(deps: SwarmDeps, worker: WaitingWorker): Promise<boolean> {
-  const until = deps.doors.limitedUntil(worker);
+  const until = deps.networkAccess.limitedUntil(worker);
   if (until === null) return false;
   const { status } = findContainer(await deps.read(), worker.name);
   if (status === "running") return false;

@@ -60,7 +60,7 @@ export async function runWorker(
       ...{ containerId, slug, request, attempt: (await recordOf(deps, worker)).attempt },
       storyIds: task.taskFile.userStories.map(({ id }) => id),
       doneIds,
-      environment: () => deps.doors.environment(worker),
+      environment: () => deps.networkAccess.environment(worker),
     },
     deps.signal,
   );
@@ -207,7 +207,7 @@ async function settle(
   { end, isAllHere }: Heard,
   patience: Patience,
 ): Promise<void> {
-  await deps.doors.settled(worker);
+  await deps.networkAccess.settled(worker);
   const record = await recordOf(deps, worker);
   const shut = shutReason(deps, worker);
   const judged = withShut(judge(record, end, deps.runtime), shut);
@@ -225,7 +225,7 @@ async function settle(
       exitCode: end.kind === "exited" ? end.exitCode : end.kind === "gone" ? null : now.exitCode,
     },
   }));
-  if (verdict.status === "stopped") return deps.doors.close(worker, { isGone: false });
+  if (verdict.status === "stopped") return deps.networkAccess.close(worker, { isGone: false });
   // Without a trusted final message, the volume may have the only copy of some work.
   const isTold =
     end.kind === "error" ||
@@ -237,8 +237,8 @@ async function settle(
 }
 
 /** The reason why a worker's network access was ended for good; null if it was not. */
-function shutReason({ doors }: SwarmDeps, { slug }: Worker): Reason | null {
-  const shut = doors.shut(slug);
+function shutReason({ networkAccess }: SwarmDeps, { slug }: Worker): Reason | null {
+  const shut = networkAccess.shut(slug);
   return shut.aborted ? (shut.reason as Reason) : null;
 }
 

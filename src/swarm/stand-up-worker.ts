@@ -2,7 +2,7 @@ import { SwarmError } from "../domain/errors.ts";
 import { findContainer, movedTo } from "../domain/swarm-state.ts";
 import { attemptsBefore, homeVolumeName } from "../domain/worker-names.ts";
 import { labels } from "../ports/engine.ts";
-import type { WorkerDoor } from "./doors.ts";
+import type { WorkerNetwork } from "./doors.ts";
 import { removeSlowly } from "./remove-slowly.ts";
 import type { SwarmDeps, Worker } from "./swarm-deps.ts";
 import { workerContainer } from "./worker-container.ts";
@@ -32,13 +32,13 @@ export async function standUpWorker(
   const wasMade = facts !== null || isRecorded;
   // After a halt no container starts, except for a worker whose budget is used up: its journal may have unread messages.
   const mayGoOn = (): boolean =>
-    !halt.aborted || isAlive || (wasMade && deps.doors.shut(worker.slug).aborted);
+    !halt.aborted || isAlive || (wasMade && deps.networkAccess.shut(worker.slug).aborted);
   if (!mayGoOn()) return null;
   if (facts === null && (await isLost(deps, worker))) return null;
   // An existing container that is to end needs no network access.
-  const door = halt.aborted && facts !== null ? null : await deps.doors.open(worker);
+  const door = halt.aborted && facts !== null ? null : await deps.networkAccess.open(worker);
   if (!mayGoOn()) {
-    await deps.doors.close(worker, { isGone: facts === null });
+    await deps.networkAccess.close(worker, { isGone: facts === null });
     return null;
   }
   const id = facts?.id ?? (door && (await makeContainer(deps, worker, door)));
@@ -61,7 +61,7 @@ export async function standUpWorker(
   return { containerId: id, pausedMs };
 }
 
-async function makeContainer(deps: SwarmDeps, worker: Worker, door: WorkerDoor): Promise<string> {
+async function makeContainer(deps: SwarmDeps, worker: Worker, door: WorkerNetwork): Promise<string> {
   const { containers, volumes, change, clock, signal, passes } = deps;
   const record = findContainer(await deps.read(), worker.name);
   await change(worker.name, (now) => ({ ...now, creating: { since: clock().toISOString() } }));
@@ -117,7 +117,7 @@ async function isLost(deps: SwarmDeps, worker: Worker): Promise<boolean> {
     creating: null,
     acpPid: null,
   }));
-  await deps.doors.close(worker, { isGone: true });
+  await deps.networkAccess.close(worker, { isGone: true });
   return true;
 }
 
@@ -125,7 +125,7 @@ async function isLost(deps: SwarmDeps, worker: Worker): Promise<boolean> {
 export async function stopWorker(deps: SwarmDeps, worker: Pick<Worker, "name" | "slug">): Promise<void> {
   deps.tell({ event: "kept", worker: worker.slug });
   await stopContainer(deps, worker);
-  await deps.doors.close(worker, { isGone: false });
+  await deps.networkAccess.close(worker, { isGone: false });
 }
 
 /** Stops a worker's container; ignores foreseen errors, such as an engine that does not answer. */
@@ -140,14 +140,14 @@ export async function stopContainer(
 
 /** Removes what is left of a worker whose work is here. */
 export async function removeWorker(
-  { containers, volumes, doors, signal, tell, passes }: SwarmDeps,
+  { containers, volumes, networkAccess, signal, tell, passes }: SwarmDeps,
   { name, slug }: Pick<Worker, "name" | "slug">,
   { withHome, halt }: { readonly withHome: boolean; readonly halt?: AbortSignal },
 ): Promise<void> {
   passes("after-record-before-remove");
   const remove = async (until: AbortSignal): Promise<void> => {
     await containers.remove(name, until);
-    await doors.close({ name, slug }, { isGone: true });
+    await networkAccess.close({ name, slug }, { isGone: true });
     passes("mid-remove");
     await volumes.remove(name, until);
     // Containers of earlier attempts that were kept share the home volume.

@@ -9,7 +9,7 @@ import type { ContainerLimits, Containers } from "../ports/containers.ts";
 import type { Volumes } from "../ports/networks.ts";
 import type { WorkRepository } from "../ports/work-repository.ts";
 import type { WorkerPlaces } from "../ports/worker-places.ts";
-import type { Doors } from "./doors.ts";
+import type { NetworkAccess } from "./doors.ts";
 
 /** One task file to carry out, with all facts that are fixed for the attempt. */
 export interface Worker {
@@ -44,7 +44,7 @@ export interface SwarmDeps {
   readonly runtime: string;
   readonly limits: ContainerLimits;
   /** The network access of sandboxes; an existing container keeps the connection that it was created with. */
-  readonly doors: Doors;
+  readonly networkAccess: NetworkAccess;
   /** Reads the current state. */
   readonly read: () => Promise<SwarmState>;
   /** Changes one record; durable when it resolves. */

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { inject } from "vitest";
 import { packFiles } from "../../src/archive/pack-files.ts";
 import { baseImage } from "../../src/domain/base-image.ts";
-import { doorPort } from "../../src/domain/door-port.ts";
+import { gatewayPort } from "../../src/domain/door-port.ts";
 import type { Containers } from "../../src/ports/containers.ts";
 import { specOf } from "./containers-suite.ts";
 import { type EgressCheck, egressChecks, placeChecks, type Whereabouts } from "./egress-checks.ts";
@@ -148,7 +148,7 @@ export async function tryWaysOut(
       (own ?? "10.213.0.3").replace(/\d+$/, (last) => String((Number(last) & ~7) + offset));
     const there = other.addresses.filter((address) => !/^(127\.|::1$)/.test(address));
     return {
-      ...{ targets, firstAddress: at(1), gatewayAddress, gatewayPort: doorPort },
+      ...{ targets, firstAddress: at(1), gatewayAddress, gatewayPort: gatewayPort },
       gatewayBeside: own === undefined ? null : at(2),
       neighbour: {
         ...{ name: containerName(other.slug), port: neighbourPort },
@@ -216,7 +216,7 @@ export async function tryWaysOut(
     const { NetworkSettings } = await docker.getContainer(neighbour.id).inspect();
     const leg = NetworkSettings.Networks[network];
     const at: Whereabouts = {
-      ...{ targets, firstAddress: leg?.Gateway ?? "", gatewayAddress, gatewayPort: doorPort },
+      ...{ targets, firstAddress: leg?.Gateway ?? "", gatewayAddress, gatewayPort: gatewayPort },
       gatewayBeside: leg?.Gateway ?? "",
       neighbour: {
         name: neighbour.name,

@@ -11,7 +11,7 @@ import { newStories, progressOf } from "../../src/domain/worker-record.ts";
 import type { Containers } from "../../src/ports/containers.ts";
 import type { ConversationEnd, ConversationEvent } from "../../src/ports/conversations.ts";
 import { waitingWorkers } from "../../src/swarm/begin-swarm.ts";
-import { openDoors } from "../../src/swarm/doors.ts";
+import { openNetworkAccess } from "../../src/swarm/doors.ts";
 import type { EquipDeps } from "../../src/swarm/equip-worker.ts";
 import { ownSwarm } from "../../src/swarm/own-swarm.ts";
 import type { SwarmEvent } from "../../src/swarm/swarm-deps.ts";
@@ -194,7 +194,7 @@ export function fakeSwarm(
       ...{ cpus: 1, memoryBytes: 1, swapBytes: 0, pids: 1, descriptors: 1 },
       ...{ diskBytes: 1, files: 1, logBytes: 1 },
     },
-    doors: openDoors({ kind: "none" }, () => null),
+    networkAccess: openNetworkAccess({ kind: "none" }, () => null),
     settings: {
       ...{ agent: "claude", agentCommand: [], verify: [], escalate: [], timeout: "1h" },
       ...{ "work.files": 100_000, "work.size": "1g", "work.fileSize": "500m" },

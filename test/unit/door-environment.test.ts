@@ -1,14 +1,21 @@
 import { describe, expect, test } from "vitest";
-import { type DoorAccess, type DoorEndpoint, doorEnvironment } from "../../src/domain/door-environment.ts";
+import {
+  type GatewayAccess,
+  type GatewayEndpoint,
+  gatewayEnvironment,
+} from "../../src/domain/door-environment.ts";
 
 const door = "http://10.213.0.2:18877";
 const token = "worker-token_1";
 
-const anthropic: DoorEndpoint = { name: "anthropic", api: "anthropic" };
-const openai: DoorEndpoint = { name: "openai", api: "openai" };
-const google: DoorEndpoint = { name: "google", api: "google" };
+const anthropic: GatewayEndpoint = { name: "anthropic", api: "anthropic" };
+const openai: GatewayEndpoint = { name: "openai", api: "openai" };
+const google: GatewayEndpoint = { name: "google", api: "google" };
 
-const accessTo = (endpoints: readonly DoorEndpoint[], more: Partial<DoorAccess> = {}): DoorAccess => ({
+const accessTo = (
+  endpoints: readonly GatewayEndpoint[],
+  more: Partial<GatewayAccess> = {},
+): GatewayAccess => ({
   ...{ door, token, endpoints, mirrors: [] },
   ...more,
 });
@@ -31,7 +38,7 @@ describe("an agent that is known finds its models in its own way", () => {
     ["Claude Code by the protocol", acp("claude-agent-acp")],
     ["Claude Code as a program", command("claude", "-p")],
   ])("%s: with a token, about which it asks nobody, and no key", (_name, agent) => {
-    expect(doorEnvironment(agent, all)).toEqual({
+    expect(gatewayEnvironment(agent, all)).toEqual({
       ANTHROPIC_BASE_URL: `${door}/m/anthropic`,
       ANTHROPIC_AUTH_TOKEN: token,
       CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
@@ -45,7 +52,7 @@ describe("an agent that is known finds its models in its own way", () => {
   ])(
     "%s: by settings in a variable, for it knows none for an address, and no token in them",
     (_name, agent) => {
-      const { CODEX_CONFIG = "", ...rest } = doorEnvironment(agent, all);
+      const { CODEX_CONFIG = "", ...rest } = gatewayEnvironment(agent, all);
 
       expect(rest).toEqual({ OPENAI_API_KEY: token, ...tunnel });
       expect(CODEX_CONFIG).not.toContain(token);
@@ -65,7 +72,7 @@ describe("an agent that is known finds its models in its own way", () => {
     ["Gemini by the protocol", acp("gemini", "--acp")],
     ["Gemini as a program", command("gemini", "-p", "x")],
   ])("%s: by its variables, and trusting its folder", (_name, agent) => {
-    expect(doorEnvironment(agent, all)).toEqual({
+    expect(gatewayEnvironment(agent, all)).toEqual({
       GOOGLE_GEMINI_BASE_URL: `${door}/m/google`,
       GEMINI_API_KEY: token,
       GEMINI_CLI_TRUST_WORKSPACE: "true",
@@ -74,7 +81,7 @@ describe("an agent that is known finds its models in its own way", () => {
   });
 
   test("opencode: by settings in a variable, with nobody to ask but those at the door", () => {
-    const { OPENCODE_CONFIG_CONTENT = "", ...rest } = doorEnvironment(
+    const { OPENCODE_CONFIG_CONTENT = "", ...rest } = gatewayEnvironment(
       acp("opencode", "acp"),
       accessTo([openai, google]),
     );
@@ -94,12 +101,12 @@ describe("an agent that is known finds its models in its own way", () => {
     (program) => {
       const none = accessTo([{ name: "local", api: null }]);
 
-      expect(doorEnvironment(command(program), none)).toEqual(tunnel);
+      expect(gatewayEnvironment(command(program), none)).toEqual(tunnel);
     },
   );
 
   test("without any endpoint opencode may ask nobody, its makers neither", () => {
-    const { OPENCODE_CONFIG_CONTENT = "" } = doorEnvironment(acp("opencode", "acp"), accessTo([]));
+    const { OPENCODE_CONFIG_CONTENT = "" } = gatewayEnvironment(acp("opencode", "acp"), accessTo([]));
 
     expect(JSON.parse(OPENCODE_CONFIG_CONTENT)).toEqual({ enabled_providers: [], provider: {} });
   });
@@ -109,7 +116,7 @@ describe("an agent that is known finds its models in its own way", () => {
     [[{ name: "work", api: "anthropic" } as const, { name: "home", api: "anthropic" } as const], "work"],
     [[{ name: "work", api: "anthropic" } as const, anthropic], "anthropic"],
   ])("an endpoint of another name serves where none has the API's own: %j", (endpoints, expected) => {
-    expect(doorEnvironment({ kind: "claude" }, accessTo(endpoints))).toMatchObject({
+    expect(gatewayEnvironment({ kind: "claude" }, accessTo(endpoints))).toMatchObject({
       ANTHROPIC_BASE_URL: `${door}/m/${expected}`,
     });
   });
@@ -132,7 +139,7 @@ describe("a program that nobody knows", () => {
     ["one with a name of JavaScript's own", command("constructor")],
     ["nothing at all", { kind: "command" }],
   ])("gets the common variables of every API: %s", (_name, agent) => {
-    expect(doorEnvironment(agent, all)).toEqual({ ...common, ...tunnel });
+    expect(gatewayEnvironment(agent, all)).toEqual({ ...common, ...tunnel });
   });
 
   test("gets endpoints of other names by their names, and no more than there are", () => {
@@ -142,7 +149,7 @@ describe("a program that nobody knows", () => {
       { name: "toString", api: null },
     ]);
 
-    expect(doorEnvironment(command("x"), more)).toEqual({
+    expect(gatewayEnvironment(command("x"), more)).toEqual({
       OPENAI_BASE_URL: `${door}/m/work/v1`,
       OPENAI_API_KEY: token,
       AIMI_MODEL_MY_VLLM_2_URL: `${door}/m/my-vllm-2`,
@@ -158,7 +165,7 @@ describe("a program that nobody knows", () => {
   test("that is a script calls no model: only what its tools need", () => {
     const access = accessTo([anthropic, { name: "local", api: null }], { mirrors: ["go"] });
 
-    expect(doorEnvironment({ kind: "script" }, access)).toEqual({
+    expect(gatewayEnvironment({ kind: "script" }, access)).toEqual({
       GOPROXY: `${door}/r/${token}/go`,
       ...tunnel,
     });
@@ -167,20 +174,22 @@ describe("a program that nobody knows", () => {
 
 describe("the tools that an agent runs", () => {
   test("reach hosts by the door, and the door itself without a way around, also where nothing is allowed", () => {
-    expect(doorEnvironment({ kind: "script" }, accessTo([]))).toEqual(tunnel);
+    expect(gatewayEnvironment({ kind: "script" }, accessTo([]))).toEqual(tunnel);
   });
 
   test("are told once of a door that is on this machine", () => {
     const here = accessTo([], { door: "http://127.0.0.1:18877" });
 
-    expect(doorEnvironment({ kind: "script" }, here)).toMatchObject({ NO_PROXY: "127.0.0.1,localhost,::1" });
+    expect(gatewayEnvironment({ kind: "script" }, here)).toMatchObject({
+      NO_PROXY: "127.0.0.1,localhost,::1",
+    });
   });
 
   test("read packages and repositories from mirrors, each only where it is there", () => {
     const at = `${door}/r/${token}`;
 
     expect(
-      doorEnvironment({ kind: "script" }, accessTo([], { mirrors: ["npm", "go", "github", "other"] })),
+      gatewayEnvironment({ kind: "script" }, accessTo([], { mirrors: ["npm", "go", "github", "other"] })),
     ).toEqual({
       npm_config_registry: `${at}/npm/`,
       YARN_REGISTRY: `${at}/npm/`,
@@ -196,6 +205,6 @@ describe("the tools that an agent runs", () => {
       GIT_CONFIG_VALUE_2: "ssh://git@github.com/",
       ...tunnel,
     });
-    expect(doorEnvironment({ kind: "script" }, accessTo([], { mirrors: ["other"] }))).toEqual(tunnel);
+    expect(gatewayEnvironment({ kind: "script" }, accessTo([], { mirrors: ["other"] }))).toEqual(tunnel);
   });
 });

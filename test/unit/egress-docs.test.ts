@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { findRoute, isModelCall } from "../../gateway/find-route.ts";
 import { allowFlag } from "../../src/domain/denied-words.ts";
-import { doorPort } from "../../src/domain/door-port.ts";
+import { gatewayPort } from "../../src/domain/door-port.ts";
 import { mirrorUrls, type Preset, presets } from "../../src/domain/egress.ts";
 import { modelApis } from "../../src/domain/endpoint-words.ts";
 import { modelPricesDate } from "../../src/domain/model-prices.ts";
@@ -53,7 +53,7 @@ describe("the page about the gateway", () => {
     const denied = "api.example.com:443";
 
     expect(page).toContain(`${allowFlag({ what: denied, why: "not-allowed" })} allows it`);
-    expect(page).toContain(`127.0.0.1:${doorPort}`);
+    expect(page).toContain(`127.0.0.1:${gatewayPort}`);
     expect(page).toContain(defaultSubnets);
     expect(page).toContain(`published on ${modelPricesDate}`);
   });

@@ -3,7 +3,7 @@ import { SwarmError } from "../../src/domain/errors.ts";
 import type { ProofReport } from "../../src/domain/generated/proof.ts";
 import { homeVolumeName } from "../../src/domain/worker-names.ts";
 import { progressOf } from "../../src/domain/worker-record.ts";
-import { openDoors } from "../../src/swarm/doors.ts";
+import { openNetworkAccess } from "../../src/swarm/doors.ts";
 import { fakeSwarm } from "../fakes/fake-swarm.ts";
 
 const away = new SwarmError("ENGINE_UNREACHABLE", { tried: ["/nowhere"] });
@@ -18,7 +18,7 @@ function shutDoors(slug: string) {
   return {
     ...{ shut, closed },
     doors: {
-      ...openDoors({ kind: "none" }, () => null),
+      ...openNetworkAccess({ kind: "none" }, () => null),
       async open(worker: { readonly slug: string }) {
         if (worker.slug === slug) shut.abort(budget);
         return { network: { kind: "none" as const }, volumes: [], env: {} };
@@ -64,8 +64,8 @@ describe("what a worker says that is no news of a story", () => {
 
 describe("a worker whose budget is used up", () => {
   test("before it could begin leaves nothing on the engine, and is let in no more", async () => {
-    const { doors, closed } = shutDoors("one");
-    const swarm = fakeSwarm([{ slug: "one" }], { doors });
+    const { doors: networkAccess, closed } = shutDoors("one");
+    const swarm = fakeSwarm([{ slug: "one" }], { networkAccess });
 
     const { containers } = await swarm.own().ended;
 
@@ -76,8 +76,8 @@ describe("a worker whose budget is used up", () => {
   });
 
   test("while nobody listened is joined once more, for what it may have to tell", async () => {
-    const { doors, shut } = shutDoors("one");
-    const swarm = fakeSwarm([{ slug: "one" }], { doors });
+    const { doors: networkAccess, shut } = shutDoors("one");
+    const swarm = fakeSwarm([{ slug: "one" }], { networkAccess });
     const { create, start, stop } = swarm.containers;
     const { id } = await create({
       name: swarm.nameOf("one"),

@@ -1,5 +1,5 @@
 import type { NamedAgent } from "../../domain/agent-credentials.ts";
-import type { DoorAccess } from "../../domain/door-environment.ts";
+import type { GatewayAccess } from "../../domain/door-environment.ts";
 import type {
   BudgetLimits,
   Mirror,
@@ -71,7 +71,7 @@ export interface GatewayDeps {
   readonly agentOf: (task: WorkerTask) => NamedAgent;
   /** Pauses a worker until its model's rate limit ends. */
   readonly pause: (name: string, until: number) => Promise<void>;
-  readonly environment: (agent: NamedAgent, access: DoorAccess) => Readonly<Record<string, string>>;
+  readonly environment: (agent: NamedAgent, access: GatewayAccess) => Readonly<Record<string, string>>;
   /** Writes a renewed login back to its source. */
   readonly keepLogin: (reference: string, login: RenewedLogin) => void;
   /** The range of addresses for workers' networks. */

@@ -1,11 +1,11 @@
 import type { NamedAgent } from "../../domain/agent-credentials.ts";
-import { doorPort } from "../../domain/door-port.ts";
+import { gatewayPort } from "../../domain/door-port.ts";
 import { isError, SwarmError } from "../../domain/errors.ts";
 import { gatewayNames, workerNetworkName } from "../../domain/gateway-names.ts";
 import type { AdmissionPayload, AdmittedWorker, GatewayHello } from "../../domain/generated/gateway.ts";
 import type { WorkerSubnet } from "../../domain/worker-subnets.ts";
 import type { GatewayLine } from "../../ports/gateway-line.ts";
-import type { Doors, WorkerDoor } from "../doors.ts";
+import type { NetworkAccess, WorkerNetwork } from "../doors.ts";
 import type { Worker } from "../swarm-deps.ts";
 import type { AskingWorker, GatewayDeps, GatewayNote, Road, WorkerRights } from "./gateway-deps.ts";
 import { hearGateway } from "./hear-gateway.ts";
@@ -14,7 +14,7 @@ import { findRoad, standUpGateway } from "./stand-up-gateway.ts";
 import { workerNetworks } from "./worker-networks.ts";
 
 /** The owner's handle of a swarm's gateway. */
-export interface SwarmGateway extends Doors {
+export interface SwarmGateway extends NetworkAccess {
   /** Removes the gateway. Its volume, with the spending, stays until the swarm `isFinished`. */
   end(how: { readonly isFinished: boolean }): Promise<void>;
   /** Closes the connection, and leaves the gateway running. */
@@ -29,7 +29,7 @@ interface Standing {
 
 type ReachedByWorker = WorkerRights & Pick<AdmittedWorker, "endpoints">;
 
-const sealed: WorkerDoor = { network: { kind: "none" }, volumes: [], env: {} };
+const sealed: WorkerNetwork = { network: { kind: "none" }, volumes: [], env: {} };
 
 interface LetIn {
   readonly admitted: Omit<AdmittedWorker, "spent">;
@@ -39,7 +39,7 @@ interface LetIn {
 
 const admitMs = 60_000;
 const settleMs = 5_000;
-const onLoopback = `http://127.0.0.1:${doorPort}`;
+const onLoopback = `http://127.0.0.1:${gatewayPort}`;
 
 /** Supervises a swarm's gateway: creates it when the first worker needs it, and again whenever it is gone. */
 export function keepGateway(deps: GatewayDeps): SwarmGateway {
@@ -224,7 +224,7 @@ export function keepGateway(deps: GatewayDeps): SwarmGateway {
   ): LetIn {
     const token = { worker: worker.slug, tokenSha256: deps.hash(tokenOf(note, worker)) };
     return {
-      door: subnet === null ? onLoopback : `http://${subnet.gateway}:${doorPort}`,
+      door: subnet === null ? onLoopback : `http://${subnet.gateway}:${gatewayPort}`,
       admitted: { ...token, address: subnet?.worker ?? null, ...rights },
     };
   }
@@ -244,7 +244,7 @@ export function keepGateway(deps: GatewayDeps): SwarmGateway {
     return deps.sign(secret, slug);
   }
 
-  function doorOf(worker: Worker, subnet: WorkerSubnet | null): WorkerDoor {
+  function doorOf(worker: Worker, subnet: WorkerSubnet | null): WorkerNetwork {
     if (subnet === null)
       return {
         network: { kind: "none" },
