@@ -1,4 +1,4 @@
-import { roadWords } from "../domain/agent-reach.ts";
+import { transportWords } from "../domain/agent-reach.ts";
 import { cleanText } from "../domain/clean-text.ts";
 import { countOf } from "../domain/count-of.ts";
 import { deniedWords } from "../domain/denied-words.ts";
@@ -93,7 +93,7 @@ function pathWords(value: unknown): string {
 function gatewayWords(facts: Facts): string {
   switch (facts["status"]) {
     case "ready":
-      return `gateway ready: ${roadWords(facts["road"] === "socket" ? "socket" : "network")}`;
+      return `gateway ready: ${transportWords(facts["road"] === "socket" ? "socket" : "network")}`;
     case "lost":
       return `gateway lost${because(facts)}; the owner reconnects to it, or replaces it`;
     default:

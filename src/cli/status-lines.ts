@@ -1,4 +1,4 @@
-import { roadWords } from "../domain/agent-reach.ts";
+import { transportWords } from "../domain/agent-reach.ts";
 import { cleanText } from "../domain/clean-text.ts";
 import { countOf } from "../domain/count-of.ts";
 import { deniedWords } from "../domain/denied-words.ts";
@@ -38,7 +38,7 @@ export function statusLines(status: SwarmStatus, context: StatusContext): string
   return [
     `swarm ${swarmId}, ${countOf(containers.length, "worker")}, last changed ${updatedAt}`,
     ...ownerLines(status),
-    ...(swarm.gateway ? [roadWords(swarm.gateway.road)] : []),
+    ...(swarm.gateway ? [transportWords(swarm.gateway.road)] : []),
     ...(rows.length > 0 ? table([heading, ...rows]) : []),
     ...remarkLines(status),
   ];

@@ -57,7 +57,7 @@ function describeAllowed(words: readonly string[]): string[] {
 }
 
 /** Describes the transport between sandboxes and the gateway. */
-export function roadWords(road: "socket" | "network"): string {
+export function transportWords(road: "socket" | "network"): string {
   return road === "socket"
     ? "sandboxes have no network, and reach the gateway through a socket"
     : "each sandbox has a network of its own, and only the gateway is in it";

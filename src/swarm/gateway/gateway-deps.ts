@@ -16,13 +16,13 @@ import type { Networks, Volumes } from "../../ports/networks.ts";
 import type { SwarmEvent, Worker } from "../swarm-deps.ts";
 
 /** The gateway transport: a shared Unix socket, for sandboxes without a network, or a separate network for each sandbox. */
-export type Road = "socket" | "network";
+export type GatewayTransport = "socket" | "network";
 
 /** The stored facts of a swarm's gateway; a new owner needs them because running workers keep their tokens. */
 export interface GatewayNote {
   /** The secret that the workers' tokens are derived from. */
   readonly secret: string;
-  readonly road: Road | null;
+  readonly road: GatewayTransport | null;
   /** The runtime of the sandboxes for which `road` was probed. */
   readonly runtime?: string;
 }

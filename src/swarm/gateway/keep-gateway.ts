@@ -7,10 +7,16 @@ import type { WorkerSubnet } from "../../domain/worker-subnets.ts";
 import type { GatewayLine } from "../../ports/gateway-line.ts";
 import type { NetworkAccess, WorkerNetwork } from "../doors.ts";
 import type { Worker } from "../swarm-deps.ts";
-import type { AskingWorker, GatewayDeps, GatewayNote, Road, WorkerRights } from "./gateway-deps.ts";
+import type {
+  AskingWorker,
+  GatewayDeps,
+  GatewayNote,
+  GatewayTransport,
+  WorkerRights,
+} from "./gateway-deps.ts";
 import { hearGateway } from "./hear-gateway.ts";
 import { knownModels } from "./known-models.ts";
-import { findRoad, standUpGateway } from "./stand-up-gateway.ts";
+import { probeTransport, standUpGateway } from "./stand-up-gateway.ts";
 import { workerNetworks } from "./worker-networks.ts";
 
 /** The owner's handle of a swarm's gateway. */
@@ -24,7 +30,7 @@ export interface SwarmGateway extends NetworkAccess {
 /** The connection and facts of a running gateway. */
 interface Standing {
   readonly line: GatewayLine;
-  readonly note: GatewayNote & { readonly road: Road };
+  readonly note: GatewayNote & { readonly road: GatewayTransport };
 }
 
 type ReachedByWorker = WorkerRights & Pick<AdmittedWorker, "endpoints">;
@@ -157,7 +163,7 @@ export function keepGateway(deps: GatewayDeps): SwarmGateway {
     const line = deps.hold(names.container, { ...listener, ensure }, deps.signal);
     try {
       await handOver(line, admitMs);
-      const found = road ?? (await findRoad(deps, deps.signal));
+      const found = road ?? (await probeTransport(deps, deps.signal));
       const note = { secret: fresh.secret, road: found, runtime: deps.runtime };
       if (road === null) await deps.note.keep(note);
       await deps.update((state) => ({ ...state, gateway: { road: found } }));

@@ -2,7 +2,7 @@ import { SwarmError } from "../../domain/errors.ts";
 import { gatewayNames } from "../../domain/gateway-names.ts";
 import { labels } from "../../ports/engine.ts";
 import { gatewayContainer, knockContainer } from "./gateway-container.ts";
-import type { GatewayDeps, Road } from "./gateway-deps.ts";
+import type { GatewayDeps, GatewayTransport } from "./gateway-deps.ts";
 
 /** The labels of a gateway's containers, volumes and networks. */
 export function gatewayLabels({
@@ -43,7 +43,7 @@ export async function standUpGateway(deps: GatewayDeps, signal: AbortSignal): Pr
 }
 
 /** Probes, in a container of the workers' runtime, whether a sandbox without a network reaches the gateway's socket. */
-export async function findRoad(deps: GatewayDeps, signal: AbortSignal): Promise<Road> {
+export async function probeTransport(deps: GatewayDeps, signal: AbortSignal): Promise<GatewayTransport> {
   const { containers, image, runtime } = deps;
   const { container, door } = gatewayNames(deps);
   const name = container.replace(/\.gateway$/, ".knock");
