@@ -89,7 +89,7 @@ export async function endPauses(
 const longestTimerMs = 2 ** 31 - 1;
 
 /** Notifies the wake signal at the end of the next pause after `lookedAt`; `endPauses` has handled the earlier ones. */
-export function ringWhenPausesEnd(
+export function notifyWhenPausesEnd(
   { clock }: Pick<SwarmDeps, "clock">,
   { containers }: SwarmState,
   lookedAt: Date,

@@ -7,7 +7,7 @@ import { workerSlug } from "../domain/slug.ts";
 import { movedTo } from "../domain/swarm-state.ts";
 import type { EquipDeps, WaitingWorker } from "./equip-worker.ts";
 import { type KeptWorker, keepWorker } from "./keep-worker.ts";
-import { endPauses, ringWhenPausesEnd, waitsForModel } from "./model-pauses.ts";
+import { endPauses, notifyWhenPausesEnd, waitsForModel } from "./model-pauses.ts";
 import { obeyWishes } from "./obey-wishes.ts";
 import type { Halt } from "./run-worker.ts";
 import type { SwarmDeps } from "./swarm-deps.ts";
@@ -56,7 +56,7 @@ export async function ownSwarm(deps: EquipDeps, swarm: OwnedSwarm, signals: OwnS
   const ended = new AbortController();
   const halting = new AbortController();
   const halt = AbortSignal.any([signals.halt, halting.signal]);
-  const bell = new Bell();
+  const bell = new WakeSignal();
   let room: HostRoom | null = null;
   let roomAskedAtMs = Number.NEGATIVE_INFINITY;
   let isOver = false;
@@ -66,7 +66,7 @@ export async function ownSwarm(deps: EquipDeps, swarm: OwnedSwarm, signals: OwnS
     halt: (why) => halting.abort(why),
   };
   const failures: unknown[] = [];
-  const ring = (): void => bell.ring();
+  const ring = (): void => bell.notify();
   swarm.watch(ring, ended.signal);
   for (const signal of [halt, signals.lost]) signal.addEventListener("abort", ring, { once: true });
   try {
@@ -87,9 +87,9 @@ export async function ownSwarm(deps: EquipDeps, swarm: OwnedSwarm, signals: OwnS
         else begin(worker);
       if (!isEnding) tellWaiting(deps, waiting, left, owning, slots.why);
       if (owning.running.size === 0 && (isEnding || !isAnyPaused(waiting, left, owning, now))) break;
-      using _alarm = ringWhenPausesEnd(deps, left, now, ring);
+      using _alarm = notifyWhenPausesEnd(deps, left, now, ring);
       using _timer = slots.isToBeAskedAgain ? ringAfter(swarm.askRoomEveryMs, ring) : null;
-      await bell.rung();
+      await bell.wait();
     }
   } catch (error) {
     // An owner that fails stops its workers first: without an owner, no process would receive their messages.
@@ -168,14 +168,14 @@ function ringAfter(ms: number, ring: () => void): Disposable {
 }
 
 /** A wake signal, notified on any possible change; notifications before the next wait count as one. */
-class Bell {
+class WakeSignal {
   #rung = Promise.withResolvers<void>();
 
-  ring(): void {
+  notify(): void {
     this.#rung.resolve();
   }
 
-  async rung(): Promise<void> {
+  async wait(): Promise<void> {
     await this.#rung.promise;
     this.#rung = Promise.withResolvers();
   }
