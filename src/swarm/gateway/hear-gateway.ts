@@ -13,7 +13,7 @@ export interface Watched {
 }
 
 /** A swarm's view of its gateway: spending, budgets and rate limits. */
-export interface Hearing {
+export interface GatewayUsage {
   readonly listener: Omit<GatewayListener, "ensure" | "onLogin" | "admission">;
   /** Reads the spending from the records, in case the gateway's own journal is gone. */
   begin(): Promise<void>;
@@ -34,11 +34,11 @@ type Change = (record: ContainerRecord) => ContainerRecord;
 const shortLimitMs = 5 * 60_000;
 
 /** Tracks the gateway's journal: writes events and records, stops workers at their budget, and pauses rate-limited ones. */
-export function hearGateway(
+export function trackGatewayUsage(
   deps: GatewayDeps,
   /** Whether a host is a model's: agents also try such hosts directly, and those refusals are not reported. */
   isModelHost: (what: string) => boolean,
-): Hearing {
+): GatewayUsage {
   const spentBySlug = new Map<string, Spending>();
   // The gateway's last total, which includes calls whose journal lines have not arrived yet.
   let saidInAll = nothingSpent;

@@ -14,7 +14,7 @@ import type {
   GatewayTransport,
   WorkerRights,
 } from "./gateway-deps.ts";
-import { hearGateway } from "./hear-gateway.ts";
+import { trackGatewayUsage } from "./hear-gateway.ts";
 import { knownModels } from "./known-models.ts";
 import { probeTransport, standUpGateway } from "./stand-up-gateway.ts";
 import { workerNetworks } from "./worker-networks.ts";
@@ -52,7 +52,7 @@ export function keepGateway(deps: GatewayDeps): SwarmGateway {
   const names = gatewayNames(deps);
   const networks = workerNetworks(deps);
   const models = knownModels(deps);
-  const hearing = hearGateway(deps, models.isHost);
+  const hearing = trackGatewayUsage(deps, models.isHost);
   const letIn = new Map<string, LetIn>();
   // The last reason for a lost connection; null while the gateway answers.
   let lost: string | null = null;
