@@ -10,9 +10,9 @@ import type { ContainerLimits } from "./ports/containers.ts";
 import type { ContainerEngine } from "./ports/engine.ts";
 import type { LedgerFile } from "./ports/project-files.ts";
 import type { StateStore } from "./ports/state-store.ts";
-import type { EquipDeps } from "./swarm/equip-worker.ts";
+import type { OwnerServices } from "./swarm/equip-worker.ts";
 
-export interface EquipmentDeps {
+export interface OwnerServicesDeps {
   readonly clock: () => Date;
   readonly repository: () => Promise<Repository>;
   readonly passes: PassPoint;
@@ -22,9 +22,9 @@ export interface EquipmentDeps {
 }
 
 /** The facts and decisions about this swarm. */
-export interface Equipment
+export interface OwnerChoices
   extends Pick<
-    EquipDeps,
+    OwnerServices,
     "image" | "runtime" | "change" | "changeSoon" | "update" | "networkAccess" | "tell"
   > {
   readonly settings: Settings;
@@ -32,12 +32,12 @@ export interface Equipment
 }
 
 /** Composes the services of a swarm's owner. */
-export async function equip(
-  deps: EquipmentDeps,
+export async function buildOwnerServices(
+  deps: OwnerServicesDeps,
   state: SwarmState,
   engine: ContainerEngine,
-  { image, runtime, change, changeSoon, update, networkAccess, settings, tell, report }: Equipment,
-): Promise<EquipDeps> {
+  { image, runtime, change, changeSoon, update, networkAccess, settings, tell, report }: OwnerChoices,
+): Promise<OwnerServices> {
   const [
     { workerPlaces },
     { realTiming },

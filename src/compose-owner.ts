@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { dirname } from "node:path";
 import type { OwnWords, SwarmReport } from "./cli/composition.ts";
 import { openSwarmNetworkAccess } from "./compose-doors.ts";
-import { type EquipmentDeps, equip } from "./compose-equipment.ts";
+import { buildOwnerServices, type OwnerServicesDeps } from "./compose-equipment.ts";
 import { projectImage, runtimeFor } from "./compose-sandbox-parts.ts";
 import { isTerminal } from "./domain/container-status.ts";
 import { SwarmError } from "./domain/errors.ts";
@@ -34,7 +34,7 @@ import type { PlannedWork } from "./swarm/begin-swarm.ts";
 import type { LoadTasksDeps } from "./swarm/load-tasks.ts";
 import type { SwarmDeps, SwarmEvent } from "./swarm/swarm-deps.ts";
 
-export interface ComposeOwnerDeps extends EquipmentDeps {
+export interface ComposeOwnerDeps extends OwnerServicesDeps {
   readonly env: Environment;
   readonly folders: UserFolders;
   readonly project: () => Promise<ProjectRef>;
@@ -169,7 +169,7 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
       },
     });
     await using _released = networkAccess;
-    const equipped = await equip(deps, state, engine, {
+    const equipped = await buildOwnerServices(deps, state, engine, {
       ...{ image, networkAccess, settings, tell, runtime: found.runtime, report, change, changeSoon, update },
     });
     await tidyWorkers(equipped);

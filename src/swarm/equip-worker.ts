@@ -19,7 +19,7 @@ export interface WaitingWorker {
   readonly dependsOn: readonly string[];
 }
 
-export interface EquipDeps extends SwarmDeps {
+export interface OwnerServices extends SwarmDeps {
   readonly settings: Pick<
     Settings,
     | "agent"
@@ -44,7 +44,7 @@ const bundlePath = "bundle:/aimi/in/repo.bundle";
  * Prepares a worker: chooses its base commit and builds its request. Both are stored the first time and kept. Null if the
  * results that it builds on conflict.
  */
-export async function equipWorker(deps: EquipDeps, waiting: WaitingWorker): Promise<Worker | null> {
+export async function prepareWorker(deps: OwnerServices, waiting: WaitingWorker): Promise<Worker | null> {
   const { slug, name, task } = waiting;
   const record = await withItsRef(deps, findContainer(await deps.read(), name));
   const base = record.baseCommit ?? (await chooseBase(deps, waiting));
@@ -69,7 +69,7 @@ export async function equipWorker(deps: EquipDeps, waiting: WaitingWorker): Prom
 }
 
 /** A rework changes only the record; this moves the worker's ref to the recorded commit before the attempt begins. */
-async function withItsRef(deps: EquipDeps, record: ContainerRecord): Promise<ContainerRecord> {
+async function withItsRef(deps: OwnerServices, record: ContainerRecord): Promise<ContainerRecord> {
   const { collecting, collected, containerName } = record;
   if (collecting === null || collecting.new !== collected?.commit) return record;
   if (!(await deps.work.keepAt(collecting)))
@@ -82,13 +82,17 @@ async function withItsRef(deps: EquipDeps, record: ContainerRecord): Promise<Con
 }
 
 /** Whether a stored request names the tree of a replaced image, and no container exists that could have received the request. */
-function isStale({ imageCommit }: EquipDeps, record: ContainerRecord, request: TaskRequestPayload): boolean {
+function isStale(
+  { imageCommit }: OwnerServices,
+  record: ContainerRecord,
+  request: TaskRequestPayload,
+): boolean {
   const isUnheard = record.containerId === null && record.creating === null;
   return isUnheard && request.repoUrl === "image:" && request.baseCommit !== imageCommit;
 }
 
 async function chooseBase(
-  deps: EquipDeps,
+  deps: OwnerServices,
   { name, task, dependsOn, slug }: WaitingWorker,
 ): Promise<string | null> {
   const { baseRef } = task.taskFile.metadata;
@@ -110,7 +114,7 @@ async function chooseBase(
 }
 
 async function payloadOf(
-  { settings, author, readScript, imageCommit }: EquipDeps,
+  { settings, author, readScript, imageCommit }: OwnerServices,
   { path, taskFile }: WorkerTask,
   {
     base,
@@ -143,7 +147,7 @@ async function payloadOf(
 }
 
 function workLimitsOf(
-  settings: EquipDeps["settings"],
+  settings: OwnerServices["settings"],
 ): Pick<RequestLimits, "workFiles" | "workBytes" | "workFileBytes"> {
   return {
     workFiles: settings["work.files"],

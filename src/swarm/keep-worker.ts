@@ -10,7 +10,7 @@ import {
 } from "../domain/retry-policy.ts";
 import { findContainer, movedTo } from "../domain/swarm-state.ts";
 import type { Conversation } from "../ports/conversations.ts";
-import { type EquipDeps, equipWorker, type WaitingWorker } from "./equip-worker.ts";
+import { type OwnerServices, prepareWorker, type WaitingWorker } from "./equip-worker.ts";
 import { retryWorkers } from "./retry-workers.ts";
 import { type Halt, runWorker } from "./run-worker.ts";
 import { stopContainer } from "./stand-up-worker.ts";
@@ -40,7 +40,7 @@ const endGraceMs = 10_000;
  * Supervises a worker to its end: restarts a container that ends without a final message, waits for an engine that does not
  * answer, and starts further attempts after a failure, as far as the policy allows.
  */
-export function keepWorker(deps: EquipDeps, waiting: WaitingWorker, options: KeepOptions): KeptWorker {
+export function keepWorker(deps: OwnerServices, waiting: WaitingWorker, options: KeepOptions): KeptWorker {
   const own = new AbortController();
   const halt = AbortSignal.any([options.halt, own.signal]);
   let conversation: Conversation | null = null;
@@ -89,7 +89,7 @@ export function keepWorker(deps: EquipDeps, waiting: WaitingWorker, options: Kee
   async function goOn(): Promise<ContainerRecord> {
     for (let failures = 0; ; failures += 1) {
       try {
-        const worker = await equipWorker(deps, waiting);
+        const worker = await prepareWorker(deps, waiting);
         if (worker !== null)
           await runWorker(deps, worker, {
             halt,

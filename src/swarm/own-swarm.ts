@@ -5,7 +5,7 @@ import { type HostRoom, isHeldBackByOthers, parallelWorkers } from "../domain/pa
 import type { RetryPolicy } from "../domain/retry-policy.ts";
 import { workerSlug } from "../domain/slug.ts";
 import { movedTo } from "../domain/swarm-state.ts";
-import type { EquipDeps, WaitingWorker } from "./equip-worker.ts";
+import type { OwnerServices, WaitingWorker } from "./equip-worker.ts";
 import { type KeptWorker, keepWorker } from "./keep-worker.ts";
 import { endPauses, notifyWhenPausesEnd, waitsForModel } from "./model-pauses.ts";
 import { obeyWishes } from "./obey-wishes.ts";
@@ -52,7 +52,11 @@ export interface Owning {
  * The owner loop: runs at most `parallel` workers at once, each when its dependencies are completed, until none is left that
  * could run. Applies the commands of other processes meanwhile.
  */
-export async function ownSwarm(deps: EquipDeps, swarm: OwnedSwarm, signals: OwnSignals): Promise<SwarmState> {
+export async function ownSwarm(
+  deps: OwnerServices,
+  swarm: OwnedSwarm,
+  signals: OwnSignals,
+): Promise<SwarmState> {
   const ended = new AbortController();
   const halting = new AbortController();
   const halt = AbortSignal.any([signals.halt, halting.signal]);

@@ -12,7 +12,7 @@ import type { Containers } from "../../src/ports/containers.ts";
 import type { ConversationEnd, ConversationEvent } from "../../src/ports/conversations.ts";
 import { waitingWorkers } from "../../src/swarm/begin-swarm.ts";
 import { openNetworkAccess } from "../../src/swarm/doors.ts";
-import type { EquipDeps } from "../../src/swarm/equip-worker.ts";
+import type { OwnerServices } from "../../src/swarm/equip-worker.ts";
 import { ownSwarm } from "../../src/swarm/own-swarm.ts";
 import type { SwarmEvent } from "../../src/swarm/swarm-deps.ts";
 import { fakeContainers } from "./fake-containers.ts";
@@ -41,7 +41,7 @@ export interface FakeTalk {
 }
 
 export interface FakeSwarm {
-  readonly deps: EquipDeps;
+  readonly deps: OwnerServices;
   readonly containers: Containers;
   readonly told: readonly SwarmEvent[];
   readonly waits: readonly number[];
@@ -78,7 +78,7 @@ export function fakeSwarm(
     readonly dependsOn?: readonly string[];
     readonly maxConcurrency?: number;
   }[],
-  change: Partial<EquipDeps> = {},
+  change: Partial<OwnerServices> = {},
 ): FakeSwarm {
   const fileOf = (slug: string): string => `2026-01-02-${slug}-tasks.json`;
   const nameOf = (slug: string, attempt = 1): string =>
@@ -141,7 +141,7 @@ export function fakeSwarm(
     await promise;
     listeners.delete(look);
   };
-  const changeRecord: EquipDeps["change"] = (name, next) =>
+  const changeRecord: OwnerServices["change"] = (name, next) =>
     update((before) => {
       const found = before.containers.find(({ containerName }) => containerName === name);
       return found ? withRecord(before, next(found)) : before;
@@ -150,7 +150,7 @@ export function fakeSwarm(
     throw new Error("Nobody should ask for this");
   };
 
-  const deps: EquipDeps = {
+  const deps: OwnerServices = {
     ...{ swarmId, projectId: project.id, worktree: "w", image: "image", runtime: "runc", imageCommit: head },
     containers,
     volumes: {
