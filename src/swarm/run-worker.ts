@@ -7,7 +7,7 @@ import { withMessage } from "../domain/worker-record.ts";
 import type { Conversation, ConversationEnd } from "../ports/conversations.ts";
 import type { StoryStart } from "../ports/work-repository.ts";
 import { collectWork, publishWork, type StoredWork } from "./collect-work.ts";
-import { removeWorker, standUpWorker, stopWorker } from "./stand-up-worker.ts";
+import { ensureContainer, removeWorker, stopWorker } from "./stand-up-worker.ts";
 import type { SwarmDeps, Worker } from "./swarm-deps.ts";
 import { unpauseWorker } from "./unpause-worker.ts";
 import { type Patience, type Verdict, withProof } from "./with-proof.ts";
@@ -41,7 +41,7 @@ export async function runWorker(
   worker: Worker,
   { halt, stopNow, onTalk }: WorkerControl,
 ): Promise<void> {
-  const stoodUp = await standUpWorker(deps, worker, halt);
+  const stoodUp = await ensureContainer(deps, worker, halt);
   if (stoodUp === null) return endUnbegun(deps, worker);
   const { containerId, pausedMs } = stoodUp;
   const storedBy = storedWork();

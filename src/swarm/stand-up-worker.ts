@@ -11,7 +11,7 @@ const tmpBytes = 1024 ** 3;
 const stopMs = 5_000;
 
 /** A running container, and how long swarm had paused it before. */
-export interface StoodUp {
+export interface RunningContainer {
   readonly containerId: string;
   readonly pausedMs: number;
 }
@@ -20,11 +20,11 @@ export interface StoodUp {
  * Ensures that the worker's container runs: the existing one, restarted if it has ended, or a new one that reuses existing
  * volumes. Null if the worker may not start any more, or if its container is lost; then the record says so.
  */
-export async function standUpWorker(
+export async function ensureContainer(
   deps: SwarmDeps,
   worker: Worker,
   halt: AbortSignal,
-): Promise<StoodUp | null> {
+): Promise<RunningContainer | null> {
   const { containers, change, clock, passes } = deps;
   const facts = await containers.look(worker.name, undefined, deps.signal);
   const isAlive = facts?.state === "running" || facts?.state === "paused";
