@@ -55,7 +55,7 @@ export async function composeGateway(parts: GatewayParts): Promise<SwarmGateway>
     { realTiming },
     { localRoutes },
     { findGatewayProblem },
-    { keepGateway },
+    { superviseGateway: keepGateway },
     { pauseForModel },
   ] = await Promise.all([
     import("./acp/hold-gateway.ts"),

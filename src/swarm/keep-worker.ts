@@ -16,7 +16,7 @@ import { type Halt, runWorker } from "./run-worker.ts";
 import { stopContainer } from "./stand-up-worker.ts";
 
 /** The owner's handle of a supervised worker. */
-export interface KeptWorker {
+export interface WorkerHandle {
   /** Resolves when the worker's supervision has ended: no restart and no further attempt follows. */
   readonly ended: Promise<void>;
   /** Asks its agent to stop. */
@@ -25,7 +25,7 @@ export interface KeptWorker {
   resumed(pausedMs: number): Promise<void>;
 }
 
-export interface KeepOptions {
+export interface SuperviseOptions {
   readonly policy: RetryPolicy;
   readonly halt: AbortSignal;
   readonly stopNow: AbortSignal;
@@ -40,7 +40,11 @@ const endGraceMs = 10_000;
  * Supervises a worker to its end: restarts a container that ends without a final message, waits for an engine that does not
  * answer, and starts further attempts after a failure, as far as the policy allows.
  */
-export function keepWorker(deps: OwnerServices, waiting: WaitingWorker, options: KeepOptions): KeptWorker {
+export function superviseWorker(
+  deps: OwnerServices,
+  waiting: WaitingWorker,
+  options: SuperviseOptions,
+): WorkerHandle {
   const own = new AbortController();
   const halt = AbortSignal.any([options.halt, own.signal]);
   let conversation: Conversation | null = null;

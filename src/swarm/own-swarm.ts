@@ -6,7 +6,7 @@ import type { RetryPolicy } from "../domain/retry-policy.ts";
 import { workerSlug } from "../domain/slug.ts";
 import { movedTo } from "../domain/swarm-state.ts";
 import type { OwnerServices, WaitingWorker } from "./equip-worker.ts";
-import { type KeptWorker, keepWorker } from "./keep-worker.ts";
+import { superviseWorker, type WorkerHandle } from "./keep-worker.ts";
 import { endPauses, notifyWhenPausesEnd, waitsForModel } from "./model-pauses.ts";
 import { obeyWishes } from "./obey-wishes.ts";
 import type { Halt } from "./run-worker.ts";
@@ -37,7 +37,7 @@ export interface OwnSignals {
 
 /** The owner's state in memory. */
 export interface Owning {
-  readonly running: Map<string, KeptWorker>;
+  readonly running: Map<string, WorkerHandle>;
   /** The last reported reason why a worker waits, by its name. */
   readonly whyByName: Map<string, string>;
   /** Names of the workers that were started once: a second start needs a command of the user. */
@@ -144,7 +144,7 @@ export async function ownSwarm(
   function begin(worker: WaitingWorker): void {
     owning.begun.add(worker.name);
     deps.tell({ event: "started", worker: worker.slug });
-    const kept = keepWorker(deps, worker, { policy: swarm.policy, halt, stopNow: signals.stopNow });
+    const kept = superviseWorker(deps, worker, { policy: swarm.policy, halt, stopNow: signals.stopNow });
     owning.running.set(worker.name, kept);
     void kept.ended
       // A failure of one worker's supervision does not stop the others.

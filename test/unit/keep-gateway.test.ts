@@ -3,7 +3,7 @@ import type { AdmissionPayload, GatewayHello, ModelEndpoint } from "../../src/do
 import { nothingSpent } from "../../src/domain/spending.ts";
 import type { GatewayListener } from "../../src/ports/gateway-line.ts";
 import type { AskingWorker, GatewayDeps, GatewayNote } from "../../src/swarm/gateway/gateway-deps.ts";
-import { keepGateway } from "../../src/swarm/gateway/keep-gateway.ts";
+import { superviseGateway } from "../../src/swarm/gateway/keep-gateway.ts";
 import type { Worker } from "../../src/swarm/swarm-deps.ts";
 import { fakeSwarm } from "../fakes/fake-swarm.ts";
 import { taskFileWith } from "../fakes/task-files.ts";
@@ -33,7 +33,7 @@ function gatewayWith(change: Partial<GatewayDeps> = {}, note: GatewayNote | null
   const hello: GatewayHello = {
     ...{ type: "hello", version: "1", lastSeq: 0, isAdmitted: true, spent: nothingSpent, workers: {} },
   };
-  const gateway = keepGateway({
+  const gateway = superviseGateway({
     ...swarm,
     networks: {
       create: async ({ name }) => name,

@@ -48,7 +48,7 @@ const settleMs = 5_000;
 const onLoopback = `http://127.0.0.1:${gatewayPort}`;
 
 /** Supervises a swarm's gateway: creates it when the first worker needs it, and again whenever it is gone. */
-export function keepGateway(deps: GatewayDeps): SwarmGateway {
+export function superviseGateway(deps: GatewayDeps): SwarmGateway {
   const names = gatewayNames(deps);
   const networks = workerNetworks(deps);
   const models = knownModels(deps);
