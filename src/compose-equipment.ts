@@ -39,7 +39,7 @@ export async function buildOwnerServices(
   { image, runtime, change, changeSoon, update, networkAccess, settings, tell, report }: OwnerChoices,
 ): Promise<OwnerServices> {
   const [
-    { workerPlaces },
+    { workerChannel: workerPlaces },
     { realTiming },
     { readArchive },
     { packFiles },
@@ -98,7 +98,7 @@ export async function buildOwnerServices(
     work,
     findProof: (slug) => proofFiles({ root, swarmId }, isProof).findProof(slug),
     prove: settings.prove ? composeProver(deps, prover, report.signal) : null,
-    places: workerPlaces({
+    channel: workerPlaces({
       ...{ containers, swarmId, timing: realTiming, findProblem: findMessageProblem, passes: deps.passes },
       readArchive: (archive, limits) => readArchive(archive, { limits }),
       folder: join(root, ".aimi", "swarms", swarmId),

@@ -1,10 +1,10 @@
 import { mkdir, open, readFile, rename } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { RecordedSettings } from "../domain/recorded-settings.ts";
-import type { WorkerPlaces } from "../ports/worker-places.ts";
+import type { WorkerChannel } from "../ports/worker-places.ts";
 
 export interface RequestFiles
-  extends Pick<WorkerPlaces, "findRequest" | "keepRequest" | "findTakenUp" | "keepTakenUp"> {
+  extends Pick<WorkerChannel, "findRequest" | "keepRequest" | "findTakenUp" | "keepTakenUp"> {
   /** Reads the settings with which the swarm was started. */
   findSettings(): Promise<RecordedSettings | null>;
   keepSettings(settings: RecordedSettings): Promise<void>;

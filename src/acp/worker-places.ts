@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { type JournalledMessage, longestToHost } from "../domain/acp-messages.ts";
 import { newConversation } from "../domain/message-order.ts";
 import type { Containers } from "../ports/containers.ts";
-import type { WorkerPlaces } from "../ports/worker-places.ts";
+import type { WorkerChannel } from "../ports/worker-places.ts";
 import { readLines } from "../wire/read-lines.ts";
 import { holdConversation } from "./conversation.ts";
 import { fetchStored } from "./fetch-stored.ts";
@@ -26,13 +26,13 @@ export interface WorkerPlacesDeps extends VolumeDeps {
 }
 
 /** Journals, requests and stored files of one swarm's workers. */
-export function workerPlaces(deps: WorkerPlacesDeps): WorkerPlaces {
+export function workerChannel(deps: WorkerPlacesDeps): WorkerChannel {
   const { containers, swarmId, folder, gitFolder, findProblem } = deps;
   const journalFile = (slug: string, attempt: number): string =>
     join(folder, slug, `journal-${attempt}.ndjson`);
 
   return {
-    async talk({ containerId, slug, attempt, storyIds, doneIds, request, environment }, signal) {
+    async connect({ containerId, slug, attempt, storyIds, doneIds, request, environment }, signal) {
       await using undo = new AsyncDisposableStack();
       await mkdir(join(folder, slug), { recursive: true });
       const done = new Set(doneIds);
@@ -54,7 +54,7 @@ export function workerPlaces(deps: WorkerPlacesDeps): WorkerPlaces {
       };
     },
 
-    async *told({ slug, attempt }) {
+    async *readJournal({ slug, attempt }) {
       const file = journalFile(slug, attempt);
       if (!(await stat(file).catch(() => null))) return;
       // Only the owner writes this file, and only messages that it has checked.
@@ -62,7 +62,7 @@ export function workerPlaces(deps: WorkerPlacesDeps): WorkerPlaces {
         yield message as JournalledMessage;
     },
 
-    stored: (file, signal) => fetchStored(deps, file, signal),
+    readFile: (file, signal) => fetchStored(deps, file, signal),
 
     giveBundle: (containerId, file, signal) =>
       containers.copyIn(containerId, "/aimi", deps.packFile("in/repo.bundle", file), signal),

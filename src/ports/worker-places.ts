@@ -3,7 +3,7 @@ import type { TakenUpFrom } from "../domain/evidence.ts";
 import type { TaskRequestPayload } from "../domain/generated/acp.ts";
 import type { Conversation } from "./conversations.ts";
 
-export interface WorkerTalk {
+export interface ConnectedWorker {
   readonly containerId: string;
   readonly slug: string;
   readonly attempt: number;
@@ -17,13 +17,13 @@ export interface WorkerTalk {
 }
 
 /** The host's channel to a swarm's workers: conversations with their adapters, journals, and stored files. */
-export interface WorkerPlaces {
+export interface WorkerChannel {
   /** Opens the host's journal of the attempt and connects to the adapter; disposing closes both. */
-  talk(worker: WorkerTalk, signal: AbortSignal): Promise<Conversation>;
+  connect(worker: ConnectedWorker, signal: AbortSignal): Promise<Conversation>;
   /** Reads the host's journal of an attempt, from its beginning. */
-  told(worker: { readonly slug: string; readonly attempt: number }): AsyncIterable<JournalledMessage>;
+  readJournal(worker: { readonly slug: string; readonly attempt: number }): AsyncIterable<JournalledMessage>;
   /** Reads a file that an adapter stored. */
-  stored(
+  readFile(
     file: { readonly containerId: string; readonly path: string; readonly mostBytes: number },
     signal: AbortSignal,
   ): AsyncIterable<Uint8Array>;

@@ -10,13 +10,13 @@ import type { SwarmState } from "../domain/swarm-state.ts";
 import { needsNetwork, workerNetwork } from "../domain/worker-network.ts";
 import type { ContainerNetwork } from "../ports/containers.ts";
 import type { Networks } from "../ports/networks.ts";
-import type { WorkerPlaces } from "../ports/worker-places.ts";
+import type { WorkerChannel } from "../ports/worker-places.ts";
 
 export interface AgentAccessDeps {
   readonly settings: Pick<Settings, "agent" | "agentCommand"> & ReachSettings;
   /** The user's environment, as it was when the command began. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  readonly requestsOf: (swarmId: string) => Pick<WorkerPlaces, "findRequest">;
+  readonly requestsOf: (swarmId: string) => Pick<WorkerChannel, "findRequest">;
   readonly loadTask: (path: string) => Promise<LoadedTask | null>;
 }
 

@@ -25,7 +25,7 @@ export async function collectWork(
   worker: Worker,
   stored: StoredWork,
 ): Promise<Reason | null> {
-  const { work, places, change, clock, swarmId, tell, signal, passes } = deps;
+  const { work, channel, change, clock, swarmId, tell, signal, passes } = deps;
   const record = findContainer(await deps.read(), worker.name);
   const { branchName } = record;
   const { failedStory } = stored;
@@ -47,7 +47,7 @@ export async function collectWork(
       },
       ...(stored.start && { start: stored.start }),
       bundle: passing(
-        places.stored({ containerId: stored.containerId, path: stored.bundle, mostBytes }, signal),
+        channel.readFile({ containerId: stored.containerId, path: stored.bundle, mostBytes }, signal),
         () => passes("mid-collect"),
       ),
       expectedRef: isFailed ? `refs/aimi/failed/${failedStory}` : `refs/heads/${branchName}`,

@@ -51,7 +51,7 @@ export async function prepareWorker(deps: OwnerServices, waiting: WaitingWorker)
   if (base === null) return null;
   if (record.baseCommit === null) await deps.change(name, (now) => ({ ...now, baseCommit: base }));
   const at = { slug, attempt: record.attempt };
-  const known = await deps.places.findRequest(at);
+  const known = await deps.channel.findRequest(at);
   if (known !== null && !isStale(deps, record, known)) return { name, slug, task, base, request: known };
   const stories = task.taskFile.userStories.map(({ id }) => id);
   // The task file may have changed its stories since it was planned.
@@ -64,7 +64,7 @@ export async function prepareWorker(deps: OwnerServices, waiting: WaitingWorker)
     record: asked,
     found,
   });
-  await deps.places.keepRequest(at, request);
+  await deps.channel.keepRequest(at, request);
   return { name, slug, task, base, request };
 }
 

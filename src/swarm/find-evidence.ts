@@ -13,13 +13,13 @@ export interface FoundEvidence {
 
 /** The failure of a worker's earlier attempt, for the prompt of the next one; null if there is none. */
 export async function findEvidence(
-  { places, findProof }: Pick<SwarmDeps, "places" | "findProof">,
+  { channel, findProof }: Pick<SwarmDeps, "channel" | "findProof">,
   record: ContainerRecord,
 ): Promise<FoundEvidence | null> {
   const { attempt } = record;
   const slug = workerSlug(record);
   if (attempt <= 1) return null;
-  const asked = await places.findTakenUp({ slug, attempt });
+  const asked = await channel.findTakenUp({ slug, attempt });
   // A rework request for another commit is left from a killed command; its attempt never began.
   const isOfThis = asked !== null && asked.commit === record.collected?.commit;
   const takenUp = isOfThis ? asked : await ofLastAttempt();
@@ -35,7 +35,7 @@ export async function findEvidence(
       return proof === null ? null : evidenceOfProof(proof, record);
     }
     let failure: TakenUp | null = null;
-    for await (const message of places.told({ slug, attempt: attempt - 1 }))
+    for await (const message of channel.readJournal({ slug, attempt: attempt - 1 }))
       if (isProgress(message) && message.payload.status === "failed") failure = evidenceOfFailure(message);
     return failure;
   }
@@ -44,7 +44,7 @@ export async function findEvidence(
   async function conversationOf(storyId: string): Promise<string | null> {
     for (let earlier = attempt - 1; earlier > 0; earlier -= 1) {
       let found: string | null = null;
-      for await (const message of places.told({ slug, attempt: earlier }))
+      for await (const message of channel.readJournal({ slug, attempt: earlier }))
         if (isProgress(message) && message.payload.storyId === storyId)
           found = message.payload.conversation ?? found;
       if (found !== null) return found;

@@ -3,9 +3,9 @@ import type { ContainerRecord } from "../domain/generated/swarm-state.ts";
 import type { TaskFile } from "../domain/generated/tasks.ts";
 import type { LoadedTask, WorkerTask } from "../domain/plan.ts";
 import { workerSlug } from "../domain/slug.ts";
-import type { WorkerPlaces } from "../ports/worker-places.ts";
+import type { WorkerChannel } from "../ports/worker-places.ts";
 
-export interface RecallTaskDeps extends Pick<WorkerPlaces, "findRequest"> {
+export interface RecallTaskDeps extends Pick<WorkerChannel, "findRequest"> {
   /** Loads a task; null if its file is gone or invalid by now. */
   readonly loadTask: (path: string) => Promise<LoadedTask | null>;
 }

@@ -55,7 +55,7 @@ export async function runWorker(
     );
   const { slug, task, request } = worker;
   const doneIds = (request.done ?? []).map(({ storyId }) => storyId);
-  await using conversation = await deps.places.talk(
+  await using conversation = await deps.channel.connect(
     {
       ...{ containerId, slug, request, attempt: (await recordOf(deps, worker)).attempt },
       storyIds: task.taskFile.userStories.map(({ id }) => id),
@@ -97,7 +97,7 @@ async function catchUp(
   let known = record;
   let newest: Stored | null = null;
   const unfinished: Stored[] = [];
-  for await (const message of deps.places.told({ slug: worker.slug, attempt: record.attempt })) {
+  for await (const message of deps.channel.readJournal({ slug: worker.slug, attempt: record.attempt })) {
     known = withMessage(known, message, deps.clock());
     const stored = storedBy(message);
     if (stored === null) continue;

@@ -93,14 +93,14 @@ async function makeContainer(deps: SwarmDeps, worker: Worker, door: WorkerNetwor
 
 /** Copies the repository's bundle into the container, if its image has another commit; idempotent. */
 async function giveRepository(
-  { commits, places, passes, signal }: SwarmDeps,
+  { commits, channel, passes, signal }: SwarmDeps,
   { request, base }: Worker,
   id: string,
 ): Promise<void> {
   if (request.repoUrl === "image:") return;
   passes("after-create-before-bundle");
   await using bundle = await commits.bundle(request.baseCommit ?? base, "workspace", signal);
-  await places.giveBundle(id, bundle.file, signal);
+  await channel.giveBundle(id, bundle.file, signal);
 }
 
 /** Whether a recorded container is gone together with the volume of its journal; records that as a failure. */

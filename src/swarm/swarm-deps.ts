@@ -8,7 +8,7 @@ import type { CommitReader } from "../ports/commit-reader.ts";
 import type { ContainerLimits, Containers } from "../ports/containers.ts";
 import type { Volumes } from "../ports/networks.ts";
 import type { WorkRepository } from "../ports/work-repository.ts";
-import type { WorkerPlaces } from "../ports/worker-places.ts";
+import type { WorkerChannel } from "../ports/worker-places.ts";
 import type { NetworkAccess } from "./doors.ts";
 
 /** One task file to carry out, with all facts that are fixed for the attempt. */
@@ -37,7 +37,7 @@ export interface SwarmDeps {
   readonly worktree: string;
   readonly containers: Containers;
   readonly volumes: Volumes;
-  readonly places: WorkerPlaces;
+  readonly channel: WorkerChannel;
   readonly work: WorkRepository;
   readonly commits: Pick<CommitReader, "bundle">;
   readonly image: string;

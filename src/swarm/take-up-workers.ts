@@ -10,7 +10,7 @@ import { workerSlug } from "../domain/slug.ts";
 import { findContainer } from "../domain/swarm-state.ts";
 import type { SwarmDeps } from "./swarm-deps.ts";
 
-type TakeUpDeps = Pick<SwarmDeps, "read" | "update" | "work" | "places" | "findProof" | "clock" | "signal">;
+type TakeUpDeps = Pick<SwarmDeps, "read" | "update" | "work" | "channel" | "findProof" | "clock" | "signal">;
 
 export interface TakeUp {
   /** Names of the workers to rework. */
@@ -47,7 +47,7 @@ export async function takeUpWorkers(deps: TakeUpDeps, { names, branch, report }:
 }
 
 async function takeUp(
-  { work, places, findProof, clock, signal }: TakeUpDeps,
+  { work, channel, findProof, clock, signal }: TakeUpDeps,
   record: ContainerRecord,
   {
     base,
@@ -74,7 +74,7 @@ async function takeUp(
   const ofProof = proof && evidenceOfProof(proof, record);
   const takenUp = ofProof && ofMerge && !hasIt ? together(ofProof, ofMerge) : (ofProof ?? ofMerge);
   if (takenUp === null) return null;
-  await places.keepTakenUp({ slug, attempt: attempt + 1 }, { ...takenUp, commit: merged.commit });
+  await channel.keepTakenUp({ slug, attempt: attempt + 1 }, { ...takenUp, commit: merged.commit });
   return {
     reason: said.reason ?? { code: "TAKEN_UP", message: `it was to go on from ${branch}` },
     ...{ storyId: takenUp.storyId, commit: merged.commit, now: clock() },

@@ -38,11 +38,11 @@ export async function tidyWorkers(deps: SwarmDeps): Promise<void> {
 }
 
 /** Whether a worker's journal ends as its record says, and its newest commit was collected. */
-async function isAllHere({ places }: SwarmDeps, record: ContainerRecord): Promise<boolean> {
+async function isAllHere({ channel }: SwarmDeps, record: ContainerRecord): Promise<boolean> {
   let end: string | null = null;
   let stored: string | null = null;
   const { attempt, collected } = record;
-  for await (const message of places.told({ slug: workerSlug(record), attempt })) {
+  for await (const message of channel.readJournal({ slug: workerSlug(record), attempt })) {
     end = message.type === "completion" ? message.payload.status : message.type === "error" ? "failed" : null;
     if (message.type === "checkpoint" && message.payload.bundle !== null) stored = message.payload.commit;
   }

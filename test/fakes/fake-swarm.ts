@@ -160,15 +160,15 @@ export function fakeSwarm(
     },
     prove: null,
     findProof: async () => null,
-    places: {
-      async talk({ slug, attempt, containerId }) {
+    channel: {
+      async connect({ slug, attempt, containerId }) {
         const conversation = fakeConversation({ containers, containerId, attempt, nextSeq: () => ++seq });
         talks.set(slug, [...(talks.get(slug) ?? []), conversation.talk]);
         changed();
         return conversation;
       },
-      async *told() {},
-      stored: unused,
+      async *readJournal() {},
+      readFile: unused,
       giveBundle: unused,
       findRequest: async ({ slug, attempt }) => requests.get(`${slug} ${attempt}`) ?? null,
       findTakenUp: async () => null,

@@ -18,7 +18,7 @@ async function knownAt(collecting: RefMove | null, at: string): Promise<string |
       return { kind: "taken", commit: work.tip };
     },
   });
-  Object.assign(swarm.deps.places, { stored: async function* () {} });
+  Object.assign(swarm.deps.channel, { stored: async function* () {} });
   await swarm.deps.change(name, (record) => ({
     ...record,
     ...{ collected: { commit: first, ref, at: "2026-01-02T00:00:00.000Z" } },
