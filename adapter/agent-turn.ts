@@ -5,14 +5,14 @@ import { askAgentProcesses, endAgentProcesses, findAgentProcesses, runAsAgent } 
 import type { Agent, AgentActivity, AgentTools, Turn, TurnEnd, TurnUsage } from "./agents/agent.ts";
 import { type IdleLimits, Idleness } from "./idleness.ts";
 import { countMemoryKills } from "./out-of-memory.ts";
-import type { Places } from "./places.ts";
+import type { SandboxPaths } from "./places.ts";
 import type { ProcessWatch } from "./process-watch.ts";
 import { CutOff, exitCodeOf } from "./program-end.ts";
 import { openTranscript } from "./transcript.ts";
 import type { WorkClock } from "./work-clock.ts";
 
 export interface TurnDeps {
-  readonly places: Places;
+  readonly places: SandboxPaths;
   readonly clock: WorkClock;
   readonly processes: ProcessWatch;
   readonly agent: Agent;
@@ -175,7 +175,7 @@ export async function findVersion(
     env,
     deadline,
   }: {
-    readonly places: Places;
+    readonly places: SandboxPaths;
     readonly env: Readonly<Record<string, string>>;
     readonly deadline: AbortSignal;
   },

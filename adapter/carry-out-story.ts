@@ -9,7 +9,7 @@ import { completeStory, failBrokenStory, failLargeStory, failStory } from "./end
 import { GitFailure } from "./git.ts";
 import type { News } from "./journal.ts";
 import { WorkTooLarge } from "./measure-work.ts";
-import type { Places } from "./places.ts";
+import type { SandboxPaths } from "./places.ts";
 import type { ProcessWatch } from "./process-watch.ts";
 import { CutOff } from "./program-end.ts";
 import type { limitsOf } from "./request.ts";
@@ -19,7 +19,7 @@ import type { WorkClock } from "./work-clock.ts";
 import type { Workspace } from "./workspace.ts";
 
 export interface StoryDeps {
-  readonly places: Places;
+  readonly places: SandboxPaths;
   readonly clock: WorkClock;
   readonly processes: ProcessWatch;
   readonly workspace: Workspace;

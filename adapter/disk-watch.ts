@@ -2,7 +2,7 @@ import { statfs } from "node:fs/promises";
 import { showBytes } from "../src/domain/duration.ts";
 import { nextLookMs } from "../src/domain/next-look.ts";
 import { runAsAgent } from "./agent-user.ts";
-import type { Places } from "./places.ts";
+import type { SandboxPaths } from "./places.ts";
 
 interface DiskUse {
   readonly homeBytes: number;
@@ -13,7 +13,7 @@ const kibi = 1024;
 
 /** Measures the disk use of the agent's user, as that user: root may not read there. Null when the measurement failed. */
 async function measureDisk(
-  { workspace, home }: Places,
+  { workspace, home }: SandboxPaths,
   env: Readonly<Record<string, string>>,
   signal: AbortSignal,
 ): Promise<DiskUse | null> {
@@ -41,7 +41,7 @@ export interface QuickLook {
  * Reads the use of the file systems that the agent writes to. A file system that holds both folders counts twice, which only
  * makes the next measurement earlier.
  */
-async function lookQuickly({ workspace, home }: Places): Promise<QuickLook> {
+async function lookQuickly({ workspace, home }: SandboxPaths): Promise<QuickLook> {
   const systems = await Promise.all([statfs(workspace), statfs(home)]);
   const used = systems.map(({ blocks, bfree, bsize }) => (blocks - bfree) * bsize);
   return { atMs: performance.now(), usedBytes: used.reduce((sum, bytes) => sum + bytes, 0) };
@@ -76,7 +76,7 @@ export const diskLookMs = 1_000;
 const leastFreeBytes = 16 << 20;
 
 export interface DiskWatch {
-  readonly places: Places;
+  readonly places: SandboxPaths;
   readonly env: Readonly<Record<string, string>>;
   readonly limits: { readonly homeBytes: number; readonly diskBytes: number | null };
   readonly signal: AbortSignal;

@@ -4,7 +4,7 @@ import type { StoredBundle } from "../src/domain/generated/acp.ts";
 import { endUpon, exitOf, startAsAgent } from "./agent-user.ts";
 import { GitFailure } from "./git.ts";
 import { countMemoryKills } from "./out-of-memory.ts";
-import { outOf, type Places } from "./places.ts";
+import { outOf, type SandboxPaths } from "./places.ts";
 import { exitCodeOf, type ProgramEnd } from "./program-end.ts";
 import type { Workspace } from "./workspace.ts";
 
@@ -13,7 +13,7 @@ const mostBytes = 4 * 1024 ** 3;
 
 /** Stores the commits that `ref` has and the base has not as `out/<name>`: atomically, and synced to disk. */
 export async function storeBundle(
-  places: Places,
+  places: SandboxPaths,
   workspace: Workspace,
   {
     name,

@@ -5,7 +5,7 @@ import type { AcpMessage } from "../src/domain/generated/acp.ts";
 import { openDurableLines } from "../src/wire/durable-lines.ts";
 import { type NumberedLines, readNumbered } from "../src/wire/numbered-lines.ts";
 import { jsonLines } from "../src/wire/text-lines.ts";
-import { journalOf, type Places, reserveOf } from "./places.ts";
+import { journalOf, reserveOf, type SandboxPaths } from "./places.ts";
 
 /** Messages that have a number and are on the disk before any listener gets them. */
 export type JournalledMessage = Extract<AcpMessage, { readonly seq?: number }>;
@@ -29,14 +29,14 @@ const reserveBytes = 4 << 20;
 const longestLine = 64 << 10;
 
 /** Reads the messages of earlier runs on this volume. */
-export async function* readJournal(places: Places): AsyncGenerator<unknown> {
+export async function* readJournal(places: SandboxPaths): AsyncGenerator<unknown> {
   const exists = await stat(journalOf(places)).catch(() => null);
   if (exists) yield* jsonLines(createReadStream(journalOf(places)), { longest: longestLine });
 }
 
 /** Opens the journal of this volume; calls `envelope` for each message. */
 export async function openJournal(
-  places: Places,
+  places: SandboxPaths,
   { envelope, onFull }: { readonly envelope: () => Envelope; readonly onFull: () => void },
 ): Promise<Journal> {
   await keepReserve(places);
@@ -64,7 +64,7 @@ export async function openJournal(
   };
 }
 
-async function keepReserve(places: Places): Promise<void> {
+async function keepReserve(places: SandboxPaths): Promise<void> {
   const reserve = reserveOf(places);
   const there = await stat(reserve).catch(() => null);
   if (there?.size === reserveBytes) return;

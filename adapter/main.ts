@@ -1,6 +1,6 @@
 import packageFile from "../package.json" with { type: "json" };
 import { attach } from "../src/wire/attach.ts";
-import { places, socketOf } from "./places.ts";
+import { sandboxPaths, socketOf } from "./places.ts";
 import { play } from "./play.ts";
 import { probe } from "./probe.ts";
 import { supervise } from "./supervise.ts";
@@ -25,7 +25,13 @@ const commands: Readonly<Record<string, () => Promise<number>>> = {
     const env = Object.fromEntries(
       Object.entries(process.env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
     );
-    return supervise({ places, env, version: packageFile.version, stopped: stopped.signal, complain });
+    return supervise({
+      places: sandboxPaths,
+      env,
+      version: packageFile.version,
+      stopped: stopped.signal,
+      complain,
+    });
   },
 
   async attach() {
@@ -34,7 +40,7 @@ const commands: Readonly<Record<string, () => Promise<number>>> = {
       complain("attach --from takes the number of the last message that is known: 0, 1, 2 …");
       return 2;
     }
-    return attach(socketOf(places), from, { input: process.stdin, output: process.stdout, complain });
+    return attach(socketOf(sandboxPaths), from, { input: process.stdin, output: process.stdout, complain });
   },
 
   async tail() {
@@ -43,7 +49,7 @@ const commands: Readonly<Record<string, () => Promise<number>>> = {
       complain("tail takes --follow, and --last with the number of earlier lines");
       return 2;
     }
-    await tail(places, options, say);
+    await tail(sandboxPaths, options, say);
     return 0;
   },
 

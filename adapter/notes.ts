@@ -1,6 +1,6 @@
 import { open, readFile, rename } from "node:fs/promises";
 import { syncFolder } from "./exports.ts";
-import { notesOf, type Places, requestOf } from "./places.ts";
+import { notesOf, requestOf, type SandboxPaths } from "./places.ts";
 
 /** Facts that the adapter needs after a crash and that no message contains. */
 export interface Notes {
@@ -14,22 +14,22 @@ export interface Notes {
 
 const none: Notes = { base: null, exclude: null, conversations: {} };
 
-export async function readNotes(places: Places): Promise<Notes> {
+export async function readNotes(places: SandboxPaths): Promise<Notes> {
   const text = await readIfThere(notesOf(places));
   return text === null ? none : { ...none, ...(JSON.parse(text) as Partial<Notes>) };
 }
 
-export const writeNotes = (places: Places, notes: Notes): Promise<void> =>
+export const writeNotes = (places: SandboxPaths, notes: Notes): Promise<void> =>
   replaceFile(places, notesOf(places), JSON.stringify(notes));
 
 /** Reads the request that this volume has accepted, in canonical form; null before that. */
-export const readRequest = (places: Places): Promise<string | null> => readIfThere(requestOf(places));
+export const readRequest = (places: SandboxPaths): Promise<string | null> => readIfThere(requestOf(places));
 
-export const writeRequest = (places: Places, request: string): Promise<void> =>
+export const writeRequest = (places: SandboxPaths, request: string): Promise<void> =>
   replaceFile(places, requestOf(places), request);
 
 /** Replaces a file atomically and syncs it to disk. Only the supervisor writes in this folder. */
-async function replaceFile({ aimi }: Places, file: string, text: string): Promise<void> {
+async function replaceFile({ aimi }: SandboxPaths, file: string, text: string): Promise<void> {
   const draft = `${file}.draft`;
   {
     await using handle = await open(draft, "w", 0o600);

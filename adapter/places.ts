@@ -2,7 +2,7 @@
  * The folders of a worker's sandbox. Only root reads and writes below `/aimi` and `/var/lib/aimi`, only the agent's user in the
  * others.
  */
-export interface Places {
+export interface SandboxPaths {
   readonly workspace: string;
   readonly home: string;
   /** The adapter's volume, which survives the container. */
@@ -11,17 +11,17 @@ export interface Places {
   readonly layer: string;
 }
 
-export const places: Places = {
+export const sandboxPaths: SandboxPaths = {
   workspace: "/workspace",
   home: "/home/agent",
   aimi: "/aimi",
   layer: "/var/lib/aimi",
 };
 
-export const journalOf = ({ aimi }: Places): string => `${aimi}/journal.ndjson`;
-export const requestOf = ({ aimi }: Places): string => `${aimi}/request.json`;
-export const notesOf = ({ aimi }: Places): string => `${aimi}/notes.json`;
+export const journalOf = ({ aimi }: SandboxPaths): string => `${aimi}/journal.ndjson`;
+export const requestOf = ({ aimi }: SandboxPaths): string => `${aimi}/request.json`;
+export const notesOf = ({ aimi }: SandboxPaths): string => `${aimi}/notes.json`;
 /** A file that reserves space: when the disk is full, the journal removes it to write the last messages. */
-export const reserveOf = ({ aimi }: Places): string => `${aimi}/reserve`;
-export const outOf = ({ aimi }: Places): string => `${aimi}/out`;
-export const socketOf = ({ aimi }: Places): string => `${aimi}/sock/supervisor`;
+export const reserveOf = ({ aimi }: SandboxPaths): string => `${aimi}/reserve`;
+export const outOf = ({ aimi }: SandboxPaths): string => `${aimi}/out`;
+export const socketOf = ({ aimi }: SandboxPaths): string => `${aimi}/sock/supervisor`;

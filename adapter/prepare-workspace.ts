@@ -4,7 +4,7 @@ import { CannotWork } from "./cannot-work.ts";
 import { type CommandLimit, gitIn } from "./git.ts";
 import type { History } from "./history.ts";
 import type { WorkLimits } from "./measure-work.ts";
-import type { Places } from "./places.ts";
+import type { SandboxPaths } from "./places.ts";
 import { readPlainFile } from "./plain-file.ts";
 import { CutOff, exitCodeOf } from "./program-end.ts";
 import { restoreSnapshot } from "./snapshots.ts";
@@ -12,7 +12,7 @@ import { fetchBundle, removeLocks, type Workspace, workspaceIn } from "./workspa
 import { workspaceMark } from "./workspace-mark.ts";
 
 export interface WorkspaceRequest {
-  readonly places: Places;
+  readonly places: SandboxPaths;
   readonly env: Readonly<Record<string, string>>;
   readonly branch: string;
   readonly repoUrl: string;

@@ -3,7 +3,7 @@ import { cleanLines, cleanText } from "../src/domain/clean-text.ts";
 import { endOf } from "../src/domain/fit-message.ts";
 import type { CheckResult } from "../src/domain/generated/acp.ts";
 import { endAgentProcesses, runAsAgent } from "./agent-user.ts";
-import { outOf, type Places } from "./places.ts";
+import { outOf, type SandboxPaths } from "./places.ts";
 import type { ProcessWatch } from "./process-watch.ts";
 import { CutOff, shellCode } from "./program-end.ts";
 import type { WorkClock } from "./work-clock.ts";
@@ -34,7 +34,7 @@ export async function runChecks(
     places,
     clock,
     processes,
-  }: { readonly places: Places; readonly clock: WorkClock; readonly processes: ProcessWatch },
+  }: { readonly places: SandboxPaths; readonly clock: WorkClock; readonly processes: ProcessWatch },
   { storyId, commands, env, limitMs }: CheckRun,
   signal: AbortSignal,
 ): Promise<{ readonly results: CheckResult[]; readonly failed: FailedCheck | null }> {
@@ -84,7 +84,7 @@ function resultOf(exitCode: number | null, limitMs: number): string {
 }
 
 /** Appends to the story's check log, which is evidence beside the journal. The disk watch reports a full disk. */
-async function keepLog(places: Places, storyId: string, text: string): Promise<void> {
+async function keepLog(places: SandboxPaths, storyId: string, text: string): Promise<void> {
   const folder = `${outOf(places)}/checks`;
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 });

@@ -15,7 +15,7 @@ import { GitFailure } from "./git.ts";
 import type { History } from "./history.ts";
 import type { Journal } from "./journal.ts";
 import { type Notes, writeNotes } from "./notes.ts";
-import type { Places } from "./places.ts";
+import type { SandboxPaths } from "./places.ts";
 import { readPlainFile } from "./plain-file.ts";
 import { prepareWorkspace, rebuildWorkspace } from "./prepare-workspace.ts";
 import { findProcessSource, watchProcesses } from "./process-watch.ts";
@@ -29,7 +29,7 @@ import type { WorkClock } from "./work-clock.ts";
 import type { Workspace } from "./workspace.ts";
 
 export interface RunDeps {
-  readonly places: Places;
+  readonly places: SandboxPaths;
   readonly clock: WorkClock;
   readonly status: Status;
   readonly journal: Journal;
@@ -213,7 +213,7 @@ async function carryOut(
 
 /** Stores unfinished work as it is, so that a later run can continue it. */
 async function stop(
-  at: { readonly places: Places; readonly env: Readonly<Record<string, string>> },
+  at: { readonly places: SandboxPaths; readonly env: Readonly<Record<string, string>> },
   { workspace, snapshots }: Begun,
   { storyId }: Status,
 ): Promise<Completion["payload"]> {
@@ -235,7 +235,7 @@ const nothingMade = { prUrl: null, head: null, bundle: null, sha256: null };
 /** The variables of the container and of the task, without credentials. */
 function environmentOf(
   base: Readonly<Record<string, string>>,
-  { home }: Places,
+  { home }: SandboxPaths,
   { envVars }: TaskRequestPayload,
 ): Record<string, string> {
   return { ...base, ...envVars, HOME: home, USER: "agent", LOGNAME: "agent", IS_SANDBOX: "1" };
@@ -249,7 +249,7 @@ async function readTaskFile(
     deadline,
   }: {
     readonly env: Readonly<Record<string, string>>;
-    readonly places: Places;
+    readonly places: SandboxPaths;
     readonly deadline: AbortSignal;
   },
 ): Promise<unknown> {

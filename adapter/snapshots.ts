@@ -3,7 +3,7 @@ import type { CommitAuthor } from "../src/domain/generated/acp.ts";
 import { storeBundle } from "./exports.ts";
 import type { CommandLimit } from "./git.ts";
 import type { History } from "./history.ts";
-import { outOf, type Places } from "./places.ts";
+import { outOf, type SandboxPaths } from "./places.ts";
 import { CutOff } from "./program-end.ts";
 import { fetchBundle, type Workspace } from "./workspace.ts";
 
@@ -12,7 +12,7 @@ const bundleName = "wip.bundle";
 const ownIndex = "aimi-wip-index";
 
 export interface SnapshotDeps {
-  readonly places: Places;
+  readonly places: SandboxPaths;
   readonly workspace: Workspace;
   readonly env: Readonly<Record<string, string>>;
   readonly author: CommitAuthor;
@@ -77,7 +77,7 @@ export async function restoreSnapshot(
     history,
     limit,
   }: {
-    readonly places: Places;
+    readonly places: SandboxPaths;
     readonly env: SnapshotDeps["env"];
     readonly limit: CommandLimit;
     readonly history: Pick<History, "statusById">;

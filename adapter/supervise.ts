@@ -8,7 +8,7 @@ import { readHistory } from "./history.ts";
 import { type Journal, openJournal, readJournal } from "./journal.ts";
 import { readNotes, readRequest, writeRequest } from "./notes.ts";
 import { passOn } from "./pass-on.ts";
-import { outOf, type Places, socketOf } from "./places.ts";
+import { outOf, type SandboxPaths, socketOf } from "./places.ts";
 import { CutOff } from "./program-end.ts";
 import { canonicalRequest } from "./request.ts";
 import { runTask } from "./run-task.ts";
@@ -17,7 +17,7 @@ import { TaskLimit } from "./task-limit.ts";
 import { WorkClock } from "./work-clock.ts";
 
 export interface SuperviseDeps {
-  readonly places: Places;
+  readonly places: SandboxPaths;
   /** The environment that the container was created with. */
   readonly env: Readonly<Record<string, string>>;
   readonly version: string;

@@ -2,7 +2,7 @@ import { longestToHost } from "../src/domain/acp-messages.ts";
 import { cleanText } from "../src/domain/clean-text.ts";
 import type { AcpMessage } from "../src/domain/generated/acp.ts";
 import { folderBell, type GrowingLines, growingLines } from "../src/wire/growing-lines.ts";
-import { journalOf, type Places } from "./places.ts";
+import { journalOf, type SandboxPaths } from "./places.ts";
 
 export interface TailOptions {
   /** The number of earlier lines to print; null for all of them. */
@@ -15,7 +15,7 @@ const lookEveryMs = 500;
 
 /** Prints the journal for people, a line for each message, and then follows it. */
 export async function tail(
-  places: Places,
+  places: SandboxPaths,
   { last, until }: TailOptions,
   print: (line: string) => void,
 ): Promise<void> {

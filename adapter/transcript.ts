@@ -1,5 +1,5 @@
 import { closeSync, mkdirSync, openSync, writeSync } from "node:fs";
-import { outOf, type Places } from "./places.ts";
+import { outOf, type SandboxPaths } from "./places.ts";
 
 /** The maximum that the transcript keeps of one turn; a story may have several turns. */
 const mostBytes = 64 * 1024 * 1024;
@@ -12,7 +12,7 @@ export interface Transcript extends Disposable {
   add(bytes: Uint8Array): void;
 }
 
-export function openTranscript(places: Places, storyId: string): Transcript {
+export function openTranscript(places: SandboxPaths, storyId: string): Transcript {
   const folder = `${outOf(places)}/transcript`;
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const file = openSync(`${folder}/${storyId}.ndjson`, "a", 0o600);

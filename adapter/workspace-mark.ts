@@ -1,5 +1,5 @@
 import { mkdir, open, readFile, rename, rm } from "node:fs/promises";
-import type { Places } from "./places.ts";
+import type { SandboxPaths } from "./places.ts";
 
 /**
  * Marks a workspace that the adapter has prepared and only the agent has changed since. The adapter removes the mark before it
@@ -12,7 +12,7 @@ export interface WorkspaceMark {
 }
 
 /** The mark is in the container's own layer, like the files: both are lost together. */
-export function workspaceMark(places: Pick<Places, "layer">): WorkspaceMark {
+export function workspaceMark(places: Pick<SandboxPaths, "layer">): WorkspaceMark {
   const file = `${places.layer}/prepared`;
   let depth = 0;
 

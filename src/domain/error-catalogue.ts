@@ -1,7 +1,7 @@
 import { countOf } from "./count-of.ts";
 import { type ErrorEntry, entry } from "./error-entry.ts";
 import { exitCodes } from "./exit-codes.ts";
-import { type Place, showPlace } from "./place.ts";
+import { type SourceLocation, showLocation } from "./place.ts";
 import { type SandboxErrorFacts, sandboxCatalogue } from "./sandbox-error-catalogue.ts";
 
 /** The facts of each error; the wording is below, once. */
@@ -12,26 +12,26 @@ export interface ErrorFacts extends SandboxErrorFacts {
   WOULD_ASK: { readonly question: string; readonly flag: string };
   // Files that users write
   NOT_A_REPOSITORY: { readonly folder: string };
-  FILE_UNREADABLE: { readonly place: Place; readonly reason: string };
-  FILE_TOO_LARGE: { readonly place: Place; readonly bytes: number; readonly limit: number };
-  JSON_INVALID: { readonly place: Place; readonly problem: string };
+  FILE_UNREADABLE: { readonly place: SourceLocation; readonly reason: string };
+  FILE_TOO_LARGE: { readonly place: SourceLocation; readonly bytes: number; readonly limit: number };
+  JSON_INVALID: { readonly place: SourceLocation; readonly problem: string };
   TASK_FILE_INVALID: {
-    readonly place: Place;
+    readonly place: SourceLocation;
     readonly problem: string;
     readonly more: number;
     readonly hint: string;
   };
   TASK_FILE_NOT_FOUND: { readonly file: string; readonly folder: string };
   TASK_FILE_OUTSIDE: { readonly file: string; readonly folder: string };
-  TASK_FILE_REFUSED: { readonly place: Place; readonly problem: string };
-  SETTINGS_INVALID: { readonly place: Place; readonly problem: string; readonly hint: string };
-  UNTRUSTED: { readonly place: Place; readonly field: string; readonly why: string };
+  TASK_FILE_REFUSED: { readonly place: SourceLocation; readonly problem: string };
+  SETTINGS_INVALID: { readonly place: SourceLocation; readonly problem: string; readonly hint: string };
+  UNTRUSTED: { readonly place: SourceLocation; readonly field: string; readonly why: string };
   FILE_UNWRITABLE: { readonly file: string; readonly reason: string };
   // State
   STATE_MISSING: { readonly file: string };
   WORKERS_MISSING: { readonly swarmId: string };
   STATE_EXISTS: { readonly file: string; readonly swarmId: string };
-  STATE_INVALID: { readonly place: Place; readonly problem: string };
+  STATE_INVALID: { readonly place: SourceLocation; readonly problem: string };
   STATE_LOST: { readonly containers: number };
   STATE_WRITE_FAILED: { readonly file: string; readonly reason: string; readonly holds: "old" | "new" };
   LOCK_TIMEOUT: { readonly file: string; readonly holder: string; readonly waitedMs: number };
@@ -96,23 +96,23 @@ export const catalogue: { readonly [Code in keyof ErrorFacts]: ErrorEntry<ErrorF
   ),
   FILE_UNREADABLE: entry(
     usage,
-    (f) => `${showPlace(f.place)} cannot be read: ${f.reason}`,
+    (f) => `${showLocation(f.place)} cannot be read: ${f.reason}`,
     () => "Check the path and its permissions.",
   ),
   FILE_TOO_LARGE: entry(
     usage,
-    (f) => `${showPlace(f.place)} has ${f.bytes} bytes; at most ${f.limit} are accepted`,
+    (f) => `${showLocation(f.place)} has ${f.bytes} bytes; at most ${f.limit} are accepted`,
     () => "Split it into smaller files.",
   ),
   JSON_INVALID: entry(
     usage,
-    (f) => `${showPlace(f.place)}: ${f.problem}`,
+    (f) => `${showLocation(f.place)}: ${f.problem}`,
     () => "Correct the JSON at this place.",
   ),
   TASK_FILE_INVALID: entry(
     usage,
     (f) =>
-      `${showPlace(f.place)}: ${f.problem}${f.more > 0 ? ` (and ${countOf(f.more, "more problem")})` : ""}`,
+      `${showLocation(f.place)}: ${f.problem}${f.more > 0 ? ` (and ${countOf(f.more, "more problem")})` : ""}`,
     (f) => f.hint,
   ),
   TASK_FILE_NOT_FOUND: entry(
@@ -128,17 +128,17 @@ export const catalogue: { readonly [Code in keyof ErrorFacts]: ErrorEntry<ErrorF
   ),
   TASK_FILE_REFUSED: entry(
     usage,
-    (f) => `${showPlace(f.place)}: ${f.problem}`,
+    (f) => `${showLocation(f.place)}: ${f.problem}`,
     () => "Remove the text, or leave out --strict to go on with a warning.",
   ),
   SETTINGS_INVALID: entry(
     usage,
-    (f) => `${showPlace(f.place)}: ${f.problem}`,
+    (f) => `${showLocation(f.place)}: ${f.problem}`,
     (f) => f.hint,
   ),
   UNTRUSTED: entry(
     usage,
-    (f) => `${showPlace(f.place)}: ${f.field} ${f.why}, and this file is not trusted`,
+    (f) => `${showLocation(f.place)}: ${f.field} ${f.why}, and this file is not trusted`,
     () => "Read the file, then run `swarm trust`; any later change asks again.",
   ),
   FILE_UNWRITABLE: entry(
@@ -165,7 +165,7 @@ export const catalogue: { readonly [Code in keyof ErrorFacts]: ErrorEntry<ErrorF
   ),
   STATE_INVALID: entry(
     environment,
-    (f) => `${showPlace(f.place)} is not a valid state file: ${f.problem}. It was left untouched`,
+    (f) => `${showLocation(f.place)} is not a valid state file: ${f.problem}. It was left untouched`,
     () => "`swarm state repair` rebuilds it and keeps this one below .aimi/swarms/.",
   ),
   STATE_LOST: entry(

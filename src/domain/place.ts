@@ -1,5 +1,5 @@
 /** A position in a file, for messages. */
-export interface Place {
+export interface SourceLocation {
   readonly file: string;
   readonly line?: number;
   readonly column?: number;
@@ -7,7 +7,7 @@ export interface Place {
 }
 
 /** `file:line:column (pointer)`, as editors and terminals link it. */
-export function showPlace({ file, line, column, pointer }: Place): string {
+export function showLocation({ file, line, column, pointer }: SourceLocation): string {
   const position = line === undefined ? file : `${file}:${line}:${column ?? 1}`;
   return pointer ? `${position} (${pointer})` : position;
 }

@@ -1,11 +1,11 @@
 import { type ErrorEntry, entry } from "./error-entry.ts";
 import { exitCodes } from "./exit-codes.ts";
-import { type Place, showPlace } from "./place.ts";
+import { type SourceLocation, showLocation } from "./place.ts";
 
 /** The facts of each error about containers, images and sandboxes; the wording is below, once. */
 export interface SandboxErrorFacts {
   // Words and files for sandboxes
-  SANDBOX_SPEC_INVALID: { readonly place: Place; readonly problem: string; readonly hint: string };
+  SANDBOX_SPEC_INVALID: { readonly place: SourceLocation; readonly problem: string; readonly hint: string };
   OPTION_INVALID: { readonly option: string; readonly problem: string; readonly hint: string };
   SANDBOX_UNKNOWN: { readonly id: string };
   SANDBOX_FOREIGN: { readonly id: string; readonly folder: string };
@@ -62,7 +62,7 @@ export interface SandboxErrorFacts {
   IMAGE_UNSUITABLE: { readonly image: string; readonly absent: readonly string[] };
   IMAGE_BUILD_FAILED: { readonly image: string; readonly step: string; readonly reason: string };
   IMAGE_PULL_FAILED: { readonly image: string; readonly reason: string };
-  DOCKERFILE_INVALID: { readonly place: Place; readonly problem: string };
+  DOCKERFILE_INVALID: { readonly place: SourceLocation; readonly problem: string };
   ROOT_FILESYSTEM_FAILED: { readonly reason: string };
   DOWNLOAD_FAILED: { readonly what: string; readonly reason: string };
 }
@@ -75,7 +75,7 @@ export const sandboxCatalogue: {
   // Words and files for sandboxes
   SANDBOX_SPEC_INVALID: entry(
     usage,
-    (f) => `${showPlace(f.place)}: ${f.problem}`,
+    (f) => `${showLocation(f.place)}: ${f.problem}`,
     (f) => f.hint,
   ),
   OPTION_INVALID: entry(
@@ -319,7 +319,7 @@ export const sandboxCatalogue: {
   ),
   DOCKERFILE_INVALID: entry(
     usage,
-    (f) => `${showPlace(f.place)}: ${f.problem}`,
+    (f) => `${showLocation(f.place)}: ${f.problem}`,
     () => "Correct the Dockerfile, or remove it to have one made for you.",
   ),
   ROOT_FILESYSTEM_FAILED: entry(

@@ -1,12 +1,12 @@
 import type { SwarmState } from "../domain/generated/swarm-state.ts";
 import type { TaskFile } from "../domain/generated/tasks.ts";
-import type { Place } from "../domain/place.ts";
+import type { SourceLocation } from "../domain/place.ts";
 import type { SettingsFile } from "../domain/settings.ts";
 
 /** A validated document from outside, with the positions of its values. */
 export interface ReadDocument<Document> {
   readonly document: Document;
-  readonly placeOf: (pointer: string) => Place;
+  readonly placeOf: (pointer: string) => SourceLocation;
 }
 
 /** Parsers of everything that users or earlier runs wrote: their results have the types that they claim. */

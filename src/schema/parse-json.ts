@@ -1,11 +1,11 @@
 import { type Node, type ParseError, parseTree, printParseErrorCode } from "jsonc-parser";
 import { SwarmError } from "../domain/errors.ts";
-import type { Place } from "../domain/place.ts";
+import type { SourceLocation } from "../domain/place.ts";
 
 /** Parsed JSON with the positions of its values. */
 export interface PlacedJson {
   readonly value: unknown;
-  readonly placeOf: (pointer: string) => Place;
+  readonly placeOf: (pointer: string) => SourceLocation;
 }
 
 const deepest = 100;
@@ -16,7 +16,7 @@ const deepest = 100;
  */
 export function parseJson(bytes: Uint8Array, file: string): PlacedJson {
   const text = decode(bytes, file);
-  const at = (offset: number, pointer?: string): Place => ({
+  const at = (offset: number, pointer?: string): SourceLocation => ({
     file,
     ...positionOf(text, offset),
     ...(pointer && { pointer }),

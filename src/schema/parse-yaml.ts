@@ -1,13 +1,13 @@
 import { type CST, isMap, isScalar, isSeq, LineCounter, type Node, Parser, parseDocument } from "yaml";
 import { cleanText } from "../domain/clean-text.ts";
 import { SwarmError } from "../domain/errors.ts";
-import type { Place } from "../domain/place.ts";
+import type { SourceLocation } from "../domain/place.ts";
 
 /** Parsed YAML with the positions of its values. */
 export interface PlacedYaml {
   readonly value: unknown;
   /** The position of a field's name or a list's item; for an absent value, that of the nearest value around it. */
-  readonly placeOf: (pointer: string) => Place;
+  readonly placeOf: (pointer: string) => SourceLocation;
   /** The source text of a value without quotes: `1.10`, where the value is 1.1. */
   readonly textOf: (pointer: string) => string | undefined;
 }
@@ -30,7 +30,7 @@ interface Refusal {
 export function parseYaml(bytes: Uint8Array, file: string): PlacedYaml {
   const text = decode(bytes, file);
   const lines = new LineCounter();
-  const at = (offset: number, pointer?: string): Place => {
+  const at = (offset: number, pointer?: string): SourceLocation => {
     const { line, col } = lines.linePos(offset);
     return { file, line, column: col, ...(pointer && { pointer }) };
   };

@@ -1,5 +1,5 @@
 import { SwarmError } from "../domain/errors.ts";
-import type { Place } from "../domain/place.ts";
+import type { SourceLocation } from "../domain/place.ts";
 import {
   findSandboxSpecProblems,
   type SandboxSpec,
@@ -23,7 +23,7 @@ export async function parseSandboxSpec(bytes: Uint8Array, file: string): Promise
 }
 
 /** Orders problems from the top of the file, as users correct them. */
-function compare(one: Place, other: Place): number {
+function compare(one: SourceLocation, other: SourceLocation): number {
   return (one.line ?? 0) - (other.line ?? 0) || (one.column ?? 0) - (other.column ?? 0);
 }
 

@@ -1,6 +1,6 @@
 import { findAgentProblem } from "../domain/default-agent.ts";
 import { SwarmError } from "../domain/errors.ts";
-import { type Place, showPlace } from "../domain/place.ts";
+import { type SourceLocation, showLocation } from "../domain/place.ts";
 import { findTaskClashes, type LoadedTask } from "../domain/plan.ts";
 import type { Settings } from "../domain/settings.ts";
 import { findBranchProblems, findTaskFileWarnings } from "../domain/task-file-problems.ts";
@@ -25,7 +25,7 @@ export interface LoadTasksRequest {
 
 interface Placed {
   readonly task: LoadedTask;
-  readonly placeOf: (pointer: string) => Place;
+  readonly placeOf: (pointer: string) => SourceLocation;
 }
 
 /** Reads and validates task files; throws the first problem before anything starts. */
@@ -108,6 +108,6 @@ function refuseBranch({ task, placeOf }: Placed, remotes: readonly string[]): vo
 function findWarnings({ task, placeOf }: Placed, strict: boolean): string[] {
   return findTaskFileWarnings(task.taskFile).map(({ pointer, problem }) => {
     if (strict) throw new SwarmError("TASK_FILE_REFUSED", { place: placeOf(pointer), problem });
-    return `${showPlace(placeOf(pointer))} ${problem}`;
+    return `${showLocation(placeOf(pointer))} ${problem}`;
   });
 }

@@ -1,4 +1,4 @@
-import { showPlace } from "../domain/place.ts";
+import { showLocation } from "../domain/place.ts";
 import { explainSettings, type Settings, type SettingsFile } from "../domain/settings.ts";
 import { findTrustNeeds } from "../domain/trust.ts";
 import type { DocumentParsers } from "../ports/documents.ts";
@@ -52,7 +52,7 @@ async function settingsToTrust(
   const asks = explained.flatMap(({ name, untrusted }) =>
     untrusted === null
       ? []
-      : [`${showPlace(placeOf(pointerOf(name)))} ${untrusted}: ${valueAt(document, pointerOf(name))}`],
+      : [`${showLocation(placeOf(pointerOf(name)))} ${untrusted}: ${valueAt(document, pointerOf(name))}`],
   );
   return {
     path: file.path,
@@ -73,7 +73,7 @@ async function tasksToTrust(
       const { path, realPath, sha256, bytes } = await folder.read(name);
       const { document, placeOf } = await parsers.parseTaskFile(bytes, path);
       const asks = findTrustNeeds(document, settings).map(
-        ({ pointer, why }) => `${showPlace(placeOf(pointer))} ${why}: ${valueAt(document, pointer)}`,
+        ({ pointer, why }) => `${showLocation(placeOf(pointer))} ${why}: ${valueAt(document, pointer)}`,
       );
       return { path, realPath, sha256, asks, trusted: await trust.isTrusted(realPath, sha256) };
     }),

@@ -6,7 +6,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import type { CommandLimit } from "../../adapter/git.ts";
 import type { WorkLimits } from "../../adapter/measure-work.ts";
-import type { Places } from "../../adapter/places.ts";
+import type { SandboxPaths } from "../../adapter/places.ts";
 import { type Workspace, workspaceIn } from "../../adapter/workspace.ts";
 import { workspaceMark } from "../../adapter/workspace-mark.ts";
 import { git, write } from "./repository.ts";
@@ -42,7 +42,7 @@ export const noWorkLimits: WorkLimits = {
   workFileBytes: Number.POSITIVE_INFINITY,
 };
 
-export const preparationPlaces = (folder: string): Places => ({
+export const preparationPlaces = (folder: string): SandboxPaths => ({
   ...{ workspace: join(folder, "workspace"), home: join(folder, "home") },
   ...{ aimi: join(folder, "aimi"), layer: join(folder, "layer") },
 });

@@ -3,7 +3,7 @@ import { appendFileSync, mkdirSync, readFileSync, rmSync, statfsSync, writeFileS
 import { join } from "node:path";
 import { describe, expect } from "vitest";
 import { openJournal, readJournal } from "../../adapter/journal.ts";
-import { journalOf, type Places, reserveOf } from "../../adapter/places.ts";
+import { journalOf, reserveOf, type SandboxPaths } from "../../adapter/places.ts";
 import { openDurableLines } from "../../src/wire/durable-lines.ts";
 import { test } from "../fakes/folders.ts";
 
@@ -160,7 +160,7 @@ describe("a file of lines", () => {
 });
 
 describe("the supervisor's journal", () => {
-  const placesIn = (aimi: string): Places => ({
+  const placesIn = (aimi: string): SandboxPaths => ({
     workspace: "/workspace",
     home: "/home/agent",
     aimi,
@@ -174,9 +174,9 @@ describe("the supervisor's journal", () => {
   });
   const said = (summary: string) =>
     ({ type: "activity", payload: { storyId: "US-001", kind: "text", summary } }) as const;
-  const open = (places: Places, onFull = () => {}) => openJournal(places, { envelope, onFull });
+  const open = (places: SandboxPaths, onFull = () => {}) => openJournal(places, { envelope, onFull });
 
-  async function contentOf(places: Places): Promise<{ seq: number; payload: { summary: string } }[]> {
+  async function contentOf(places: SandboxPaths): Promise<{ seq: number; payload: { summary: string } }[]> {
     return (await Array.fromAsync(readJournal(places))) as never;
   }
 
