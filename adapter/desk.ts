@@ -7,7 +7,7 @@ import { canonicalRequest, findRequestProblem } from "./request.ts";
 import type { Status } from "./status.ts";
 import type { WorkClock } from "./work-clock.ts";
 
-export interface DeskDeps {
+export interface InboxDeps {
   readonly status: Status;
   readonly journal: Journal;
   /** The request that this volume has accepted already, in canonical form. */
@@ -18,8 +18,8 @@ export interface DeskDeps {
 }
 
 /** The inbox for messages from the host. Requests and cancels may come repeatedly, over any number of connections. */
-export interface Desk {
-  readonly hear: (message: unknown, listener: Pick<Listener, "send">) => void;
+export interface HostInbox {
+  readonly receive: (message: unknown, listener: Pick<Listener, "send">) => void;
   /** Resolves with the request, or with null when the signal comes first; rejects for an invalid request. */
   request(signal: AbortSignal): Promise<TaskRequestPayload | null>;
   /** Resolves once the host has acknowledged everything up to `seq`, or at the signal. */
@@ -33,7 +33,7 @@ const deepest = 64;
 
 const fromHost: readonly string[] = ["task-request", "credentials", "ack", "cancel", "resumed"];
 
-export function openDesk({ status, journal, known, clock, onCancel, complain }: DeskDeps): Desk {
+export function openHostInbox({ status, journal, known, clock, onCancel, complain }: InboxDeps): HostInbox {
   const arrived = Promise.withResolvers<TaskRequestPayload>();
   arrived.promise.catch(() => {});
   let accepted = known;
@@ -78,7 +78,7 @@ export function openDesk({ status, journal, known, clock, onCancel, complain }: 
   }
 
   return {
-    hear(message, listener) {
+    receive(message, listener) {
       const type = typeOf(message);
       if (type === null || !fromHost.includes(type))
         return complain("ignored a line from the host that is no message");

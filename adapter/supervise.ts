@@ -3,7 +3,7 @@ import { gatewayPort } from "../src/domain/door-port.ts";
 import type { Cancel, CommitAuthor, TaskRequestPayload } from "../src/domain/generated/acp.ts";
 import { openListeners } from "../src/wire/listeners.ts";
 import { CannotWork } from "./cannot-work.ts";
-import { openDesk } from "./desk.ts";
+import { openHostInbox } from "./desk.ts";
 import { readHistory } from "./history.ts";
 import { type Journal, openJournal, readJournal } from "./journal.ts";
 import { readNotes, readRequest, writeRequest } from "./notes.ts";
@@ -56,14 +56,14 @@ export async function supervise({ places, env, version, stopped, complain }: Sup
   });
   // Reads after the opening, which removes an incomplete last message that no listener got.
   const history = await readHistory(readJournal(places));
-  const desk = openDesk({
+  const desk = openHostInbox({
     ...{ status, journal, known, clock, complain },
     onCancel: cancel,
   });
   await using listeners = await openListeners(socketOf(places), {
     journal,
     hello: () => status.hello(journal.lastSeq),
-    hear: desk.hear,
+    hear: desk.receive,
   });
   const socketFile = env["AIMI_DOOR"];
   await using _door =

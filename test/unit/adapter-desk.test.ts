@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { openDesk } from "../../adapter/desk.ts";
+import { openHostInbox } from "../../adapter/desk.ts";
 import { canonicalRequest } from "../../adapter/request.ts";
 import { Status } from "../../adapter/status.ts";
 import { WorkClock } from "../../adapter/work-clock.ts";
@@ -48,7 +48,7 @@ function deskWith({ known = null, lastSeq = 5 }: { known?: string | null; lastSe
   const answers: Record<string, unknown>[] = [];
   let monotonic = 0;
   const clock = new WorkClock(() => monotonic);
-  const desk = openDesk({
+  const desk = openHostInbox({
     ...{ status, known, clock },
     journal: {
       get lastSeq() {
@@ -66,7 +66,7 @@ function deskWith({ known = null, lastSeq = 5 }: { known?: string | null; lastSe
   });
   return {
     ...{ desk, status, journal, cancels, complaints, answers, clock },
-    hear: (message: unknown) => desk.hear(message, { send: (line) => answers.push(JSON.parse(line)) }),
+    hear: (message: unknown) => desk.receive(message, { send: (line) => answers.push(JSON.parse(line)) }),
     pass: (ms: number) => {
       monotonic += ms;
       clock.tick(200);
