@@ -7,7 +7,7 @@ const mostConnections = 512;
  * A loopback proxy in a sandbox without a network: forwards each connection to the gateway's Unix socket, and does not read
  * the bytes.
  */
-export async function passOn(
+export async function forwardToGateway(
   { port, socketFile }: { readonly port: number; readonly socketFile: string },
   complain: (line: string) => void,
 ): Promise<AsyncDisposable> {

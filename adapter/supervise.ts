@@ -7,7 +7,7 @@ import { openHostInbox } from "./desk.ts";
 import { readHistory } from "./history.ts";
 import { type Journal, openJournal, readJournal } from "./journal.ts";
 import { readNotes, readRequest, writeRequest } from "./notes.ts";
-import { passOn } from "./pass-on.ts";
+import { forwardToGateway } from "./pass-on.ts";
 import { outOf, type SandboxPaths, socketOf } from "./places.ts";
 import { CutOff } from "./program-end.ts";
 import { canonicalRequest } from "./request.ts";
@@ -67,7 +67,7 @@ export async function supervise({ places, env, version, stopped, complain }: Sup
   });
   const socketFile = env["AIMI_DOOR"];
   await using _door =
-    socketFile === undefined ? null : await passOn({ port: gatewayPort, socketFile }, complain);
+    socketFile === undefined ? null : await forwardToGateway({ port: gatewayPort, socketFile }, complain);
   stopped.addEventListener("abort", () => {
     status.graceMs = Math.min(status.graceMs, engineGraceMs);
     cancel({ reason: "engine", graceMs: engineGraceMs });
