@@ -90,7 +90,7 @@ export interface Success {
  * Runs one story until its checks pass. Resets the branch after a failure and returns the reason. When the task is cancelled,
  * throws the signal's reason.
  */
-export async function carryOutStory(
+export async function executeStory(
   deps: StoryDeps,
   start: StoryStart,
   signal: AbortSignal,

@@ -3,7 +3,7 @@ import type { StoryStatus } from "../src/domain/generated/swarm-state.ts";
 import { readyStories, storiesToSkip } from "../src/domain/story-graph.ts";
 import type { EarlierStory } from "../src/domain/story-prompt.ts";
 import { CannotWork } from "./cannot-work.ts";
-import { carryOutStory, type GoodCommit, type StoryDeps } from "./carry-out-story.ts";
+import { executeStory, type GoodCommit, type StoryDeps } from "./carry-out-story.ts";
 import { storeBundle } from "./exports.ts";
 import { GitFailure } from "./git.ts";
 import type { History } from "./history.ts";
@@ -18,7 +18,7 @@ export interface TaskDeps extends StoryDeps {
 type CompletionPayload = Completion["payload"];
 
 /** Runs the remaining stories, one after another. When the task is cancelled, throws the signal's reason. */
-export async function carryOutTask(deps: TaskDeps, signal: AbortSignal): Promise<CompletionPayload> {
+export async function executeTask(deps: TaskDeps, signal: AbortSignal): Promise<CompletionPayload> {
   const { taskFile, history, workspace, say, request, working } = deps;
   const { userStories: stories } = taskFile;
   const statusById = new Map<string, StoryStatus>(stories.map(({ id }) => [id, "pending"]));
@@ -74,7 +74,7 @@ export async function carryOutTask(deps: TaskDeps, signal: AbortSignal): Promise
       type: "progress-update",
       payload: { storyId: story.id, status: "in_progress", ...begun, from },
     });
-    const end = await carryOutStory(deps, { story, from, good, goodBundle, isResumed, earlier }, signal);
+    const end = await executeStory(deps, { story, from, good, goodBundle, isResumed, earlier }, signal);
     working(null);
     statusById.set(story.id, end.kind);
     if (end.kind === "completed") {

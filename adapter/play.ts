@@ -10,14 +10,14 @@ import type { ScriptStep, ScriptSteps } from "../src/domain/generated/script-age
 export async function play(input: NodeJS.ReadableStream, say: (line: string) => void): Promise<number> {
   const steps = JSON.parse(await text(input)) as ScriptSteps;
   for (const step of steps) {
-    const code = await carryOut(step, say);
+    const code = await executeStep(step, say);
     if (code !== null) return code;
   }
   return 0;
 }
 
 /** Runs one step; an exit code ends the script. */
-async function carryOut(step: ScriptStep, say: (line: string) => void): Promise<number | null> {
+async function executeStep(step: ScriptStep, say: (line: string) => void): Promise<number | null> {
   const { write, run, say: words, sleepMs, exit } = step;
   if (write) {
     if (isAbsolute(write.path) || write.path.split("/").includes("..")) {

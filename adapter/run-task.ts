@@ -6,7 +6,7 @@ import { endAgentProcesses, runAsAgent } from "./agent-user.ts";
 import type { Agent } from "./agents/agent.ts";
 import { findAgent } from "./agents/agents.ts";
 import { CannotWork } from "./cannot-work.ts";
-import { carryOutTask, describeWork } from "./carry-out-task.ts";
+import { describeWork, executeTask } from "./carry-out-task.ts";
 import { CommandTime } from "./command-time.ts";
 import { earlierConversation, tellable } from "./conversations.ts";
 import { diskLookMs, watchDisk } from "./disk-watch.ts";
@@ -68,7 +68,7 @@ export async function runTask(deps: RunDeps, run: TaskRun): Promise<RunEnd> {
   const commands = new CommandTime(clock, cancelled);
   const begun: Begun = { workspace: null, snapshots: null };
   try {
-    return await carryOut(deps, run, { commands, begun });
+    return await executeRequest(deps, run, { commands, begun });
   } catch (error) {
     const isStopped = cancelled.aborted && (error === cancelled.reason || error instanceof CutOff);
     if (!isStopped) throw failureOf(error);
@@ -92,7 +92,7 @@ function failureOf(error: unknown): unknown {
   return error.end.kind === "deadline" ? new CannotWork("AGENT_STALLED", error.message) : error;
 }
 
-async function carryOut(
+async function executeRequest(
   deps: RunDeps,
   { request, halt }: TaskRun,
   { commands, begun }: { readonly commands: CommandTime; readonly begun: Begun },
@@ -161,7 +161,7 @@ async function carryOut(
     watchProcesses(await findProcessSource(), (highest, isCrowd) => status.count(highest, isCrowd)),
   );
   const work = { places, workspace, env };
-  const completion = await carryOutTask(
+  const completion = await executeTask(
     {
       ...work,
       ...{ clock, processes, request, taskFile, swarmId, author, limits, history },

@@ -73,7 +73,7 @@ export async function callModel(
     return null;
   });
   if (credential === null || gone.aborted) return;
-  await carryOut(deps, call, { request, response, body, taken, credential, gone });
+  await executeCall(deps, call, { request, response, body, taken, credential, gone });
 }
 
 /** Whether a budget of the worker or the swarm is used up; answers the call if so. */
@@ -90,7 +90,7 @@ function isShut(
   return true;
 }
 
-interface Asked {
+interface ModelExchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly body: Buffer;
@@ -99,7 +99,7 @@ interface Asked {
   readonly gone: AbortSignal;
 }
 
-async function carryOut(deps: CallDeps, call: ModelCall, asked: Asked): Promise<void> {
+async function executeCall(deps: CallDeps, call: ModelCall, asked: ModelExchange): Promise<void> {
   const { admitted, ledger, journal, now } = deps;
   const { worker, endpoint, path } = call;
   const { request, response } = asked;
@@ -141,7 +141,7 @@ async function carryOut(deps: CallDeps, call: ModelCall, asked: Asked): Promise<
 /** The estimated cost of a call, and the body to forward. */
 function lookInto(
   { endpoint: { api }, path }: ModelCall,
-  { request, body }: Asked,
+  { request, body }: ModelExchange,
 ): { readonly reserve: Reserve; readonly changed: AskedBody } {
   const encoding = request.headers["content-encoding"];
   if (api === null)
@@ -155,7 +155,7 @@ function lookInto(
 async function ask(
   deps: CallDeps,
   call: ModelCall,
-  asked: Asked & { readonly changed: AskedBody },
+  asked: ModelExchange & { readonly changed: AskedBody },
 ): Promise<PassedAnswer> {
   const { endpoint, path, query } = call;
   const { request, response, gone, changed } = asked;

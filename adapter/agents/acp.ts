@@ -30,11 +30,11 @@ function acpAgent(): Agent {
     program: ({ command }) => command?.[0] ?? "",
     needsOneOf: [],
     versionFlags: [],
-    turn: (turn, tools, signal) => carryOut(turn, tools, costById, signal),
+    turn: (turn, tools, signal) => executeTurn(turn, tools, costById, signal),
   };
 }
 
-async function carryOut(
+async function executeTurn(
   turn: Turn,
   tools: AgentTools,
   costById: Map<string, number>,

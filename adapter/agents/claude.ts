@@ -20,7 +20,7 @@ export const claude: Agent = {
     ...["CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX"],
   ],
   versionFlags: ["--version"],
-  turn: carryOut,
+  turn: executeTurn,
 };
 
 interface Start {
@@ -29,7 +29,7 @@ interface Start {
   readonly isResumed: boolean;
 }
 
-async function carryOut(turn: Turn, tools: AgentTools, signal: AbortSignal): Promise<TurnEnd> {
+async function executeTurn(turn: Turn, tools: AgentTools, signal: AbortSignal): Promise<TurnEnd> {
   const kept = turn.continues ? tools.conversation.id : null;
   const start =
     kept === null ? await keepNew(tools) : { id: kept, isResumed: await hasConversation(kept, tools) };

@@ -3,7 +3,7 @@ import { cleanText } from "../domain/clean-text.ts";
 import type { ExitCode } from "../domain/exit-codes.ts";
 import type { Reason } from "../domain/generated/swarm-state.ts";
 import { reportName } from "../domain/report-name.ts";
-import { isForAPerson } from "../domain/retry-policy.ts";
+import { needsHuman } from "../domain/retry-policy.ts";
 import type { SwarmState } from "../domain/swarm-state.ts";
 import type { CommandContext } from "./command.ts";
 import type { SwarmReport } from "./composition.ts";
@@ -18,7 +18,7 @@ const graceMs = 60_000;
 const nightGraceMs = 10 * 60_000;
 
 /** A worker that needs the user's attention. */
-export interface Needed {
+export interface AttentionNeeded {
   readonly worker: string;
   readonly why: string;
 }
@@ -27,10 +27,10 @@ export interface Needed {
  * Runs `work` and shows the swarm's progress. The first Ctrl-C, like the time of `--until`, lets agents end their
  * turn; the second stops the containers.
  */
-export async function watchOver<Result>(
+export async function runWithProgress<Result>(
   { output, signal, onSecondSignal, onBegun }: CommandContext,
   work: (report: SwarmReport) => Promise<Result>,
-  { until, onNeeded }: Pick<Night, "until"> & { readonly onNeeded?: (needed: Needed) => void } = {
+  { until, onNeeded }: Pick<Night, "until"> & { readonly onNeeded?: (needed: AttentionNeeded) => void } = {
     until: null,
   },
 ): Promise<Result> {
@@ -72,7 +72,7 @@ export async function watchOver<Result>(
       tell(event) {
         board.tell(event);
         const { code = "", message = "" } = (event["reason"] ?? {}) as Partial<Reason>;
-        if (event.event === "ended" && isForAPerson(code))
+        if (event.event === "ended" && needsHuman(code))
           onNeeded?.({ worker: event.worker ?? "", why: cleanText(`${code}: ${message}`, 1_000) });
       },
       onMessage: (worker, message) => board.message(worker.slug, message),

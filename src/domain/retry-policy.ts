@@ -20,7 +20,7 @@ const final: readonly string[] = [
 ];
 
 /** Whether only the user can resolve a failure with this code. */
-export function isForAPerson(code: string): boolean {
+export function needsHuman(code: string): boolean {
   return final.includes(code) && code !== "DEPENDENCY_FAILED";
 }
 

@@ -68,7 +68,7 @@ export async function cleanUp(
     placeOf: (attempt) =>
       places.get(keyOf(attempt)) ?? { kind: "elsewhere", why: "its journal was not read" },
   });
-  const done = dryRun ? { ...plan, failure: null } : await carryOut(deps, plan, onStep, signal);
+  const done = dryRun ? { ...plan, failure: null } : await executePlan(deps, plan, onStep, signal);
   const unfinished =
     deps.engine && !dryRun && request.only === null
       ? await removeIdleNetworks(deps.engine, scope, done.keep, signal)
@@ -135,7 +135,7 @@ function elsewhere(why: string): WorkPlace {
   return { kind: "elsewhere", why };
 }
 
-async function carryOut(
+async function executePlan(
   { store, engine, clock }: CleanUpDeps,
   { remove, keep, discarded }: CleanupPlan,
   onStep: (step: string) => void,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { CannotWork } from "../../adapter/cannot-work.ts";
-import { carryOutTask, type TaskDeps } from "../../adapter/carry-out-task.ts";
+import { executeTask, type TaskDeps } from "../../adapter/carry-out-task.ts";
 import { TaskLimit } from "../../adapter/task-limit.ts";
 import type { StoryStatus } from "../../src/domain/generated/swarm-state.ts";
 import { storyWith, taskFileWith } from "../fakes/task-files.ts";
@@ -35,14 +35,14 @@ describe("a limit of the task that comes between two stories", () => {
   test("changes nothing of a task whose stories are all completed", async () => {
     const { deps } = between({ "US-001": "completed", "US-002": "completed" });
 
-    expect(await carryOutTask(deps, over("result"))).toMatchObject({ status: "completed", errors: [] });
-    expect(await carryOutTask(deps, over("nothing"))).toMatchObject({ status: "completed", errors: [] });
+    expect(await executeTask(deps, over("result"))).toMatchObject({ status: "completed", errors: [] });
+    expect(await executeTask(deps, over("nothing"))).toMatchObject({ status: "completed", errors: [] });
   });
 
   test("leaves what was done and begins nothing more", async () => {
     const { deps, said } = between({ "US-001": "completed", "US-002": "pending" });
 
-    expect(await carryOutTask(deps, over("result"))).toMatchObject({
+    expect(await executeTask(deps, over("result"))).toMatchObject({
       status: "failed",
       errors: ["AGENT_LIMIT_REACHED: the time is over"],
     });
@@ -52,7 +52,7 @@ describe("a limit of the task that comes between two stories", () => {
   test("is the worker's end where nothing could go on", async () => {
     const { deps } = between({ "US-001": "pending" });
 
-    const end = carryOutTask(deps, over("nothing"));
+    const end = executeTask(deps, over("nothing"));
 
     await expect(end).rejects.toThrow(CannotWork);
     await expect(end).rejects.toMatchObject({ code: "AGENT_LIMIT_REACHED" });
@@ -62,6 +62,6 @@ describe("a limit of the task that comes between two stories", () => {
     const { deps } = between({ "US-001": "pending" });
     const cancel = { reason: "engine", graceMs: 1 };
 
-    await expect(carryOutTask(deps, AbortSignal.abort(cancel))).rejects.toBe(cancel);
+    await expect(executeTask(deps, AbortSignal.abort(cancel))).rejects.toBe(cancel);
   });
 });

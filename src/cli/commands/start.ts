@@ -3,7 +3,7 @@ import { SwarmError } from "../../domain/errors.ts";
 import { exitCodes } from "../../domain/exit-codes.ts";
 import type { Occasion } from "../../domain/notice.ts";
 import { workerSlug } from "../../domain/slug.ts";
-import { type Needed, reportEnd, watchOver } from "../carry-out.ts";
+import { type AttentionNeeded, reportEnd, runWithProgress } from "../carry-out.ts";
 import { chooseTasks, namedFiles } from "../choose-tasks.ts";
 import { type CommandContext, type CommandHandler, type CommandOptions, listAt } from "../command.ts";
 import type { OwnWords, Started, StartWords } from "../composition.ts";
@@ -40,7 +40,7 @@ export const start: CommandHandler = async (context, args, options) => {
 /** Starts a swarm, and waits until it has ended. */
 async function startSwarm(context: CommandContext, words: StartWords, night: Night): Promise<number> {
   const teller = tellPerson(context, night);
-  const started = await watchOver(context, (report) => context.swarm.swarm().start(words, report), {
+  const started = await runWithProgress(context, (report) => context.swarm.swarm().start(words, report), {
     ...{ until: night.until, onNeeded: teller.onNeeded },
   });
   await teller.isTold();
@@ -76,7 +76,7 @@ async function tell(
 }
 
 interface Teller {
-  readonly onNeeded: (needed: Needed) => void;
+  readonly onNeeded: (needed: AttentionNeeded) => void;
   readonly isTold: () => Promise<void>;
 }
 
@@ -119,7 +119,7 @@ export const resume: CommandHandler = async (context, _args, options) => {
   const night = nightIn(options, context.output);
   if (options["detach"]) return startDetached(context, null);
   const teller = tellPerson(context, night);
-  const state = await watchOver(context, (report) => context.swarm.swarm().resume(words, report), {
+  const state = await runWithProgress(context, (report) => context.swarm.swarm().resume(words, report), {
     ...{ until: night.until, onNeeded: teller.onNeeded },
   });
   await teller.isTold();
@@ -132,7 +132,9 @@ export const retry: CommandHandler = async (context, args, options) => {
     ...{ ...ownWords(options), workers: listAt(args, 0) },
     ...(onto !== undefined && { onto: String(onto) }),
   };
-  const { kind, state } = await watchOver(context, (report) => context.swarm.swarm().retry(words, report));
+  const { kind, state } = await runWithProgress(context, (report) =>
+    context.swarm.swarm().retry(words, report),
+  );
   if (kind === "carried out") return reportEnd(context, state);
   context.output.result({ swarm: state }, () => [
     kind === "asked"
