@@ -21,7 +21,7 @@ import {
   withRecord,
 } from "./domain/swarm-state.ts";
 import { chooseFilter, filterWords } from "./domain/system-call-filter.ts";
-import { openWishes } from "./domain/wishes.ts";
+import { openCommands } from "./domain/wishes.ts";
 import type { Environment, UserFolders } from "./host/user-folders.ts";
 import type { ImageOperations } from "./image/image-operations.ts";
 import type { DocumentParsers } from "./ports/documents.ts";
@@ -121,7 +121,7 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
         newId: () => swarmId,
         clock: deps.clock,
       },
-      { works, isNew: !isGoneOnWith, left: known === null ? [] : openWishes(known) },
+      { works, isNew: !isGoneOnWith, left: known === null ? [] : openCommands(known) },
     );
     deps.passes("after-state-init");
     if (isGoneOnWith) await keepSettings(recordable(settings));

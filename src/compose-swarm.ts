@@ -9,7 +9,7 @@ import { describeHolder } from "./domain/lock-holder.ts";
 import type { SwarmPlan } from "./domain/plan.ts";
 import type { Settings } from "./domain/settings.ts";
 import { isFinished, isOpen, type SwarmState } from "./domain/swarm-state.ts";
-import { type Wish, withoutWish } from "./domain/wishes.ts";
+import { type OwnerCommand, withoutCommand } from "./domain/wishes.ts";
 import type { PlannedWork } from "./swarm/begin-swarm.ts";
 import { refuseEnded } from "./swarm/refuse-ended.ts";
 import { refuseWithoutBase } from "./swarm/refuse-without-base.ts";
@@ -96,7 +96,7 @@ export function composeSwarm(deps: ComposeSwarmDeps): SwarmOperations {
       const chosen = workers.length > 0 ? chooseWorkers(state, workers) : state.containers;
       const names = chosen.filter(({ status }) => !isTerminal(status)).map((record) => record.containerName);
       if (names.length === 0) return { by: "nobody", state };
-      const wishes: Wish[] =
+      const wishes: OwnerCommand[] =
         workers.length === 0
           ? [{ of: "swarm", wish }]
           : names.map((name) => ({ of: "container", name, wish }));
@@ -109,7 +109,7 @@ export function composeSwarm(deps: ComposeSwarmDeps): SwarmOperations {
       const engine = await deps.engine(state.engine?.endpoint ?? null);
       const { containers } = await engine.open();
       const store = await deps.stateStore();
-      await store.update((now) => wishes.reduce(withoutWish, now));
+      await store.update((now) => wishes.reduce(withoutCommand, now));
       return {
         by: "us",
         state: await steerUnowned({ store, containers, clock: deps.clock, signal }, wish, names),
@@ -132,8 +132,8 @@ export function composeSwarm(deps: ComposeSwarmDeps): SwarmOperations {
     return (await deps.findState()) ?? (await deps.stateStore()).read();
   }
 
-  async function ask(wishes: readonly Wish[], signal: AbortSignal): Promise<boolean> {
-    const { askOwner } = await import("./swarm/ask-owner.ts");
+  async function ask(wishes: readonly OwnerCommand[], signal: AbortSignal): Promise<boolean> {
+    const { sendToOwner: askOwner } = await import("./swarm/ask-owner.ts");
     return askOwner(
       { store: await deps.stateStore(), owner: await deps.ownerLock(), watch: await watcher() },
       wishes,

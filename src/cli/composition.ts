@@ -30,7 +30,7 @@ import type { CleanedUp } from "../swarm/clean-up.ts";
 import type { InitializedFile } from "../swarm/init-project.ts";
 import type { MadeTask, TaskWords } from "../swarm/make-task.ts";
 import type { Repair } from "../swarm/repair-state.ts";
-import type { SteeringWish } from "../swarm/steer-unowned.ts";
+import type { SteeringCommand } from "../swarm/steer-unowned.ts";
 import type { SwarmEvent, Worker } from "../swarm/swarm-deps.ts";
 import type { FileToTrust } from "../swarm/trust-files.ts";
 import type { Waited, WaitedFor } from "../swarm/wait-for-workers.ts";
@@ -157,7 +157,7 @@ export interface SwarmOperations {
   ): Promise<Retried>;
   /** Sends a command to the owner, or applies it when none runs. No names mean all workers. */
   steer(
-    wish: SteeringWish,
+    wish: SteeringCommand,
     workers: readonly string[],
     signal: AbortSignal,
   ): Promise<{ readonly by: "owner" | "us" | "nobody"; readonly state: SwarmState }>;

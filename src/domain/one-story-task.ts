@@ -5,7 +5,7 @@ import type { AgentChoice, TaskFile } from "./generated/tasks.ts";
 import { slugOf } from "./slug.ts";
 
 /** The user's request for a task with one story. */
-export interface StoryWish {
+export interface StoryRequest {
   /** The text from `checkedPrompt`. */
   readonly prompt: string;
   readonly branch: string;
@@ -36,7 +36,7 @@ export function checkedPrompt(prompt: string): string {
 }
 
 /** A task file with the prompt as its only story; a prompt that is too long for the description stands in the notes, in full. */
-export function oneStoryTask({ prompt: text, branch, verify, agent, today }: StoryWish): TaskFile {
+export function oneStoryTask({ prompt: text, branch, verify, agent, today }: StoryRequest): TaskFile {
   const title = titleOf(text);
   const isShort = text.length <= longestDescription;
   return {

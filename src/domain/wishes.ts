@@ -2,27 +2,27 @@ import type { ContainerWish, SwarmState, SwarmWish } from "./generated/swarm-sta
 import { findContainer, withRecord } from "./swarm-state.ts";
 
 /** A command to the owner, for the whole swarm or for one worker. */
-export type Wish =
+export type OwnerCommand =
   | { readonly of: "swarm"; readonly wish: NonNullable<SwarmWish> }
   | { readonly of: "container"; readonly name: string; readonly wish: NonNullable<ContainerWish> };
 
 /** Writes a command into the state, where the owner finds it. */
-export function withWish(state: SwarmState, wish: Wish): SwarmState {
+export function withCommand(state: SwarmState, wish: OwnerCommand): SwarmState {
   return wish.of === "swarm"
     ? { ...state, wish: wish.wish }
     : withRecord(state, { ...findContainer(state, wish.name), wish: wish.wish });
 }
 
 /** All pending commands. */
-export function openWishes(state: SwarmState): Wish[] {
-  const ofContainers = state.containers.flatMap(({ containerName, wish }): Wish[] =>
+export function openCommands(state: SwarmState): OwnerCommand[] {
+  const ofContainers = state.containers.flatMap(({ containerName, wish }): OwnerCommand[] =>
     wish ? [{ of: "container", name: containerName, wish }] : [],
   );
   return state.wish ? [{ of: "swarm", wish: state.wish }, ...ofContainers] : ofContainers;
 }
 
 /** Clears a command that the owner has applied, unless a newer command has replaced it. */
-export function withoutWish(state: SwarmState, wish: Wish): SwarmState {
+export function withoutCommand(state: SwarmState, wish: OwnerCommand): SwarmState {
   if (wish.of === "swarm") return state.wish === wish.wish ? { ...state, wish: null } : state;
   const record = state.containers.find(({ containerName }) => containerName === wish.name);
   return record?.wish === wish.wish ? withRecord(state, { ...record, wish: null }) : state;

@@ -1,5 +1,5 @@
 import type { SwarmState } from "../domain/swarm-state.ts";
-import { openWishes, type Wish, withWish } from "../domain/wishes.ts";
+import { type OwnerCommand, openCommands, withCommand } from "../domain/wishes.ts";
 import { homeVolumeName } from "../domain/worker-names.ts";
 import type { Lock } from "../ports/lock.ts";
 import type { StateStore } from "../ports/state-store.ts";
@@ -12,14 +12,14 @@ export interface AskOwnerDeps {
 }
 
 /** Writes commands for the owner and waits until it has applied them; false if no owner is left to apply them. */
-export async function askOwner(
+export async function sendToOwner(
   { store, owner, watch }: AskOwnerDeps,
-  wishes: readonly Wish[],
+  wishes: readonly OwnerCommand[],
   signal: AbortSignal,
 ): Promise<boolean> {
   signal.throwIfAborted();
   if ((await owner.holder()) === null) return false;
-  await store.update((state) => wishes.reduce(withWish, state));
+  await store.update((state) => wishes.reduce(withCommand, state));
   const done = new AbortController();
   const either = AbortSignal.any([signal, done.signal]);
   const { promise, resolve, reject } = Promise.withResolvers<boolean>();
@@ -41,8 +41,8 @@ export async function askOwner(
   }
 }
 
-function isAsked(state: SwarmState, wishes: readonly Wish[]): boolean {
-  const open = openWishes(state);
+function isAsked(state: SwarmState, wishes: readonly OwnerCommand[]): boolean {
+  const open = openCommands(state);
   return wishes.some((wish) =>
     open.some(
       (other) =>

@@ -4,7 +4,7 @@ import type { ContainerRecord, EngineRef, ProjectRef } from "../domain/generated
 import type { LoadedTask, WorkerTask } from "../domain/plan.ts";
 import { workerSlug } from "../domain/slug.ts";
 import { newSwarm, type SwarmState, withContainer } from "../domain/swarm-state.ts";
-import { type Wish, withoutWish } from "../domain/wishes.ts";
+import { type OwnerCommand, withoutCommand } from "../domain/wishes.ts";
 import { workerContainerName } from "../domain/worker-names.ts";
 import { newStories, progressOf } from "../domain/worker-record.ts";
 import type { StateStore } from "../ports/state-store.ts";
@@ -29,7 +29,7 @@ export interface Beginning {
   /** Whether to archive the present swarm and begin a new one. */
   readonly isNew: boolean;
   /** Commands from before this ownership, for which no process waits any more. Later ones are for this owner. */
-  readonly left: readonly Wish[];
+  readonly left: readonly OwnerCommand[];
 }
 
 /** Creates or extends the swarm's state, with a record for each task to carry out. Only the owner may call it. */
@@ -42,7 +42,7 @@ export async function beginSwarm(deps: BeginDeps, { works, isNew, left }: Beginn
     const engine = { ...(before.engine ?? deps.engine), ...(systemCalls !== undefined && { systemCalls }) };
     const ours = { ...before, engine, swarmId: known.swarmId };
     const overtaken = left.filter(({ wish }) => wish !== "retry");
-    return withWorks(overtaken.reduce(withoutWish, withoutPauses(ours)), works, deps.clock());
+    return withWorks(overtaken.reduce(withoutCommand, withoutPauses(ours)), works, deps.clock());
   });
 }
 

@@ -3,23 +3,23 @@ import { isError, SwarmError } from "../domain/errors.ts";
 import type { ContainerRecord } from "../domain/generated/swarm-state.ts";
 import { workerSlug } from "../domain/slug.ts";
 import { findContainer, movedTo, type SwarmState } from "../domain/swarm-state.ts";
-import { openWishes, type Wish, withoutWish } from "../domain/wishes.ts";
+import { type OwnerCommand, openCommands, withoutCommand } from "../domain/wishes.ts";
 import type { Owning } from "./own-swarm.ts";
 import { retryWorkers } from "./retry-workers.ts";
 import type { SwarmDeps } from "./swarm-deps.ts";
 import { unpauseWorker } from "./unpause-worker.ts";
 
 /** The time that agents have to end by themselves after a stop command. */
-const wishGraceMs = 10_000;
+const stopGraceMs = 10_000;
 
 /** Applies the commands of other processes, and clears each when it is done; returns the state after that. */
-export async function obeyWishes(deps: SwarmDeps, owning: Owning, state: SwarmState): Promise<SwarmState> {
-  const wishes = openWishes(state);
+export async function applyCommands(deps: SwarmDeps, owning: Owning, state: SwarmState): Promise<SwarmState> {
+  const wishes = openCommands(state);
   for (const wish of wishes) {
     const worker = wish.of === "container" ? { worker: await slugOf(deps, wish) } : {};
     try {
       const isDone =
-        wish.of === "swarm" ? await obeyForAll(deps, owning, wish) : await obey(deps, owning, wish);
+        wish.of === "swarm" ? await applyToAll(deps, owning, wish) : await applyToWorker(deps, owning, wish);
       if (!isDone) continue;
       deps.tell({ event: "wish", wish: wish.wish, ...worker });
     } catch (error) {
@@ -28,7 +28,7 @@ export async function obeyWishes(deps: SwarmDeps, owning: Owning, state: SwarmSt
       const reason = { code: error.code, message: withHint(error) };
       deps.tell({ event: "wish", wish: wish.wish, ...worker, reason });
     }
-    await deps.update((now) => withoutWish(now, wish));
+    await deps.update((now) => withoutCommand(now, wish));
   }
   return wishes.length === 0 ? state : deps.read();
 }
@@ -38,13 +38,13 @@ async function slugOf(deps: SwarmDeps, { name }: { readonly name: string }): Pro
   return record ? workerSlug(record) : name;
 }
 
-async function obeyForAll(
+async function applyToAll(
   deps: SwarmDeps,
   owning: Owning,
-  { wish }: Extract<Wish, { of: "swarm" }>,
+  { wish }: Extract<OwnerCommand, { of: "swarm" }>,
 ): Promise<boolean> {
   if (wish === "stop") {
-    owning.halt({ reason: "asked to stop", graceMs: wishGraceMs });
+    owning.halt({ reason: "asked to stop", graceMs: stopGraceMs });
     return owning.running.size === 0;
   }
   let isDone = true;
@@ -52,7 +52,7 @@ async function obeyForAll(
   for (const { containerName: name, status } of (await deps.read()).containers) {
     if (isTerminal(status)) continue;
     try {
-      isDone = (await obey(deps, owning, { of: "container", name, wish })) && isDone;
+      isDone = (await applyToWorker(deps, owning, { of: "container", name, wish })) && isDone;
     } catch (error) {
       if (!(error instanceof SwarmError)) throw error;
       // A failure of one worker does not block the others.
@@ -70,10 +70,10 @@ function withHint({ message, hint }: SwarmError): string {
 }
 
 /** Applies a command to one worker; returns whether it is done, since a worker takes time to stop. */
-async function obey(
+async function applyToWorker(
   deps: SwarmDeps,
   owning: Owning,
-  { name, wish }: Extract<Wish, { of: "container" }>,
+  { name, wish }: Extract<OwnerCommand, { of: "container" }>,
 ): Promise<boolean> {
   const record = findContainer(await deps.read(), name);
   switch (wish) {
@@ -97,7 +97,7 @@ async function stop(
   const { containerName: name, status } = record;
   const kept = running.get(name);
   if (kept) {
-    kept.stop({ reason: "asked to stop", graceMs: wishGraceMs });
+    kept.stop({ reason: "asked to stop", graceMs: stopGraceMs });
     return false;
   }
   begun.add(name);

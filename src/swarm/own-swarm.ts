@@ -8,7 +8,7 @@ import { movedTo } from "../domain/swarm-state.ts";
 import type { OwnerServices, WaitingWorker } from "./equip-worker.ts";
 import { superviseWorker, type WorkerHandle } from "./keep-worker.ts";
 import { endPauses, notifyWhenPausesEnd, waitsForModel } from "./model-pauses.ts";
-import { obeyWishes } from "./obey-wishes.ts";
+import { applyCommands } from "./obey-wishes.ts";
 import type { Halt } from "./run-worker.ts";
 import type { SwarmDeps } from "./swarm-deps.ts";
 
@@ -75,7 +75,7 @@ export async function ownSwarm(
   for (const signal of [halt, signals.lost]) signal.addEventListener("abort", ring, { once: true });
   try {
     for (;;) {
-      const asked = await obeyWishes(deps, owning, await deps.read());
+      const asked = await applyCommands(deps, owning, await deps.read());
       const now = deps.clock();
       const resumed = await endPauses(deps, owning, asked, now);
       const waiting = await swarm.waitingIn(resumed);
@@ -105,7 +105,7 @@ export async function ownSwarm(
     for (const signal of [halt, signals.lost]) signal.removeEventListener("abort", ring);
   }
   isOver = true;
-  await obeyWishes(deps, owning, await deps.read());
+  await applyCommands(deps, owning, await deps.read());
   if (failures.length > 0) throw failures[0];
   return deps.read();
 

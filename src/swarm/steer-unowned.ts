@@ -5,7 +5,7 @@ import { movedTo, withRecord } from "../domain/swarm-state.ts";
 import type { Containers } from "../ports/containers.ts";
 import type { StateStore } from "../ports/state-store.ts";
 
-export type SteeringWish = "stop" | "pause" | "unpause";
+export type SteeringCommand = "stop" | "pause" | "unpause";
 
 export interface SteerUnownedDeps {
   readonly store: Pick<StateStore, "update" | "read">;
@@ -19,7 +19,7 @@ const graceMs = 10_000;
 /** Applies a command to workers in place of their owner. The caller holds the ownership. */
 export async function steerUnowned(
   deps: SteerUnownedDeps,
-  wish: SteeringWish,
+  wish: SteeringCommand,
   names: readonly string[],
 ): Promise<SwarmState> {
   const meant = (await deps.store.read()).containers.filter(
@@ -35,7 +35,7 @@ export async function steerUnowned(
 
 async function steer(
   { store, containers, clock, signal }: SteerUnownedDeps,
-  wish: SteeringWish,
+  wish: SteeringCommand,
   { containerName: name }: ContainerRecord,
 ): Promise<void> {
   const facts = await containers.look(name, undefined, signal);
@@ -51,7 +51,7 @@ async function steer(
   });
 }
 
-function steered(record: ContainerRecord, wish: SteeringWish, now: Date): ContainerRecord {
+function steered(record: ContainerRecord, wish: SteeringCommand, now: Date): ContainerRecord {
   const at = now.toISOString();
   switch (wish) {
     case "stop": {

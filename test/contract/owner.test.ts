@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, vi } from "vitest";
 import type { SwarmError } from "../../src/domain/errors.ts";
 import { withContainer } from "../../src/domain/swarm-state.ts";
-import { withWish } from "../../src/domain/wishes.ts";
+import { withCommand } from "../../src/domain/wishes.ts";
 import type { StateChange } from "../../src/ports/state-store.ts";
 import { kernelLock } from "../../src/state/kernel-lock.ts";
 import { holdOwnership } from "../../src/state/ownership.ts";
@@ -198,7 +198,7 @@ describe("the owner's writes", () => {
     writeFileSync(file.places.stateFile, "{");
 
     await expect(
-      owned.update((state) => withWish(state, { of: "swarm", wish: "stop" })),
+      owned.update((state) => withCommand(state, { of: "swarm", wish: "stop" })),
     ).rejects.toMatchObject({ code: "STATE_INVALID" });
   });
 });

@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, wri
 import { dirname, join } from "node:path";
 import { describe, expect } from "vitest";
 import { withChange, withContainer } from "../../src/domain/swarm-state.ts";
-import { openWishes, withoutWish, withWish } from "../../src/domain/wishes.ts";
+import { openCommands, withCommand, withoutCommand } from "../../src/domain/wishes.ts";
 import { parseState } from "../../src/schema/read-document.ts";
 import { stateSerializer } from "../../src/state/serialize-state.ts";
 import { stateFile } from "../../src/state/state-file.ts";
@@ -292,22 +292,28 @@ describe("wishes", () => {
     const seen = Promise.withResolvers<void>();
     const watching = new AbortController();
     const look = async (): Promise<void> => {
-      if (openWishes(await store.read()).length > 0) seen.resolve();
+      if (openCommands(await store.read()).length > 0) seen.resolve();
     };
     watchState(file.places.stateFile, () => void look().catch(seen.reject), watching.signal);
 
     await store.update((state) =>
-      withWish(withWish(state, { of: "swarm", wish: "pause" }), { of: "container", name, wish: "stop" }),
+      withCommand(withCommand(state, { of: "swarm", wish: "pause" }), {
+        of: "container",
+        name,
+        wish: "stop",
+      }),
     );
     await seen.promise;
     watching.abort();
 
-    const asked = openWishes(await store.read());
+    const asked = openCommands(await store.read());
     expect(asked).toEqual([
       { of: "swarm", wish: "pause" },
       { of: "container", name, wish: "stop" },
     ]);
-    const changedMeanwhile = withWish(await store.read(), { of: "swarm", wish: "stop" });
-    expect(openWishes(asked.reduce(withoutWish, changedMeanwhile))).toEqual([{ of: "swarm", wish: "stop" }]);
+    const changedMeanwhile = withCommand(await store.read(), { of: "swarm", wish: "stop" });
+    expect(openCommands(asked.reduce(withoutCommand, changedMeanwhile))).toEqual([
+      { of: "swarm", wish: "stop" },
+    ]);
   });
 });

@@ -5,7 +5,7 @@ import type { ContainerRecord, SwarmState } from "../../src/domain/generated/swa
 import type { HostRoom } from "../../src/domain/parallel-workers.ts";
 import type { RetryPolicy } from "../../src/domain/retry-policy.ts";
 import { newSwarm, withContainer, withRecord } from "../../src/domain/swarm-state.ts";
-import { type Wish, withWish } from "../../src/domain/wishes.ts";
+import { type OwnerCommand, withCommand } from "../../src/domain/wishes.ts";
 import { workerContainerName } from "../../src/domain/worker-names.ts";
 import { newStories, progressOf } from "../../src/domain/worker-record.ts";
 import type { Containers } from "../../src/ports/containers.ts";
@@ -50,7 +50,7 @@ export interface FakeSwarm {
   nameOf(slug: string, attempt?: number): string;
   /** As another command would. */
   write(change: (state: SwarmState) => SwarmState): void;
-  wish(wish: Wish): void;
+  wish(wish: OwnerCommand): void;
   /** The next conversation with this worker. */
   talk(slug: string): Promise<FakeTalk>;
   /** Resolves when the state is like this. */
@@ -228,7 +228,7 @@ export function fakeSwarm(
   return {
     ...{ deps, containers, told, waits, record, nameOf, until, write },
     state: () => state,
-    wish: (wish) => write((before) => withWish(before, wish)),
+    wish: (wish) => write((before) => withCommand(before, wish)),
     async talk(slug) {
       const index = taken.get(slug) ?? 0;
       taken.set(slug, index + 1);

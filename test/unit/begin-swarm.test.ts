@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { EngineRef } from "../../src/domain/generated/swarm-state.ts";
 import type { LoadedTask } from "../../src/domain/plan.ts";
 import type { SwarmState } from "../../src/domain/swarm-state.ts";
-import { openWishes } from "../../src/domain/wishes.ts";
+import { openCommands } from "../../src/domain/wishes.ts";
 import { type Beginning, beginSwarm, type PlannedWork } from "../../src/swarm/begin-swarm.ts";
 import { recallTask } from "../../src/swarm/recall-task.ts";
 import { refuseEnded } from "../../src/swarm/refuse-ended.ts";
@@ -42,7 +42,7 @@ async function begun(
         update: async (change) => put(change(await read())),
       },
     },
-    { works: [], isNew: false, left: known ? openWishes(known) : [], ...beginning },
+    { works: [], isNew: false, left: known ? openCommands(known) : [], ...beginning },
   );
 }
 

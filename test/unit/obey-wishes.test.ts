@@ -1,9 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { SwarmError } from "../../src/domain/errors.ts";
-import type { Wish } from "../../src/domain/wishes.ts";
+import type { OwnerCommand } from "../../src/domain/wishes.ts";
 import { type FakeSwarm, fakeSwarm } from "../fakes/fake-swarm.ts";
 
-const of = (swarm: FakeSwarm, slug: string, wish: Exclude<Wish, { of: "swarm" }>["wish"]): Wish => ({
+const of = (
+  swarm: FakeSwarm,
+  slug: string,
+  wish: Exclude<OwnerCommand, { of: "swarm" }>["wish"],
+): OwnerCommand => ({
   ...{ of: "container", wish },
   name: swarm.record(slug).containerName,
 });

@@ -3,7 +3,7 @@ import { SwarmError } from "../../src/domain/errors.ts";
 import type { ContainerRecord, SwarmState } from "../../src/domain/swarm-state.ts";
 import { withRecord } from "../../src/domain/swarm-state.ts";
 import type { ContainerFacts } from "../../src/ports/containers.ts";
-import { type SteeringWish, steerUnowned } from "../../src/swarm/steer-unowned.ts";
+import { type SteeringCommand, steerUnowned } from "../../src/swarm/steer-unowned.ts";
 import { fakeContainers } from "../fakes/fake-containers.ts";
 import { now, recordWith, swarmOf } from "../fakes/records.ts";
 
@@ -11,7 +11,7 @@ const paused = { reason: "asked to pause", since: "2026-01-02T03:00:00.000Z", un
 
 /** What becomes of one worker that nobody owns, and of its container. */
 async function steered(
-  wish: SteeringWish,
+  wish: SteeringCommand,
   change: Partial<ContainerRecord>,
   container: "running" | "paused" | "created" | null,
 ): Promise<{ record: ContainerRecord | undefined; container: ContainerFacts["state"] | undefined }> {

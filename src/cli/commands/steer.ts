@@ -1,10 +1,10 @@
 import { exitCodes } from "../../domain/exit-codes.ts";
-import type { SteeringWish } from "../../swarm/steer-unowned.ts";
+import type { SteeringCommand } from "../../swarm/steer-unowned.ts";
 import { type CommandHandler, listAt } from "../command.ts";
 import { resultLines } from "../result-lines.ts";
 
 /** A command that the owner applies, or this process when no owner runs. */
-function steering(wish: SteeringWish, next: string): CommandHandler {
+function steering(wish: SteeringCommand, next: string): CommandHandler {
   return async ({ swarm, output, signal }, args) => {
     const { by, state } = await output.during(`Asking to ${wish}`, () =>
       swarm.swarm().steer(wish, listAt(args, 0), signal),
