@@ -158,7 +158,7 @@ async function workOut({
           "-",
           range,
         ]);
-        const outcome = await work.takeIn({
+        const outcome = await work.importBundle({
           ...{
             keep: `refs/aimi/work/bench/${process.pid}-${round}`,
             tip,

@@ -4,7 +4,7 @@ import { isBranchName } from "../domain/branch-name.ts";
 import { cleanText } from "../domain/clean-text.ts";
 import { isCommitId } from "../domain/commit-id.ts";
 import { SwarmError } from "../domain/errors.ts";
-import type { Refusal, TakenIn, WorkToTakeIn } from "../ports/work-repository.ts";
+import type { BundleToImport, ImportResult, Refusal } from "../ports/work-repository.ts";
 import { type BundleHeader, readBundleHeader } from "./bundle-header.ts";
 import { areCommits, type CleanRoom, isAncestor } from "./clean-room.ts";
 import { installPack } from "./install-pack.ts";
@@ -16,23 +16,23 @@ import { hasCrashed } from "./start-git.ts";
 import { seenNearby } from "./walk-back.ts";
 
 /** The points at which a crash must do no harm. */
-export type TakeInPoint = "stored" | "checked" | "objects-moved" | "ref-moved";
+export type ImportPoint = "stored" | "checked" | "objects-moved" | "ref-moved";
 
-export interface TakeInDeps {
+export interface ImportDeps {
   /** The git folder that all worktrees share. */
   readonly commonFolder: string;
   /** Called at each of these points; a test kills the process there. */
-  readonly reached?: (point: TakeInPoint) => void;
+  readonly reached?: (point: ImportPoint) => void;
 }
 
-type No = Extract<TakenIn, { kind: "refused" | "rewritten" }>;
+type No = Extract<ImportResult, { kind: "refused" | "rewritten" }>;
 
 /** Imports the bundle; see `WorkRepository`. Each step relies only on facts that earlier steps have checked. */
-export async function takeIn(
-  { commonFolder, reached = () => {} }: TakeInDeps,
-  work: WorkToTakeIn,
+export async function importBundle(
+  { commonFolder, reached = () => {} }: ImportDeps,
+  work: BundleToImport,
   signal?: AbortSignal,
-): Promise<TakenIn> {
+): Promise<ImportResult> {
   const { keep, tip, base, old } = work;
   for (const id of [base, ...(old === null ? [] : [old])])
     if (!isCommitId(id)) throw new Error(`${JSON.stringify(id)} is no commit id`);
@@ -96,7 +96,7 @@ export async function refAt(commonFolder: string, refs: Refs, ref: string): Prom
 async function wrongWithHeader(
   room: CleanRoom,
   { refs, prerequisites }: BundleHeader,
-  { expectedRef, tip, base }: WorkToTakeIn,
+  { expectedRef, tip, base }: BundleToImport,
 ): Promise<No | null> {
   const [ref, ...more] = refs;
   if (!ref || more.length > 0) return refused("header", `it holds ${refs.length} refs instead of one`);
@@ -162,7 +162,7 @@ async function passOver(file: FileHandle, bytes: number): Promise<void> {
  * `.gitattributes` or `.gitmodules`, about which git's own check only warns. Only changes since the base
  * count, so that a repository that already has such a link can still import work.
  */
-async function wrongWithTree(room: CleanRoom, { tip, base }: WorkToTakeIn): Promise<No | null> {
+async function wrongWithTree(room: CleanRoom, { tip, base }: BundleToImport): Promise<No | null> {
   if (!(await areCommits(room, [tip]))) return refused("incomplete", `${tip} is not in it, or is no commit`);
   let link = "";
   const unread = await readChangedEntries(room.objects, {
@@ -178,7 +178,7 @@ async function wrongWithTree(room: CleanRoom, { tip, base }: WorkToTakeIn): Prom
 const deepHistory = "git crashes while it walks its history, as it does when folders are nested too deep";
 
 /** Checks that no object is missing, and that the tip descends from the base and from the work imported before. */
-async function wrongWithHistory(room: CleanRoom, { tip, base, old }: WorkToTakeIn): Promise<No | null> {
+async function wrongWithHistory(room: CleanRoom, { tip, base, old }: BundleToImport): Promise<No | null> {
   const connected = await room.run(["rev-list", "--objects", "--quiet", tip, "--not", base]);
   if (connected.exitCode !== 0) {
     if (saysNothing(connected))
@@ -197,7 +197,7 @@ async function wrongWithHistory(room: CleanRoom, { tip, base, old }: WorkToTakeI
  * Checks the files with which the story started: a story that started without earlier work would delete that
  * work by its commit.
  */
-async function wrongWithStart(room: CleanRoom, { tip, start }: WorkToTakeIn): Promise<No | null> {
+async function wrongWithStart(room: CleanRoom, { tip, start }: BundleToImport): Promise<No | null> {
   if (start === undefined) return null;
   const [tree] = (await areCommits(room, [start.commit]))
     ? await room.objects.about([`${start.commit}^{tree}`])

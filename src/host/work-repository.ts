@@ -6,14 +6,14 @@ import { refsIn } from "./move-ref.ts";
 import { lookAtBranch, publishBranch } from "./publish-branch.ts";
 import { openQuarantine } from "./quarantine.ts";
 import { readChanges, readPatch, readSensitivePaths } from "./read-changes.ts";
-import { refAt, type TakeInDeps, takeIn } from "./take-in.ts";
+import { type ImportDeps, importBundle, refAt } from "./take-in.ts";
 
 /**
  * The repository with this common git folder, for all its worktrees. Methods read commits in a separate clean
  * repository, where neither the user's repository settings nor its files apply. Only refs are moved in the
  * user's repository itself.
  */
-export function workRepository(deps: TakeInDeps): WorkRepository {
+export function workRepository(deps: ImportDeps): WorkRepository {
   const { commonFolder } = deps;
   const inRoom = async <T>(
     commits: readonly string[],
@@ -29,7 +29,7 @@ export function workRepository(deps: TakeInDeps): WorkRepository {
   const has: WorkRepository["has"] = (commit) => inRoom([commit], (room) => areCommits(room, [commit]));
 
   return {
-    takeIn: (work, signal) => takeIn(deps, work, signal),
+    importBundle: (work, signal) => importBundle(deps, work, signal),
 
     publish: (work, signal) =>
       inRoom([work.commit, work.base], (room) => publishBranch({ commonFolder, room }, work), signal),

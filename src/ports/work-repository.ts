@@ -1,7 +1,7 @@
 import type { SensitivePath } from "../domain/sensitive-paths.ts";
 
 /** Commits of a worker, as a bundle from its container, which is untrusted. */
-export interface WorkToTakeIn {
+export interface BundleToImport {
   readonly bundle: AsyncIterable<Uint8Array>;
   /** The expected checksum of the bundle, in hexadecimal digits. */
   readonly sha256: string;
@@ -38,7 +38,7 @@ export type Refusal =
   | "start" // the story started with files that differ from those of the commit before it
   | "ref-moved"; // `keep` is at an unexpected commit
 
-export type TakenIn =
+export type ImportResult =
   | { readonly kind: "taken"; readonly commit: string }
   /** The ref was at the commit already. */
   | { readonly kind: "already"; readonly commit: string }
@@ -136,7 +136,7 @@ export interface PatchToRead {
  */
 export interface WorkRepository {
   /** Checks commits and keeps them at a ref. Idempotent; it reads the bundle only if it needs to. */
-  takeIn(work: WorkToTakeIn, signal?: AbortSignal): Promise<TakenIn>;
+  importBundle(work: BundleToImport, signal?: AbortSignal): Promise<ImportResult>;
   /** Makes a branch, or fast-forwards one; never by force. Idempotent. */
   publish(work: WorkToPublish, signal?: AbortSignal): Promise<Published>;
   /** Whether the repository has a commit. */

@@ -35,7 +35,7 @@ export async function collectWork(
   const old = isFailed ? null : await lastTakenIn(deps, record, ref);
   if (!isFailed)
     await change(worker.name, (now) => ({ ...now, collecting: { ref, old, new: stored.commit } }));
-  const outcome = await work.takeIn(
+  const outcome = await work.importBundle(
     {
       ...{
         mostBytes,

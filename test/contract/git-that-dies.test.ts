@@ -43,21 +43,21 @@ for (const [words, signal] of [
     const { work, tip } = oneCommit(repository, folder);
     interpose(folder, words, `kill -${signal} $$`);
 
-    await expect(repositoryAt(repository).takeIn(work())).rejects.toMatchObject({
+    await expect(repositoryAt(repository).importBundle(work())).rejects.toMatchObject({
       code: "GIT_FAILED",
       details: { reason: `it was ended by SIG${signal}` },
     });
     expectTidy(repository);
 
     vi.unstubAllEnvs();
-    expect(await repositoryAt(repository).takeIn(work())).toEqual({ kind: "taken", commit: tip });
+    expect(await repositoryAt(repository).importBundle(work())).toEqual({ kind: "taken", commit: tip });
   });
 
 test("a git that crashes on a pack refuses it", async ({ repository, folder }) => {
   const { work } = oneCommit(repository, folder);
   interpose(folder, "index-pack", "kill -SEGV $$");
 
-  expect(await repositoryAt(repository).takeIn(work())).toMatchObject({ kind: "refused", why: "pack" });
+  expect(await repositoryAt(repository).importBundle(work())).toMatchObject({ kind: "refused", why: "pack" });
   expectTidy(repository);
 });
 
@@ -80,7 +80,7 @@ test("a history whose folders are too deep for git is told as deep", async ({ re
   // With the usual stack it takes 60 times as many.
   interpose(folder, "rev-list --objects", "ulimit -s 256");
 
-  expect(await repositoryAt(repository).takeIn(workOf(bytes, { base, tip }))).toMatchObject({
+  expect(await repositoryAt(repository).importBundle(workOf(bytes, { base, tip }))).toMatchObject({
     ...{ kind: "refused", why: "too-deep" },
     reason: "git crashes while it walks its history, as it does when folders are nested too deep",
   });

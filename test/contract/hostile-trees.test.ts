@@ -6,7 +6,7 @@ import { Readable } from "node:stream";
 import { describe, expect } from "vitest";
 import { showBytes } from "../../src/domain/duration.ts";
 import { treeLimits } from "../../src/host/read-entries.ts";
-import type { TakenIn } from "../../src/ports/work-repository.ts";
+import type { ImportResult } from "../../src/ports/work-repository.ts";
 import { collectWork } from "../../src/swarm/collect-work.ts";
 import {
   blob,
@@ -44,7 +44,7 @@ function nested(depth: number, name: string, last: TreeRows): RawObject[] {
 }
 
 interface Weighed {
-  readonly outcome: TakenIn;
+  readonly outcome: ImportResult;
   readonly addedMb: Readonly<Record<string, number>>;
 }
 

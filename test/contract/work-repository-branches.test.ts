@@ -27,7 +27,7 @@ commitAsTester();
 async function takenIn(repository: string, folder: string, branch = "feat/login") {
   const { base, tip, work } = oneCommit(repository, folder);
   const repo = repositoryAt(repository);
-  await repo.takeIn(work());
+  await repo.importBundle(work());
   return { repo, base, tip, wanted: { commit: tip, base, branch, fallback: `${branch}-swarm-abcdef` } };
 }
 
@@ -185,7 +185,7 @@ describe("work that is published", () => {
     const agent = agentOf(repository, folder, "second");
     const other = workIn(agent, { "b.txt": "b" });
     const repo = repositoryAt(repository);
-    await repo.takeIn(workOf(bundleFrom(agent, base), { base, tip: other, keep: `${keep}-2` }));
+    await repo.importBundle(workOf(bundleFrom(agent, base), { base, tip: other, keep: `${keep}-2` }));
 
     const both = await Promise.all([
       repositoryAt(repository).publish(wanted),

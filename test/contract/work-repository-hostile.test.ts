@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, vi } from "vitest";
-import type { WorkToTakeIn } from "../../src/ports/work-repository.ts";
+import type { BundleToImport } from "../../src/ports/work-repository.ts";
 import { blob, bundleOf, commit, deltaBomb, idOf, packOf, type RawObject, tree } from "../fakes/bundles.ts";
 import { test } from "../fakes/folders.ts";
 import { poisons } from "../fakes/poisons.ts";
@@ -70,7 +70,7 @@ describe("a stream that is not what was stored", () => {
     })();
 
     await expect(
-      repositoryAt(repository).takeIn({ ...workOf(Buffer.alloc(0), { base, tip: base }), bundle }),
+      repositoryAt(repository).importBundle({ ...workOf(Buffer.alloc(0), { base, tip: base }), bundle }),
     ).rejects.toBe(gone);
     expectTidy(repository);
   });
@@ -138,7 +138,7 @@ describe("a bundle's header", () => {
 
       expect(await refusal(repository, workOf(bytes, { base, tip }))).toBe("header");
       const good = bundleOf(headerOf(base, tip), pack);
-      expect((await repositoryAt(repository).takeIn(workOf(good, { base, tip }))).kind).toBe("taken");
+      expect((await repositoryAt(repository).importBundle(workOf(good, { base, tip }))).kind).toBe("taken");
     });
 
   test("that builds upon commits of the user's that the work did not begin with, or upon no commit, is refused", async ({
@@ -290,7 +290,7 @@ describe("work that is hostile inside of a sound bundle", () => {
   }) => {
     const base = head(repository);
     const missing = "1".repeat(40);
-    const work = (planted: Planted, pack?: (objects: RawObject[]) => Buffer): WorkToTakeIn => {
+    const work = (planted: Planted, pack?: (objects: RawObject[]) => Buffer): BundleToImport => {
       const root = tree(...planted[0]);
       const made = commit(idOf(root), [base]);
       const objects = [...(planted[1] ?? []), root, made];
@@ -375,7 +375,7 @@ describe("work that is hostile inside of a sound bundle", () => {
       ["100644", "y", file],
     ]);
 
-    expect(await repositoryAt(repository).takeIn(workOf(bundle, { base, tip }))).toEqual({
+    expect(await repositoryAt(repository).importBundle(workOf(bundle, { base, tip }))).toEqual({
       kind: "taken",
       commit: tip,
     });
@@ -408,7 +408,7 @@ describe("a poisoned repository", () => {
     const repo = repositoryAt(repository);
     for (const [number, { tip, bundle }] of works.entries()) {
       const work = workOf(bundle, { base, tip, keep: `${keep}-${number}` });
-      expect((await repo.takeIn(work)).kind).toBe("taken");
+      expect((await repo.importBundle(work)).kind).toBe("taken");
       const published = await repo.publish({
         commit: tip,
         base,
@@ -462,8 +462,8 @@ describe("a poisoned repository", () => {
     const other = workIn(agent, { "README.md": "two" });
     const repo = repositoryAt(repository);
 
-    await repo.takeIn(work());
-    await repo.takeIn(workOf(bundleFrom(agent, base), { base, tip: other, keep: `${keep}-2` }));
+    await repo.importBundle(work());
+    await repo.importBundle(workOf(bundleFrom(agent, base), { base, tip: other, keep: `${keep}-2` }));
     await repo.publish({ commit: tip, base, branch: "x", fallback: "y" });
     await repo.sensitivePaths(base, tip);
     await repo.changes(base, tip);

@@ -39,7 +39,7 @@ describe("what the adapter recorded when a story began", () => {
     const afterUnknown = { ...work(), start: { commit: other, tree } };
     expect(await refusal(repository, withOtherFiles)).toBe("start");
     expect(await refusal(repository, afterUnknown)).toBe("start");
-    const taken = await repositoryAt(repository).takeIn({ ...work(), start: { commit: base, tree } });
+    const taken = await repositoryAt(repository).importBundle({ ...work(), start: { commit: base, tree } });
     expect(taken).toMatchObject({ kind: "taken" });
   });
 });
@@ -54,7 +54,7 @@ describe("work that is taken in", () => {
     const { tip, work } = oneCommit(repository, folder);
     const before = everythingIn(repository, ours);
 
-    const taken = await repositoryAt(repository).takeIn(work());
+    const taken = await repositoryAt(repository).importBundle(work());
 
     expect(taken).toEqual({ kind: "taken", commit: tip });
     expect(at(repository, keep)).toBe(tip);
@@ -71,7 +71,7 @@ describe("work that is taken in", () => {
     workIn(repository, { "long.txt": long.join("\n") });
     const { bytes, work } = oneCommit(repository, folder, { "long.txt": `${long.join("\n")}\nmore\n` });
 
-    const taken = await repositoryAt(repository).takeIn(work());
+    const taken = await repositoryAt(repository).importBundle(work());
 
     expect(bytes.length).toBeLessThan(5_000);
     expect(taken.kind).toBe("taken");
@@ -88,7 +88,7 @@ describe("work that is taken in", () => {
     const repo = repositoryAt(repository);
     expect(await repo.isKept(tip)).toBe(false);
 
-    await repo.takeIn(work());
+    await repo.importBundle(work());
     expect(await repo.isKept(tip)).toBe(true);
 
     // Later work upon it keeps it as well; without a ref only its objects are left, until git tidies up.
@@ -107,7 +107,7 @@ describe("work that is taken in", () => {
   test("is found done the second time, without its bundle being read", async ({ repository, folder }) => {
     const { tip, work } = oneCommit(repository, folder);
     const repo = repositoryAt(repository);
-    await repo.takeIn(work());
+    await repo.importBundle(work());
     let isRead = false;
     const again = {
       ...work(),
@@ -118,8 +118,8 @@ describe("work that is taken in", () => {
       })(),
     };
 
-    expect(await repo.takeIn(again)).toEqual({ kind: "already", commit: tip });
-    expect(await repo.takeIn(work())).toEqual({ kind: "already", commit: tip });
+    expect(await repo.importBundle(again)).toEqual({ kind: "already", commit: tip });
+    expect(await repo.importBundle(work())).toEqual({ kind: "already", commit: tip });
     expect(isRead).toBe(false);
   });
 
@@ -129,15 +129,15 @@ describe("work that is taken in", () => {
   }) => {
     const { agent, base, tip, work } = oneCommit(repository, folder);
     const repo = repositoryAt(repository);
-    await repo.takeIn(work());
+    await repo.importBundle(work());
     const second = workIn(agent, { "b.txt": "b" });
     const grown = workOf(bundleFrom(agent, base), { base, tip: second, old: tip });
     git(agent, "reset", "--quiet", "--hard", base);
     const other = workIn(agent, { "c.txt": "c" });
     const rewritten = workOf(bundleFrom(agent, base), { base, tip: other, old: second });
 
-    expect(await repo.takeIn(grown)).toEqual({ kind: "taken", commit: second });
-    expect(await repo.takeIn(rewritten)).toEqual({ kind: "rewritten" });
+    expect(await repo.importBundle(grown)).toEqual({ kind: "taken", commit: second });
+    expect(await repo.importBundle(rewritten)).toEqual({ kind: "rewritten" });
     expect(at(repository, keep)).toBe(second);
   });
 
@@ -149,13 +149,13 @@ describe("work that is taken in", () => {
     const repo = repositoryAt(repository);
     git(repository, "update-ref", keep, base);
 
-    expect(await repo.takeIn(workOf(bytes, { base, tip }))).toMatchObject({
+    expect(await repo.importBundle(workOf(bytes, { base, tip }))).toMatchObject({
       kind: "refused",
       why: "ref-moved",
     });
     expect(at(repository, keep)).toBe(base);
     git(repository, "update-ref", "-d", keep);
-    expect(await repo.takeIn(workOf(bytes, { base, tip, old: base }))).toMatchObject({ kind: "taken" });
+    expect(await repo.importBundle(workOf(bytes, { base, tip, old: base }))).toMatchObject({ kind: "taken" });
   });
 
   test("can be what is left of a story that failed", async ({ repository, folder }) => {
@@ -164,7 +164,7 @@ describe("work that is taken in", () => {
     const bytes = bundleFrom(agent, base, "refs/aimi/failed/US-1");
     const facts = { base, tip: head(agent), keep: "refs/aimi/failed/swarm-1/login/US-1" };
 
-    const taken = await repositoryAt(repository).takeIn(
+    const taken = await repositoryAt(repository).importBundle(
       workOf(bytes, { ...facts, expectedRef: "refs/aimi/failed/US-1" }),
     );
 
@@ -184,7 +184,7 @@ describe("work that is taken in", () => {
     const { tip, work } = oneCommit(repository, folder);
 
     const found = await findRepository(linked);
-    const taken = await workRepository({ commonFolder: found?.commonFolder ?? "" }).takeIn(work());
+    const taken = await workRepository({ commonFolder: found?.commonFolder ?? "" }).importBundle(work());
 
     expect(taken).toEqual({ kind: "taken", commit: tip });
     expect(at(linked, keep)).toBe(tip);
@@ -209,7 +209,7 @@ describe("work that is taken in", () => {
     git(repository, "reset", "--quiet", "--hard", base);
     const { work, bytes, agent } = oneCommit(repository, folder, { "file-1200": "changed" });
 
-    const taken = await repositoryAt(repository).takeIn(work());
+    const taken = await repositoryAt(repository).importBundle(work());
 
     expect(taken.kind).toBe("taken");
     // Control: the defect is one, and the work's tree is stored as the difference to it.
@@ -237,7 +237,7 @@ describe("a kill while work is taken in", () => {
       expect(readdirSync(join(repository, ".git/aimi/quarantine"))).toHaveLength(1);
       const isDone = at(repository, keep) === tip;
 
-      const taken = await repositoryAt(repository).takeIn(work());
+      const taken = await repositoryAt(repository).importBundle(work());
 
       expect(isDone).toBe(point === "ref-moved");
       expect(taken).toEqual({ kind: isDone ? "already" : "taken", commit: tip });
@@ -253,14 +253,14 @@ describe("a kill while work is taken in", () => {
   test("between a pack and its index is, too", async ({ repository, folder }) => {
     const { tip, work } = oneCommit(repository, folder);
     const repo = repositoryAt(repository);
-    await repo.takeIn(work());
+    await repo.importBundle(work());
     git(repository, "update-ref", "-d", keep);
     const packs = join(repository, ".git/objects/pack");
     for (const name of readdirSync(packs))
       if (name.endsWith(".idx")) rmSync(join(packs, name), { force: true });
     expect(await repo.has(tip)).toBe(false);
 
-    expect(await repo.takeIn(work())).toEqual({ kind: "taken", commit: tip });
+    expect(await repo.importBundle(work())).toEqual({ kind: "taken", commit: tip });
     git(repository, "fsck", "--strict");
     expectTidy(repository);
   });
@@ -274,9 +274,9 @@ describe("a kill while work is taken in", () => {
       controller.abort(stop);
     })();
 
-    await expect(repositoryAt(repository).takeIn({ ...work(), bundle }, controller.signal)).rejects.toBe(
-      stop,
-    );
+    await expect(
+      repositoryAt(repository).importBundle({ ...work(), bundle }, controller.signal),
+    ).rejects.toBe(stop);
     expect(at(repository, keep)).toBeNull();
     expectTidy(repository);
   });

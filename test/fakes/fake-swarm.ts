@@ -176,7 +176,7 @@ export function fakeSwarm(
       keepRequest: async ({ slug, attempt }, request) => void requests.set(`${slug} ${attempt}`, request),
     },
     work: {
-      takeIn: unused,
+      importBundle: unused,
       publish: unused,
       changes: unused,
       merge: unused,

@@ -1,12 +1,12 @@
 import { createReadStream } from "node:fs";
-import { type TakeInPoint, takeIn } from "../../src/host/take-in.ts";
-import type { WorkToTakeIn } from "../../src/ports/work-repository.ts";
+import { type ImportPoint, importBundle } from "../../src/host/take-in.ts";
+import type { BundleToImport } from "../../src/ports/work-repository.ts";
 
 /** Takes work in and is killed at a point of it; `storing` is in the middle of the stream. */
 const [commonFolder = "", file = "", point = "", text = ""] = process.argv.slice(2);
-const work: Omit<WorkToTakeIn, "bundle"> = JSON.parse(text);
+const work: Omit<BundleToImport, "bundle"> = JSON.parse(text);
 
-function dieAt(here: TakeInPoint | "storing"): void {
+function dieAt(here: ImportPoint | "storing"): void {
   if (here === point) process.kill(process.pid, "SIGKILL");
 }
 
@@ -17,4 +17,4 @@ async function* bytes(): AsyncGenerator<Uint8Array> {
   }
 }
 
-await takeIn({ commonFolder, reached: dieAt }, { ...work, bundle: bytes() });
+await importBundle({ commonFolder, reached: dieAt }, { ...work, bundle: bytes() });

@@ -1,12 +1,12 @@
 import { createReadStream } from "node:fs";
 import { workRepository } from "../../src/host/work-repository.ts";
-import type { WorkToTakeIn } from "../../src/ports/work-repository.ts";
+import type { BundleToImport } from "../../src/ports/work-repository.ts";
 import { findWeakenedTests } from "../../src/swarm/find-weakened-tests.ts";
 import { peakMb } from "./peak.ts";
 
 /** Takes work in, looks at it as an owner does, and says what became of it and how much memory that took. */
 const [commonFolder = "", file = "", text = ""] = process.argv.slice(2);
-const work: Omit<WorkToTakeIn, "bundle"> = JSON.parse(text);
+const work: Omit<BundleToImport, "bundle"> = JSON.parse(text);
 
 const repository = workRepository({ commonFolder });
 const before = peakMb();
@@ -19,7 +19,9 @@ async function weigh<T>(step: string, act: () => Promise<T>): Promise<T> {
 }
 
 const { base, tip } = work;
-const outcome = await weigh("takeIn", () => repository.takeIn({ ...work, bundle: createReadStream(file) }));
+const outcome = await weigh("takeIn", () =>
+  repository.importBundle({ ...work, bundle: createReadStream(file) }),
+);
 const told: Record<string, unknown> = { outcome, addedMb };
 if (outcome.kind === "taken") {
   const sensitive = await weigh("sensitive", () => repository.sensitivePaths(base, tip));

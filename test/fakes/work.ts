@@ -3,7 +3,7 @@ import { existsSync, lstatSync, readdirSync, readFileSync, readlinkSync } from "
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, vi } from "vitest";
 import { workRepository } from "../../src/host/work-repository.ts";
-import type { TakenIn, WorkRepository, WorkToTakeIn } from "../../src/ports/work-repository.ts";
+import type { BundleToImport, ImportResult, WorkRepository } from "../../src/ports/work-repository.ts";
 import { bundleOf, commit, idOf, packOf, type RawObject, tree } from "./bundles.ts";
 import { git, write } from "./repository.ts";
 
@@ -25,8 +25,8 @@ export function commitAsTester(): void {
 /** Takes bytes as work: `tip` is claimed, and so is everything else unless it is told. */
 export function workOf(
   bytes: Buffer,
-  facts: Pick<WorkToTakeIn, "base" | "tip"> & Partial<Omit<WorkToTakeIn, "bundle">>,
-): WorkToTakeIn {
+  facts: Pick<BundleToImport, "base" | "tip"> & Partial<Omit<BundleToImport, "bundle">>,
+): BundleToImport {
   return {
     ...{ bundle: inPieces(bytes), sha256: createHash("sha256").update(bytes).digest("hex"), keep },
     ...{ mostBytes: 16 * 1024 * 1024, expectedRef: "refs/heads/work", old: null, ...facts },
@@ -120,7 +120,7 @@ export function oneCommit(
   repository: string,
   folder: string,
   files: Readonly<Record<string, string>> = { "a.txt": "a\n" },
-): { agent: string; base: string; tip: string; bytes: Buffer; work: () => WorkToTakeIn } {
+): { agent: string; base: string; tip: string; bytes: Buffer; work: () => BundleToImport } {
   const base = head(repository);
   const agent = agentOf(repository, folder);
   const tip = workIn(agent, files);
@@ -129,9 +129,9 @@ export function oneCommit(
 }
 
 /** Refused, and the repository has nothing of it: no object, no ref, no file. */
-export async function refusal(repository: string, work: WorkToTakeIn): Promise<string> {
+export async function refusal(repository: string, work: BundleToImport): Promise<string> {
   const before = everythingIn(repository, /^\.git\/aimi$/);
-  const taken: TakenIn = await repositoryAt(repository).takeIn(work);
+  const taken: ImportResult = await repositoryAt(repository).importBundle(work);
   expect(everythingIn(repository, /^\.git\/aimi$/)).toEqual(before);
   expectTidy(repository);
   return taken.kind === "refused" ? taken.why : taken.kind;

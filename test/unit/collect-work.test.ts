@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { RefMove, WorkToTakeIn } from "../../src/ports/work-repository.ts";
+import type { BundleToImport, RefMove } from "../../src/ports/work-repository.ts";
 import { collectWork } from "../../src/swarm/collect-work.ts";
 import { fakeSwarm } from "../fakes/fake-swarm.ts";
 
@@ -7,13 +7,13 @@ const [first, second, third] = ["1", "2", "3"].map((digit) => digit.repeat(40)) 
 
 /** What a collection takes the ref to be at, after an owner that wrote this down and was killed. */
 async function knownAt(collecting: RefMove | null, at: string): Promise<string | null> {
-  const taken: WorkToTakeIn[] = [];
+  const taken: BundleToImport[] = [];
   const swarm = fakeSwarm([{ slug: "one" }]);
   const name = swarm.nameOf("one");
   const ref = `refs/aimi/${swarm.deps.swarmId}/one`;
   Object.assign(swarm.deps.work, {
     keptAt: async () => at,
-    async takeIn(work: WorkToTakeIn) {
+    async takeIn(work: BundleToImport) {
       taken.push(work);
       return { kind: "taken", commit: work.tip };
     },
