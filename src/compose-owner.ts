@@ -210,7 +210,7 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
       onto,
     }: { readonly swarmId: string; readonly names: readonly string[]; readonly onto: string },
   ): Promise<void> {
-    const [{ takeUpWorkers }, { mergeFile }, { isMergeReport }] = await Promise.all([
+    const [{ reworkWorkers: takeUpWorkers }, { mergeFile }, { isMergeReport }] = await Promise.all([
       import("./swarm/take-up-workers.ts"),
       import("./host/merge-file.ts"),
       import("./schema/read-document.ts"),

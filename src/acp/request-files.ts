@@ -4,7 +4,7 @@ import type { RecordedSettings } from "../domain/recorded-settings.ts";
 import type { WorkerChannel } from "../ports/worker-places.ts";
 
 export interface RequestFiles
-  extends Pick<WorkerChannel, "findRequest" | "keepRequest" | "findTakenUp" | "keepTakenUp"> {
+  extends Pick<WorkerChannel, "findRequest" | "keepRequest" | "findRework" | "keepRework"> {
   /** Reads the settings with which the swarm was started. */
   findSettings(): Promise<RecordedSettings | null>;
   keepSettings(settings: RecordedSettings): Promise<void>;
@@ -26,8 +26,8 @@ export function requestFiles(gitFolder: string, swarmId: string): RequestFiles {
   return {
     findRequest: ({ slug, attempt }) => find(fileOf(slug, attempt)),
     keepRequest: ({ slug, attempt }, request) => keep(fileOf(slug, attempt), request),
-    findTakenUp: ({ slug, attempt }) => find(takenUpOf(slug, attempt)),
-    keepTakenUp: ({ slug, attempt }, takenUp) => keep(takenUpOf(slug, attempt), takenUp),
+    findRework: ({ slug, attempt }) => find(takenUpOf(slug, attempt)),
+    keepRework: ({ slug, attempt }, takenUp) => keep(takenUpOf(slug, attempt), takenUp),
     findSettings: () => find(settingsFile),
     keepSettings: (settings) => keep(settingsFile, settings),
     findGateway: () => find(gatewayFile),

@@ -5,7 +5,7 @@ import type { ProofReport } from "./generated/proof.ts";
 import type { ContainerRecord } from "./generated/swarm-state.ts";
 
 /** A request to rework a story: the reason, and checks of the next attempt in addition to those of its task. */
-export interface TakenUp {
+export interface ReworkRequest {
   readonly storyId: string;
   readonly message: string;
   /** Whether the earlier changes are still in the repository. */
@@ -14,7 +14,7 @@ export interface TakenUp {
 }
 
 /** A recorded request of the user; it applies to an attempt that continues from this commit. */
-export interface TakenUpFrom extends TakenUp {
+export interface ReworkFrom extends ReworkRequest {
   readonly commit: string;
 }
 
@@ -24,7 +24,7 @@ const longestOutput = 6_000;
 export function evidenceOfProof(
   { checks, stories, verdict }: ProofReport,
   record: Pick<ContainerRecord, "stories">,
-): TakenUp | null {
+): ReworkRequest | null {
   const isBroken = ({ isDemanded, before, after }: ProofReport["checks"][number]): boolean =>
     after.exitCode !== 0 && (isDemanded || before.exitCode === 0);
   const [first] = checks.filter(isBroken);
@@ -60,7 +60,7 @@ export function evidenceOfMerge(
     readonly conflicts: readonly string[];
     readonly record: Pick<ContainerRecord, "stories">;
   },
-): TakenUp | null {
+): ReworkRequest | null {
   const storyId = lastStory(record);
   if (storyId === null) return null;
   const beside = others.length > 0 ? ` (above all ${others.join(", ")})` : "";
@@ -97,7 +97,9 @@ function withoutMarkers(conflicts: readonly string[]): string[] {
 }
 
 /** The rework request of a story that failed, from the adapter's message about it. */
-export function evidenceOfFailure(said: JournalledMessage & { readonly type: "progress-update" }): TakenUp {
+export function evidenceOfFailure(
+  said: JournalledMessage & { readonly type: "progress-update" },
+): ReworkRequest {
   const { storyId, output, reason, checks = [] } = said.payload;
   const failed = checks.find(({ exitCode }) => exitCode !== 0);
   const why = reason ? `${reason.code}: ${reason.message}` : output;

@@ -14,7 +14,7 @@ interface Retrying {
 }
 
 /** The starting point of a worker that reworks a story. */
-export interface TakingUp {
+export interface ReworkStart {
   readonly reason: Reason;
   readonly storyId: string;
   /** The worker's result merged with `base`; its ref moves to this commit. */
@@ -27,7 +27,7 @@ export interface TakingUp {
  * Gives workers whose results a merge set aside another attempt, from their results merged with the base; workers that were
  * skipped wait again.
  */
-export function withTakenUp(state: SwarmState, taking: ReadonlyMap<string, TakingUp>): SwarmState {
+export function withRework(state: SwarmState, taking: ReadonlyMap<string, ReworkStart>): SwarmState {
   const containers = state.containers.map((record) => {
     const took = taking.get(record.containerName);
     if (isSkipped(record) && taking.size > 0) {

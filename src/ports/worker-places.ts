@@ -1,5 +1,5 @@
 import type { JournalledMessage } from "../domain/acp-messages.ts";
-import type { TakenUpFrom } from "../domain/evidence.ts";
+import type { ReworkFrom } from "../domain/evidence.ts";
 import type { TaskRequestPayload } from "../domain/generated/acp.ts";
 import type { Conversation } from "./conversations.ts";
 
@@ -35,11 +35,8 @@ export interface WorkerChannel {
     readonly attempt: number;
   }): Promise<TaskRequestPayload | null>;
   /** The user's rework request for an attempt; null if there is none. */
-  findTakenUp(worker: { readonly slug: string; readonly attempt: number }): Promise<TakenUpFrom | null>;
-  keepTakenUp(
-    worker: { readonly slug: string; readonly attempt: number },
-    takenUp: TakenUpFrom,
-  ): Promise<void>;
+  findRework(worker: { readonly slug: string; readonly attempt: number }): Promise<ReworkFrom | null>;
+  keepRework(worker: { readonly slug: string; readonly attempt: number }, takenUp: ReworkFrom): Promise<void>;
   /** Writes the request of an attempt atomically. */
   keepRequest(
     worker: { readonly slug: string; readonly attempt: number },

@@ -1,5 +1,5 @@
 import type { JournalledMessage } from "../domain/acp-messages.ts";
-import { evidenceOfFailure, evidenceOfProof, type TakenUp } from "../domain/evidence.ts";
+import { evidenceOfFailure, evidenceOfProof, type ReworkRequest } from "../domain/evidence.ts";
 import type { Evidence } from "../domain/generated/acp.ts";
 import type { ContainerRecord } from "../domain/generated/swarm-state.ts";
 import { workerSlug } from "../domain/slug.ts";
@@ -19,7 +19,7 @@ export async function findEvidence(
   const { attempt } = record;
   const slug = workerSlug(record);
   if (attempt <= 1) return null;
-  const asked = await channel.findTakenUp({ slug, attempt });
+  const asked = await channel.findRework({ slug, attempt });
   // A rework request for another commit is left from a killed command; its attempt never began.
   const isOfThis = asked !== null && asked.commit === record.collected?.commit;
   const takenUp = isOfThis ? asked : await ofLastAttempt();
@@ -29,12 +29,12 @@ export async function findEvidence(
   const conversation = isKept ? await conversationOf(storyId) : null;
   return { evidence: { storyId, message: message.slice(0, 20_000), isKept, conversation }, checks };
 
-  async function ofLastAttempt(): Promise<TakenUp | null> {
+  async function ofLastAttempt(): Promise<ReworkRequest | null> {
     if (record.earlier?.at(-1)?.code === "PROOF_FAILED") {
       const proof = await findProof(slug);
       return proof === null ? null : evidenceOfProof(proof, record);
     }
-    let failure: TakenUp | null = null;
+    let failure: ReworkRequest | null = null;
     for await (const message of channel.readJournal({ slug, attempt: attempt - 1 }))
       if (isProgress(message) && message.payload.status === "failed") failure = evidenceOfFailure(message);
     return failure;

@@ -1,18 +1,18 @@
 import { cleanText } from "../domain/clean-text.ts";
 import { isTerminal } from "../domain/container-status.ts";
 import { SwarmError } from "../domain/errors.ts";
-import { evidenceOfMerge, evidenceOfProof, mergedAs, type TakenUp } from "../domain/evidence.ts";
+import { evidenceOfMerge, evidenceOfProof, mergedAs, type ReworkRequest } from "../domain/evidence.ts";
 import type { MergeReport } from "../domain/generated/merge.ts";
 import type { ContainerRecord } from "../domain/generated/swarm-state.ts";
 import { isRed } from "../domain/merge-words.ts";
-import { type TakingUp, withTakenUp } from "../domain/next-attempt.ts";
+import { type ReworkStart, withRework } from "../domain/next-attempt.ts";
 import { workerSlug } from "../domain/slug.ts";
 import { findContainer } from "../domain/swarm-state.ts";
 import type { SwarmDeps } from "./swarm-deps.ts";
 
-type TakeUpDeps = Pick<SwarmDeps, "read" | "update" | "work" | "channel" | "findProof" | "clock" | "signal">;
+type ReworkDeps = Pick<SwarmDeps, "read" | "update" | "work" | "channel" | "findProof" | "clock" | "signal">;
 
-export interface TakeUp {
+export interface ReworkOrder {
   /** Names of the workers to rework. */
   readonly names: readonly string[];
   /** The branch that the rework starts from. */
@@ -25,7 +25,7 @@ export interface TakeUp {
  * Returns results to their agents for rework, each merged with a branch: the next attempt continues from that commit, in the
  * same conversation, and gets the reason. A repetition after a crash creates the same commits.
  */
-export async function takeUpWorkers(deps: TakeUpDeps, { names, branch, report }: TakeUp): Promise<void> {
+export async function reworkWorkers(deps: ReworkDeps, { names, branch, report }: ReworkOrder): Promise<void> {
   const { work } = deps;
   const { commit: base } = await work.branch(branch);
   if (base === null)
@@ -37,24 +37,24 @@ export async function takeUpWorkers(deps: TakeUpDeps, { names, branch, report }:
   const records = names.map((name) => findContainer(state, name));
   // Checks all records before it changes any.
   for (const record of records) await refuseUseless(deps, record, { base, branch });
-  const taking = new Map<string, TakingUp>();
+  const taking = new Map<string, ReworkStart>();
   for (const record of records) {
-    const took = await takeUp(deps, record, { base, branch, report });
+    const took = await rework(deps, record, { base, branch, report });
     if (took !== null) taking.set(record.containerName, took);
   }
   // Changes only the records: the owner moves each ref when it prepares the attempt.
-  await deps.update((now) => withTakenUp(now, taking));
+  await deps.update((now) => withRework(now, taking));
 }
 
-async function takeUp(
-  { work, channel, findProof, clock, signal }: TakeUpDeps,
+async function rework(
+  { work, channel, findProof, clock, signal }: ReworkDeps,
   record: ContainerRecord,
   {
     base,
     branch,
     report,
   }: { readonly base: string; readonly branch: string; readonly report: MergeReport | null },
-): Promise<TakingUp | null> {
+): Promise<ReworkStart | null> {
   const { collected, attempt, branchName, baseCommit } = record;
   if (collected === null) return null;
   const slug = workerSlug(record);
@@ -74,7 +74,7 @@ async function takeUp(
   const ofProof = proof && evidenceOfProof(proof, record);
   const takenUp = ofProof && ofMerge && !hasIt ? together(ofProof, ofMerge) : (ofProof ?? ofMerge);
   if (takenUp === null) return null;
-  await channel.keepTakenUp({ slug, attempt: attempt + 1 }, { ...takenUp, commit: merged.commit });
+  await channel.keepRework({ slug, attempt: attempt + 1 }, { ...takenUp, commit: merged.commit });
   return {
     reason: said.reason ?? { code: "TAKEN_UP", message: `it was to go on from ${branch}` },
     ...{ storyId: takenUp.storyId, commit: merged.commit, now: clock() },
@@ -83,7 +83,7 @@ async function takeUp(
 }
 
 /** Joins both failures, the proof's first: that result fails by itself. */
-function together(proof: TakenUp, merge: TakenUp): TakenUp {
+function together(proof: ReworkRequest, merge: ReworkRequest): ReworkRequest {
   const checks = [...new Set([...proof.checks, ...merge.checks])];
   return { ...proof, message: `${proof.message}\n\n${merge.message}`, checks };
 }

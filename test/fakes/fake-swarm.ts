@@ -171,8 +171,8 @@ export function fakeSwarm(
       readFile: unused,
       giveBundle: unused,
       findRequest: async ({ slug, attempt }) => requests.get(`${slug} ${attempt}`) ?? null,
-      findTakenUp: async () => null,
-      keepTakenUp: unused,
+      findRework: async () => null,
+      keepRework: unused,
       keepRequest: async ({ slug, attempt }, request) => void requests.set(`${slug} ${attempt}`, request),
     },
     work: {
