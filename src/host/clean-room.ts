@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { SwarmError } from "../domain/errors.ts";
 import { type ObjectReader, objectReader } from "./object-reader.ts";
 import { type GitEnd, type GitRun, type GitStream, runGit, streamGit } from "./run-git.ts";
-import { seenNearby } from "./walk-back.ts";
+import { areNearbyAncestors } from "./walk-back.ts";
 
 /**
  * Limit of one allocation by git, against a delta that unpacks to gigabytes or a header that claims millions
@@ -97,7 +97,7 @@ export async function makeCleanRoom(
 
 /** Whether `ancestor` is `commit` itself or one of its ancestors. */
 export async function isAncestor(room: CleanRoom, ancestor: string, commit: string): Promise<boolean> {
-  if (await seenNearby(room.objects, [ancestor], commit)) return true;
+  if (await areNearbyAncestors(room.objects, [ancestor], commit)) return true;
   const asked = await room.git(["merge-base", "--is-ancestor", ancestor, commit], { answers: [0, 1] });
   return asked.exitCode === 0;
 }

@@ -13,7 +13,7 @@ import { openQuarantine, storeStream } from "./quarantine.ts";
 import { readChangedEntries } from "./read-entries.ts";
 import type { GitEnd } from "./run-git.ts";
 import { hasCrashed } from "./start-git.ts";
-import { seenNearby } from "./walk-back.ts";
+import { areNearbyAncestors } from "./walk-back.ts";
 
 /** The points at which a crash must do no harm. */
 export type ImportPoint = "stored" | "checked" | "objects-moved" | "ref-moved";
@@ -115,7 +115,7 @@ async function wrongWithHeader(
 
 /** One of these commits or of their ancestors that the history of `tip` lacks; null if it has all of them. */
 async function oneOutside(room: CleanRoom, commits: readonly string[], tip: string): Promise<string | null> {
-  if (await seenNearby(room.objects, commits, tip)) return null;
+  if (await areNearbyAncestors(room.objects, commits, tip)) return null;
   const input = Buffer.from(`${commits.join("\n")}\n^${tip}\n`);
   return (await room.text(["rev-list", "--max-count=1", "--stdin"], { input })).trim() || null;
 }

@@ -7,7 +7,7 @@ const [mostSteps, mostTogether, mostBytes] = [32, 64, 64 * 1024];
  * Whether all commits are the tip or among its ancestors, as far as a few steps back can show it; the work of
  * a story is rarely longer. False only means that these steps did not find them.
  */
-export async function seenNearby(
+export async function areNearbyAncestors(
   objects: ObjectReader,
   commits: readonly string[],
   tip: string,
