@@ -5,7 +5,7 @@ const perMs = 250;
 /** The number of characters that the feed reads of a summary, which may be as long as a file. */
 const longestLook = 4_000;
 
-interface Told {
+interface StoryActivity {
   readonly storyId: string;
   readonly kind: ActivityKind;
   readonly summary: string;
@@ -13,13 +13,13 @@ interface Told {
 
 /** Publishes the agent's activities for people: at most four a second, and always the newest. */
 export interface ActivityFeed {
-  tell(activity: Told): void;
+  tell(activity: StoryActivity): void;
   /** Publishes the pending activity at once. */
   flush(): void;
 }
 
-export function activityFeed(publish: (activity: Told) => void): ActivityFeed {
-  let waiting: Told | null = null;
+export function activityFeed(publish: (activity: StoryActivity) => void): ActivityFeed {
+  let waiting: StoryActivity | null = null;
   let quiet: NodeJS.Timeout | null = null;
 
   function publishWaiting(): void {

@@ -14,7 +14,7 @@ import {
 const searchUsd = 0.035;
 
 /** Gemini's own token counts. */
-interface Told {
+interface GoogleUsage {
   readonly prompt: number;
   readonly cached: number;
   readonly toolUse: number;
@@ -26,7 +26,7 @@ interface Told {
 /** Reads Gemini's generateContent: each piece has the sums so far; with a login it is wrapped in `response`. */
 export function googleReader(): RecordReader {
   let model: string | null = null;
-  let told: Told | null = null;
+  let told: GoogleUsage | null = null;
   let isFinished = false;
   let hasBegun = false;
   let hasFailed = false;
@@ -77,7 +77,7 @@ const partPaths = [
   ...["candidates.*.finishReason", "candidates.*.groundingMetadata.webSearchQueries"],
 ];
 
-function toldIn(usage: unknown): Told | null {
+function toldIn(usage: unknown): GoogleUsage | null {
   if (!tellsAny(usage, "promptTokenCount", "candidatesTokenCount", "totalTokenCount")) return null;
   const told = {
     prompt: tokensAt(usage, "promptTokenCount"),
@@ -91,7 +91,7 @@ function toldIn(usage: unknown): Told | null {
 }
 
 /** A later piece may omit a count of an earlier one. */
-function largerOf(one: Told, other: Told): Told {
+function largerOf(one: GoogleUsage, other: GoogleUsage): GoogleUsage {
   return {
     prompt: Math.max(one.prompt, other.prompt),
     cached: Math.max(one.cached, other.cached),
@@ -102,7 +102,7 @@ function largerOf(one: Told, other: Told): Told {
   };
 }
 
-function countsOf(told: Told, feeUsd: number): TokenCounts | null {
+function countsOf(told: GoogleUsage, feeUsd: number): TokenCounts | null {
   const cacheReadTokens = Math.min(told.prompt, told.cached);
   const input = told.prompt + told.toolUse;
   return validCounts({

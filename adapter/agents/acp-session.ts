@@ -1,6 +1,6 @@
 import { failure } from "./acp-verdict.ts";
 import type { AgentTools, Turn, TurnFailure } from "./agent.ts";
-import { fieldsOf, listOf, numberOf, type Said, textOf } from "./fields.ts";
+import { fieldsOf, type JsonObject, listOf, numberOf, textOf } from "./fields.ts";
 import { type JsonRpc, RpcError } from "./json-rpc.ts";
 
 /** An open conversation, ready for a prompt. */
@@ -51,7 +51,7 @@ export async function openAcpSession(
 }
 
 /** Loads a conversation; null when the agent no longer has it. The story then starts again in a new one. */
-async function load(rpc: JsonRpc, sessionId: string): Promise<Said | null> {
+async function load(rpc: JsonRpc, sessionId: string): Promise<JsonObject | null> {
   try {
     return await rpc.request("session/load", { sessionId, cwd, mcpServers });
   } catch (error) {
@@ -64,7 +64,7 @@ async function prepare(
   rpc: JsonRpc,
   turn: Turn,
   sessionId: string,
-  session: Said,
+  session: JsonObject,
 ): Promise<TurnFailure | null> {
   await chooseMode(rpc, sessionId, session);
   return chooseModel(rpc, turn, sessionId, session);
@@ -77,7 +77,7 @@ const freeModes = ["bypassPermissions", "yolo", "agent-full-access"];
  * Chooses a mode without permission requests: no user is present, and the container is the boundary. One agent would run
  * programs in a sandbox of its own, which cannot be created inside the container.
  */
-async function chooseMode(rpc: JsonRpc, sessionId: string, session: Said): Promise<void> {
+async function chooseMode(rpc: JsonRpc, sessionId: string, session: JsonObject): Promise<void> {
   const offered = listOf(fieldsOf(session["modes"])["availableModes"]).map((mode) => textOf(mode, "id"));
   const modeId = offered.find((id) => id !== null && freeModes.includes(id));
   if (!modeId) return;
@@ -94,7 +94,7 @@ async function chooseModel(
   rpc: JsonRpc,
   { agent: { model } }: Turn,
   sessionId: string,
-  session: Said,
+  session: JsonObject,
 ): Promise<TurnFailure | null> {
   if (model === undefined) return null;
   const option = listOf(session["configOptions"]).find(

@@ -1,7 +1,7 @@
 import type { ActivityKind } from "../../src/domain/generated/acp.ts";
 import { keepNewest } from "../../src/domain/keep-newest.ts";
 import type { AgentActivity, TurnUsage } from "./agent.ts";
-import { countOf, fieldsOf, idOf, listOf, numberOf, type Said, textOf } from "./fields.ts";
+import { countOf, fieldsOf, idOf, type JsonObject, listOf, numberOf, textOf } from "./fields.ts";
 import { firstLine } from "./first-line.ts";
 
 interface Tool {
@@ -44,7 +44,7 @@ export const nothingTold = (): AcpFacts => ({
 });
 
 /** Applies the `update` of a `session/update`. */
-export function readAcpUpdate(facts: AcpFacts, update: Said): AcpStep {
+export function readAcpUpdate(facts: AcpFacts, update: JsonObject): AcpStep {
   const kind = update["sessionUpdate"];
   if (kind === "agent_message_chunk") return readChunk(facts, update);
   switch (kind) {
@@ -66,7 +66,7 @@ export function readAcpUpdate(facts: AcpFacts, update: Said): AcpStep {
 }
 
 /** Applies the tool call of a permission request: not every agent reports a tool before it asks for permission. */
-export function readAcpPermission(facts: AcpFacts, request: Said): AcpStep {
+export function readAcpPermission(facts: AcpFacts, request: JsonObject): AcpStep {
   return after(endMessage(facts), (ended) => readTool(ended, fieldsOf(request["toolCall"])));
 }
 
@@ -91,7 +91,7 @@ export function endTools({ tools }: AcpFacts): AgentActivity[] {
  * conversation, so `earlierCostUsd` is subtracted.
  */
 export function usageOfTurn(
-  answer: Said,
+  answer: JsonObject,
   { totalCostUsd }: AcpFacts,
   earlierCostUsd: number | null,
 ): TurnUsage | null {
@@ -116,7 +116,7 @@ export function usageOfTurn(
   return { inputTokens, outputTokens, cacheReadTokens: 0, cacheWriteTokens: 0, ...cost };
 }
 
-function readChunk(facts: AcpFacts, update: Said): AcpStep {
+function readChunk(facts: AcpFacts, update: JsonObject): AcpStep {
   const messageId = idOf(update, "messageId");
   if (messageId !== facts.messageId)
     return after(endMessage(facts), (ended) => readChunk({ ...ended, messageId }, update));
@@ -127,7 +127,7 @@ function readChunk(facts: AcpFacts, update: Said): AcpStep {
   return { facts: { ...facts, message: null }, activities: [{ kind: "text", summary: firstLine(message) }] };
 }
 
-function readAside(facts: AcpFacts, codex: Said): AcpStep {
+function readAside(facts: AcpFacts, codex: JsonObject): AcpStep {
   const thread = textOf(fieldsOf(codex["threadStatus"]), "type");
   if (thread === "systemError")
     return { facts: { ...facts, breakdown: { status: facts.lastStatus } }, activities: [] };
@@ -141,7 +141,7 @@ function readAside(facts: AcpFacts, codex: Said): AcpStep {
   return { facts: { ...facts, lastStatus }, activities: [{ kind: "retry", summary: words }] };
 }
 
-function readTool(facts: AcpFacts, call: Said): AcpStep {
+function readTool(facts: AcpFacts, call: JsonObject): AcpStep {
   const id = idOf(call, "toolCallId");
   if (id === null) return { facts, activities: [] };
   const known = facts.tools.get(id);
@@ -161,19 +161,19 @@ function readTool(facts: AcpFacts, call: Said): AcpStep {
   return step([{ kind, summary, tool: { id, state: tool.state } }]);
 }
 
-function toolKind(call: Said): ActivityKind | null {
+function toolKind(call: JsonObject): ActivityKind | null {
   const kind = textOf(call, "kind");
   if (kind === null) return null;
   return kind === "execute" ? "command" : "tool";
 }
 
-function tellPlan(entries: readonly Said[]): string {
+function tellPlan(entries: readonly JsonObject[]): string {
   const done = entries.filter((entry) => entry["status"] === "completed").length;
   const now = textOf(fieldsOf(entries.find((entry) => entry["status"] === "in_progress")), "content");
   return firstLine(`Plan: ${done} of ${entries.length} done${now === null ? "" : `, ${now}`}`);
 }
 
-function costOf(update: Said): number | null {
+function costOf(update: JsonObject): number | null {
   const cost = fieldsOf(update["cost"]);
   return cost["currency"] === "USD" ? numberOf(cost, "amount") : null;
 }

@@ -12,7 +12,7 @@ import {
 import { failure, judgeBreakdown, judgeRpcFailure, judgeStop } from "./acp-verdict.ts";
 import type { Agent, AgentProgram, AgentTools, Turn, TurnEnd } from "./agent.ts";
 import { endWithin, killAfter } from "./end-program.ts";
-import { fieldsOf, idOf, listOf, type Said, textOf } from "./fields.ts";
+import { fieldsOf, idOf, type JsonObject, listOf, textOf } from "./fields.ts";
 import { type JsonRpc, openJsonRpc, RpcClosed, RpcError, RpcViolation } from "./json-rpc.ts";
 
 /** The time limits for an agent to end after the end of its input, and to stop after a cancel. */
@@ -110,7 +110,7 @@ function converse(
       sessionId = session.id;
       // The earlier cost of a resumed conversation is only known if the agent reported it to this adapter.
       const earlierCostUsd = session.isResumed ? (costById.get(session.id) ?? null) : 0;
-      let answer: Said = {};
+      let answer: JsonObject = {};
       try {
         answer = await prompt(rpc, teller, turn, session);
       } finally {
@@ -139,7 +139,7 @@ async function prompt(
   teller: UpdateTeller,
   turn: Turn,
   { id, isResumed }: { readonly id: string; readonly isResumed: boolean },
-): Promise<Said> {
+): Promise<JsonObject> {
   const text = isResumed ? turn.prompt : (turn.promptAfresh ?? turn.prompt);
   teller.begin();
   try {
@@ -153,9 +153,9 @@ async function prompt(
 interface UpdateTeller {
   /** Starts the reports. Earlier updates are ignored, since an agent replays a conversation that it loads. */
   begin(): void;
-  take(update: Said): void;
+  take(update: JsonObject): void;
   /** Answers a permission request. */
-  permit(request: Said): Said;
+  permit(request: JsonObject): JsonObject;
   finish(): void;
   facts(): AcpFacts;
   hasDenied(): boolean;

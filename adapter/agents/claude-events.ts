@@ -1,7 +1,7 @@
 import { keepNewest } from "../../src/domain/keep-newest.ts";
 import type { AgentActivity, TurnUsage } from "./agent.ts";
 import { type ToolWords, tellTool } from "./claude-words.ts";
-import { countOf, fieldsOf, idOf, listOf, numberOf, type Said, textOf } from "./fields.ts";
+import { countOf, fieldsOf, idOf, type JsonObject, listOf, numberOf, textOf } from "./fields.ts";
 import { firstLine } from "./first-line.ts";
 
 /** The result that Claude Code reports at the end, without its `subtype`, which is "success" even for API errors. */
@@ -70,7 +70,7 @@ export function claudeFacts({ isResumed }: { readonly isResumed: boolean }): Cla
 }
 
 /** Applies one event of `--output-format stream-json`. */
-export function readClaudeEvent(facts: ClaudeFacts, event: Said): ClaudeStep {
+export function readClaudeEvent(facts: ClaudeFacts, event: JsonObject): ClaudeStep {
   switch (event["type"]) {
     case "system":
       return readSystem(facts, event);
@@ -85,7 +85,7 @@ export function readClaudeEvent(facts: ClaudeFacts, event: Said): ClaudeStep {
   }
 }
 
-function readSystem(facts: ClaudeFacts, event: Said): ClaudeStep {
+function readSystem(facts: ClaudeFacts, event: JsonObject): ClaudeStep {
   switch (event["subtype"]) {
     case "init":
       return step({ ...facts, hasBegun: true, folder: textOf(event, "cwd") ?? "" });
@@ -100,7 +100,7 @@ function readSystem(facts: ClaudeFacts, event: Said): ClaudeStep {
   }
 }
 
-function readRetry(facts: ClaudeFacts, event: Said): ClaudeStep {
+function readRetry(facts: ClaudeFacts, event: JsonObject): ClaudeStep {
   const status = numberOf(event, "error_status");
   const seconds = Math.ceil(countOf(event, "retry_delay_ms") / 1000);
   const attempt = `${countOf(event, "attempt")} of ${countOf(event, "max_retries")}`;
@@ -110,7 +110,7 @@ function readRetry(facts: ClaudeFacts, event: Said): ClaudeStep {
   ]);
 }
 
-function readAssistant(facts: ClaudeFacts, event: Said): ClaudeStep {
+function readAssistant(facts: ClaudeFacts, event: JsonObject): ClaudeStep {
   const message = fieldsOf(event["message"]);
   const blocks = listOf(message["content"]);
   if (event["is_api_error_message"] === true || message["model"] === "<synthetic>") {
@@ -143,7 +143,7 @@ function readAssistant(facts: ClaudeFacts, event: Said): ClaudeStep {
   return step({ ...known, since }, activities, { tellUsage: true });
 }
 
-function readToolResults(facts: ClaudeFacts, event: Said): ClaudeStep {
+function readToolResults(facts: ClaudeFacts, event: JsonObject): ClaudeStep {
   const { openTools } = facts;
   const activities: AgentActivity[] = [];
   for (const block of listOf(fieldsOf(event["message"])["content"])) {
@@ -161,7 +161,7 @@ function readToolResults(facts: ClaudeFacts, event: Said): ClaudeStep {
   return step(facts, activities);
 }
 
-function readResult(facts: ClaudeFacts, event: Said): ClaudeStep {
+function readResult(facts: ClaudeFacts, event: JsonObject): ClaudeStep {
   const errors = Array.isArray(event["errors"]) ? event["errors"] : [];
   const result: ClaudeResult = {
     // Only an explicit `false` counts as success.
@@ -185,7 +185,7 @@ function readResult(facts: ClaudeFacts, event: Said): ClaudeStep {
  * The usage that a result adds. The totals of a result cover all runs of the conversation; only
  * `model_usage_since_last_result` is limited to this run, and it includes sub-agents and small models.
  */
-function resultUsage(facts: ClaudeFacts, event: Said): TurnUsage {
+function resultUsage(facts: ClaudeFacts, event: JsonObject): TurnUsage {
   const models = listOf(Object.values(fieldsOf(event["model_usage_since_last_result"])));
   if (models.length > 0) return models.map(modelUsage).reduce(addUsage);
   const usage = usageOf(fieldsOf(event["usage"]));
@@ -195,7 +195,7 @@ function resultUsage(facts: ClaudeFacts, event: Said): TurnUsage {
   return total !== null && isFirst ? { ...usage, costUsd: total } : usage;
 }
 
-function modelUsage(model: Said): TurnUsage {
+function modelUsage(model: JsonObject): TurnUsage {
   const costUsd = numberOf(model, "costUSD");
   return {
     inputTokens: countOf(model, "inputTokens"),
@@ -206,7 +206,7 @@ function modelUsage(model: Said): TurnUsage {
   };
 }
 
-function usageOf(usage: Said): TurnUsage {
+function usageOf(usage: JsonObject): TurnUsage {
   return {
     inputTokens: countOf(usage, "input_tokens"),
     outputTokens: countOf(usage, "output_tokens"),

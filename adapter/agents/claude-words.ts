@@ -1,5 +1,5 @@
 import type { ActivityKind } from "../../src/domain/generated/acp.ts";
-import { fieldsOf, listOf, type Said, textOf } from "./fields.ts";
+import { fieldsOf, type JsonObject, listOf, textOf } from "./fields.ts";
 import { firstLine } from "./first-line.ts";
 
 /** A tool call, described for people. */
@@ -9,7 +9,7 @@ export interface ToolWords {
 }
 
 /** Describes a call of one of Claude Code's tools in one line, with paths relative to the work folder. */
-export function tellTool(name: string, input: Said, folder: string): ToolWords {
+export function tellTool(name: string, input: JsonObject, folder: string): ToolWords {
   const of = (field: string): string => textOf(input, field) ?? "";
   switch (name) {
     case "Bash":
@@ -27,7 +27,7 @@ export function tellTool(name: string, input: Said, folder: string): ToolWords {
   }
 }
 
-function tellTodos(todos: readonly Said[]): string {
+function tellTodos(todos: readonly JsonObject[]): string {
   const done = todos.filter((todo) => todo["status"] === "completed").length;
   const current = fieldsOf(todos.find((todo) => todo["status"] === "in_progress"));
   const now = textOf(current, "activeForm") ?? textOf(current, "content");
@@ -36,7 +36,7 @@ function tellTodos(todos: readonly Said[]): string {
 
 const telling = ["pattern", "url", "query", "description", "skill", "command", "prompt"];
 
-function firstOf(input: Said): string {
+function firstOf(input: JsonObject): string {
   return telling.map((field) => textOf(input, field)).find((text) => text !== null && text !== "") ?? "";
 }
 

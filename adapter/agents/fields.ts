@@ -1,41 +1,41 @@
 /** A JSON object from another program, not yet validated. */
-export type Said = Readonly<Record<string, unknown>>;
+export type JsonObject = Readonly<Record<string, unknown>>;
 
 const longestId = 500;
 
 /** The fields of an object; no fields for any other value. */
-export function fieldsOf(value: unknown): Said {
+export function fieldsOf(value: unknown): JsonObject {
   return isSaid(value) ? value : {};
 }
 
 /** The objects of a list; an empty list for any other value. */
-export function listOf(value: unknown): readonly Said[] {
+export function listOf(value: unknown): readonly JsonObject[] {
   return Array.isArray(value) ? value.filter(isSaid) : [];
 }
 
-export function textOf(said: Said, field: string): string | null {
+export function textOf(said: JsonObject, field: string): string | null {
   const value = said[field];
   return typeof value === "string" ? value : null;
 }
 
 /** An ID that the other program chose; null if it is too long to store. */
-export function idOf(said: Said, field: string): string | null {
+export function idOf(said: JsonObject, field: string): string | null {
   const id = textOf(said, field);
   return id !== null && id.length <= longestId ? id : null;
 }
 
-export function numberOf(said: Said, field: string): number | null {
+export function numberOf(said: JsonObject, field: string): number | null {
   const value = said[field];
   return typeof value === "number" && Number.isFinite(value) ? value : null;
 }
 
 /** A count of tokens; 0 if it is absent or invalid. */
-export function countOf(said: Said, field: string): number {
+export function countOf(said: JsonObject, field: string): number {
   return Math.max(0, Math.round(numberOf(said, field) ?? 0));
 }
 
 /** Parses a line of a program that should write JSON objects; null for any other line. */
-export function parseLine(line: string): Said | null {
+export function parseLine(line: string): JsonObject | null {
   try {
     const value: unknown = JSON.parse(line);
     return isSaid(value) ? value : null;
@@ -45,6 +45,6 @@ export function parseLine(line: string): Said | null {
   }
 }
 
-function isSaid(value: unknown): value is Said {
+function isSaid(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,6 +1,6 @@
 import { cleanText } from "../../src/domain/clean-text.ts";
 import type { AgentProgram } from "./agent.ts";
-import { fieldsOf, idOf, numberOf, parseLine, type Said, textOf } from "./fields.ts";
+import { fieldsOf, idOf, type JsonObject, numberOf, parseLine, textOf } from "./fields.ts";
 
 /** An error that the peer answered. */
 export class RpcError extends Error {
@@ -33,14 +33,14 @@ export class RpcViolation extends Error {
 
 export interface Incoming {
   /** Returns the result to answer with; undefined for an unknown method. */
-  onRequest(method: string, params: Said): unknown;
-  onNotification(method: string, params: Said): void;
+  onRequest(method: string, params: JsonObject): unknown;
+  onNotification(method: string, params: JsonObject): void;
 }
 
 export interface JsonRpc {
   /** Rejects with an `RpcError`, `RpcClosed` or `RpcViolation`. */
-  request(method: string, params: Said): Promise<Said>;
-  notify(method: string, params: Said): void;
+  request(method: string, params: JsonObject): Promise<JsonObject>;
+  notify(method: string, params: JsonObject): void;
 }
 
 const methodNotFound = -32601;
@@ -54,18 +54,18 @@ export function openJsonRpc(
   program: Pick<AgentProgram, "lines" | "write">,
   { onRequest, onNotification }: Incoming,
 ): JsonRpc {
-  const waiting = new Map<number, PromiseWithResolvers<Said>>();
+  const waiting = new Map<number, PromiseWithResolvers<JsonObject>>();
   let lastId = 0;
   let unread = 0;
   let lastAnswer = Promise.resolve();
   let end: { readonly reason: unknown } | null = null;
 
-  function send(message: Said): Promise<void> {
+  function send(message: JsonObject): Promise<void> {
     // A failed write needs no handling: the agent is ending, and the end of its output rejects all requests.
     return program.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`).catch(() => {});
   }
 
-  function receive(message: Said): void {
+  function receive(message: JsonObject): void {
     const method = textOf(message, "method");
     const params = fieldsOf(message["params"]);
     // An id of 0 is an id like any other.
@@ -74,7 +74,7 @@ export function openJsonRpc(
     else settle(message);
   }
 
-  function answer(message: Said, method: string, params: Said): void {
+  function answer(message: JsonObject, method: string, params: JsonObject): void {
     const id = message["id"];
     // The answer repeats the ID, so the ID must be as small as the protocol intends.
     if (id !== null && numberOf(message, "id") === null && idOf(message, "id") === null)
@@ -99,7 +99,7 @@ export function openJsonRpc(
     unread = 0;
   }
 
-  function settle(message: Said): void {
+  function settle(message: JsonObject): void {
     const id = numberOf(message, "id");
     const waiter = id === null ? undefined : waiting.get(id);
     if (id === null || !waiter) return;
@@ -135,7 +135,7 @@ export function openJsonRpc(
     request(method, params) {
       if (end) return Promise.reject(end.reason);
       lastId += 1;
-      const waiter = Promise.withResolvers<Said>();
+      const waiter = Promise.withResolvers<JsonObject>();
       waiting.set(lastId, waiter);
       void send({ id: lastId, method, params });
       return waiter.promise;

@@ -5,7 +5,7 @@ import { deniedWords } from "../domain/denied-words.ts";
 import { showDuration } from "../domain/duration.ts";
 import type { DeniedRequest } from "../domain/generated/swarm-state.ts";
 
-interface Told {
+interface EventFacts {
   readonly event: string;
   readonly [fact: string]: unknown;
 }
@@ -18,7 +18,7 @@ const longest = 1_000;
  * Describes an event of the owner, with its reason. Events are also read from a file that any program may have
  * written, so malformed facts are left out.
  */
-export function eventWords({ event, ...facts }: Told): string {
+export function eventWords({ event, ...facts }: EventFacts): string {
   const say = wordsByEvent.get(event);
   const words = say ? say(facts) : [event, ...Object.entries(facts).flatMap(otherFact)].join(", ");
   return cleanText(words, longest);

@@ -4,7 +4,7 @@ import { bytesOf } from "./fit-message.ts";
 /** The longest line of the event log, in bytes with its line break. */
 export const longestEventLine = 4096;
 
-interface Told {
+interface EventFacts {
   readonly event: string;
   readonly worker?: string;
   readonly [fact: string]: unknown;
@@ -29,7 +29,7 @@ const ours: readonly string[] = ["at", "swarmId", "event", "worker", "isCut"];
 
 /** An event as one line of JSON, with its line break: safe to show, and never longer than the log's limit. */
 export function eventLine(
-  { event, worker, ...facts }: Told,
+  { event, worker, ...facts }: EventFacts,
   { at, swarmId }: { readonly at: string; readonly swarmId: string | null },
 ): string {
   const told = facts["swarmId"];

@@ -2,7 +2,7 @@ import { isTerminal } from "./container-status.ts";
 import type { ContainerRecord, SwarmState } from "./generated/swarm-state.ts";
 import { workerSlug } from "./slug.ts";
 import { movedTo } from "./swarm-state.ts";
-import { toldStatus } from "./told-status.ts";
+import { reportedStatus } from "./told-status.ts";
 import { homeVolumeName } from "./worker-names.ts";
 
 /** A container or volume of this worktree, with its labels, which are untrusted. */
@@ -197,7 +197,7 @@ function attemptOf(worker: LeftWorker, thing: LeftThing): LeftAttempt | null {
   const slug = slugIn(worker, thing);
   if (swarmId === null || slug === null || thing.attempt === null) return null;
   const isLast = record?.attempt === thing.attempt;
-  const told = isLast ? toldStatus(record) : null;
+  const told = isLast ? reportedStatus(record) : null;
   const status = told === "completed" || told === "failed" ? told : null;
   return { swarmId, slug, attempt: thing.attempt, status };
 }

@@ -116,7 +116,7 @@ async function catchUp(
     : collectWork(deps, worker, { ...newest, containerId });
 }
 
-interface Heard {
+interface ConversationResult {
   readonly end: ConversationEnd;
   /** Whether all stored bundles were imported. */
   readonly isAllHere: boolean;
@@ -128,7 +128,7 @@ async function listen(
   worker: Worker,
   conversation: Conversation,
   { containerId, storedBy }: ToCollect,
-): Promise<Heard> {
+): Promise<ConversationResult> {
   let failure: Reason | null = null;
   let unwritten: ((record: ContainerRecord) => ContainerRecord)[] = [];
   let isDue = false;
@@ -204,7 +204,7 @@ function storedWork(): ToCollect["storedBy"] {
 async function settle(
   deps: SwarmDeps,
   worker: Worker,
-  { end, isAllHere }: Heard,
+  { end, isAllHere }: ConversationResult,
   patience: Patience,
 ): Promise<void> {
   await deps.networkAccess.settled(worker);

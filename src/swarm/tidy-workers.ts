@@ -1,7 +1,7 @@
 import { SwarmError } from "../domain/errors.ts";
 import type { ContainerRecord } from "../domain/generated/swarm-state.ts";
 import { workerSlug } from "../domain/slug.ts";
-import { toldStatus } from "../domain/told-status.ts";
+import { reportedStatus } from "../domain/told-status.ts";
 import { homeVolumeName } from "../domain/worker-names.ts";
 import { labels } from "../ports/engine.ts";
 import { removeWorker } from "./stand-up-worker.ts";
@@ -46,5 +46,5 @@ async function isAllHere({ channel }: SwarmDeps, record: ContainerRecord): Promi
     end = message.type === "completion" ? message.payload.status : message.type === "error" ? "failed" : null;
     if (message.type === "checkpoint" && message.payload.bundle !== null) stored = message.payload.commit;
   }
-  return end === toldStatus(record) && (stored === null || stored === collected?.commit);
+  return end === reportedStatus(record) && (stored === null || stored === collected?.commit);
 }

@@ -2,20 +2,20 @@ import { describe, expect, test } from "vitest";
 import type { TurnFailure, TurnUsage } from "../../adapter/agents/agent.ts";
 import { type ClaudeFacts, claudeFacts, readClaudeEvent } from "../../adapter/agents/claude-events.ts";
 import { type ClaudeExit, judgeClaude } from "../../adapter/agents/claude-verdict.ts";
-import { fieldsOf, type Said } from "../../adapter/agents/fields.ts";
+import { fieldsOf, type JsonObject } from "../../adapter/agents/fields.ts";
 
 // The shapes are those of Claude Code 2.1.326, less what nobody reads.
-const init: Said = { type: "system", subtype: "init", cwd: "/workspace", model: "claude-opus-5-5" };
+const init: JsonObject = { type: "system", subtype: "init", cwd: "/workspace", model: "claude-opus-5-5" };
 
-function said(text: string, id = "msg_1"): Said {
+function said(text: string, id = "msg_1"): JsonObject {
   return assistant({ type: "text", text }, id);
 }
 
-function called(name: string, input: Said, id = "toolu_1"): Said {
+function called(name: string, input: JsonObject, id = "toolu_1"): JsonObject {
   return assistant({ type: "tool_use", id, name, input }, `msg_${id}`);
 }
 
-function assistant(block: Said, id: string): Said {
+function assistant(block: JsonObject, id: string): JsonObject {
   const usage = {
     input_tokens: 100,
     output_tokens: 1,
@@ -25,12 +25,12 @@ function assistant(block: Said, id: string): Said {
   return { type: "assistant", message: { id, model: "claude-opus-5-5", content: [block], usage } };
 }
 
-function answered(id = "toolu_1", isError = false): Said {
+function answered(id = "toolu_1", isError = false): JsonObject {
   const content = [{ type: "tool_result", tool_use_id: id, content: "…", is_error: isError }];
   return { type: "user", message: { role: "user", content } };
 }
 
-function retried(status: number | null, attempt = 1): Said {
+function retried(status: number | null, attempt = 1): JsonObject {
   return {
     type: "system",
     subtype: "api_retry",
@@ -42,7 +42,7 @@ function retried(status: number | null, attempt = 1): Said {
   };
 }
 
-function apiFailed(error: string, status: number | null, words: string): Said[] {
+function apiFailed(error: string, status: number | null, words: string): JsonObject[] {
   const message = { id: "x", model: "<synthetic>", content: [{ type: "text", text: words }], usage: {} };
   const shown = status === null ? { api_error: "connection_failed" } : { api_error_status: status };
   return [
@@ -51,7 +51,7 @@ function apiFailed(error: string, status: number | null, words: string): Said[] 
   ];
 }
 
-function result(fields: Said = {}): Said {
+function result(fields: JsonObject = {}): JsonObject {
   return {
     type: "result",
     subtype: "success",
@@ -66,7 +66,7 @@ function result(fields: Said = {}): Said {
   };
 }
 
-function spent(inputTokens: number, costUSD: number): Said {
+function spent(inputTokens: number, costUSD: number): JsonObject {
   return {
     inputTokens,
     outputTokens: 50,
@@ -76,11 +76,11 @@ function spent(inputTokens: number, costUSD: number): Said {
   };
 }
 
-function fold(events: readonly Said[], start = claudeFacts({ isResumed: false })): ClaudeFacts {
+function fold(events: readonly JsonObject[], start = claudeFacts({ isResumed: false })): ClaudeFacts {
   return events.reduce((facts: ClaudeFacts, event) => readClaudeEvent(facts, event).facts, start);
 }
 
-function told(events: readonly Said[]): string[] {
+function told(events: readonly JsonObject[]): string[] {
   let facts = claudeFacts({ isResumed: false });
   return events.flatMap((event) => {
     const step = readClaudeEvent(facts, event);
@@ -92,7 +92,7 @@ function told(events: readonly Said[]): string[] {
   });
 }
 
-function usages(events: readonly Said[], isResumed = false): TurnUsage[] {
+function usages(events: readonly JsonObject[], isResumed = false): TurnUsage[] {
   let facts = claudeFacts({ isResumed });
   return events.flatMap((event) => {
     const step = readClaudeEvent(facts, event);
@@ -117,7 +117,7 @@ const maxTurns = result({
 const denied = result({ permission_denials: [{ tool_name: "Bash" }, { tool_name: "Bash" }] });
 const refused = result({ is_error: true, terminal_reason: "api_error", stop_reason: "refusal" });
 
-const lies: [name: string, events: readonly Said[], exit: ClaudeExit, expected: Expected][] = [
+const lies: [name: string, events: readonly JsonObject[], exit: ClaudeExit, expected: Expected][] = [
   [
     "an error that is called success",
     [init, ...apiFailed("unknown", 400, "API Error: 400 bad thing")],
@@ -254,7 +254,7 @@ const lies: [name: string, events: readonly Said[], exit: ClaudeExit, expected: 
   ],
 ];
 
-const truths: [name: string, events: readonly Said[], exit: ClaudeExit][] = [
+const truths: [name: string, events: readonly JsonObject[], exit: ClaudeExit][] = [
   ["success", [init, said("Done."), result()], ended],
   ["success after a rate limit", [init, retried(429), retried(429, 2), said("Recovered."), result()], ended],
   ["success after a key was let in late", [init, retried(401), said("Hi."), retried(401), result()], ended],
@@ -306,7 +306,7 @@ describe("what a run of Claude Code came to", () => {
 });
 
 describe("what people are told", () => {
-  const tools: [name: string, input: Said, summary: string][] = [
+  const tools: [name: string, input: JsonObject, summary: string][] = [
     ["Write", { file_path: "/workspace/src/a.ts", content: "x" }, "tool +toolu_1: Write src/a.ts"],
     ["Edit", { file_path: "/etc/hosts" }, "tool +toolu_1: Edit /etc/hosts"],
     ["Bash", { command: "npm test\nnpm run lint", description: "Test" }, "command +toolu_1: Bash: npm test"],
