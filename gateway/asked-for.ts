@@ -5,7 +5,7 @@ import { anthropicFactor } from "./usage-anthropic.ts";
 import { openaiFactor } from "./usage-openai.ts";
 
 /** The facts in a request's body that bound its cost. */
-export interface AskedFor {
+export interface ParsedRequest {
   readonly model: string | null;
   /** The limit of output tokens, over all answers of the call. */
   readonly outputTokens: number;
@@ -85,7 +85,7 @@ const candidates = withLogin(
 );
 
 /** The JSON paths in a body that `askedFor` reads. */
-export const askedPaths: Readonly<Record<ApiName, readonly string[]>> = {
+export const requestPaths: Readonly<Record<ApiName, readonly string[]>> = {
   anthropic: [
     ...["model", "max_tokens", "speed", "inference_geo", "tools.*.type"],
     ...[...sources, ...anthropicKinds, ...storedIn.anthropic, ...compactions],
@@ -98,7 +98,7 @@ export const askedPaths: Readonly<Record<ApiName, readonly string[]>> = {
   google: ["model", ...limits, ...candidates, ...googleKinds, ...storedIn.google, ...toolNames],
 };
 
-export function askedFor(api: ApiName, path: string, record: PickedRecord): AskedFor {
+export function parseRequest(api: ApiName, path: string, record: PickedRecord): ParsedRequest {
   const model = modelName(pickedValue(record, "model"));
   const has = (paths: readonly string[]): boolean => paths.some((each) => isThere(record, each));
   const types = toolTypes.flatMap((each) => pickedValues(record, each));

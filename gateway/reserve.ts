@@ -1,5 +1,5 @@
 import type { TokenCounts } from "../src/domain/spending.ts";
-import { type AskedFor, askedFor, askedPaths, longestAnswer } from "./asked-for.ts";
+import { longestAnswer, type ParsedRequest, parseRequest, requestPaths } from "./asked-for.ts";
 import { decodeBody, longestBody } from "./decode-body.ts";
 import { JsonPicker } from "./json-picker.ts";
 import { type Picked, type PickedRecord, pickedValues } from "./picked-values.ts";
@@ -39,13 +39,13 @@ export function reserveFor(
     return reserveOf(modelInPath(path), inputTokens, unknownRequest(api));
   }
   const record = readRequest(api, decoded.bytes);
-  const read = record === null ? unknownRequest(api) : askedFor(api, path, record);
+  const read = record === null ? unknownRequest(api) : parseRequest(api, path, record);
   // Values beyond the memory limit are missing, and they may be the expensive ones: assume the worst.
   const asked = record?.isCut ? { ...unknownRequest(api), ...worstRequest, model: read.model } : read;
   return reserveOf(modelInPath(path) ?? asked.model, decoded.bytes.length, asked);
 }
 
-function reserveOf(model: string | null, bytes: number, asked: AskedFor): Reserve {
+function reserveOf(model: string | null, bytes: number, asked: ParsedRequest): Reserve {
   const stored = asked.readsStored ? longestPrompt : asked.pictures * mostOfPicture;
   const fetched = asked.hasTools ? mostFetched : 0;
   const times = asked.mayCompact ? 2 : 1;
@@ -55,7 +55,7 @@ function reserveOf(model: string | null, bytes: number, asked: AskedFor): Reserv
   return { model, counts: { ...noTokens, inputTokens, outputTokens, priceFactor } };
 }
 
-function unknownRequest(api: ApiName): AskedFor {
+function unknownRequest(api: ApiName): ParsedRequest {
   return {
     ...{ model: null, outputTokens: longestAnswer[api], priceFactor: 1 },
     ...{ readsStored: false, pictures: 0, hasTools: false, mayCompact: false },
@@ -111,7 +111,7 @@ function withOptions(bytes: Uint8Array, { start }: PickedRecord, options: readon
 /** The body's single JSON object; null when the body is anything else. */
 function readRequest(api: ApiName, bytes: Uint8Array): PickedRecord | null {
   const records: PickedRecord[] = [];
-  const picker = new JsonPicker(askedPaths[api], (record) => {
+  const picker = new JsonPicker(requestPaths[api], (record) => {
     if (records.length < 2) records.push(record);
   });
   picker.add(bytes);
