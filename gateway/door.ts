@@ -12,7 +12,7 @@ import { serveMirror } from "./mirror.ts";
 import { openPace, type PaceBounds } from "./pace.ts";
 import { passedQuery } from "./passed-words.ts";
 import { openTunnel } from "./tunnel.ts";
-import { openVisitors, type VisitorBounds } from "./visitors.ts";
+import { type ConnectionBounds, openConnectionLimits } from "./visitors.ts";
 
 export interface ServerDeps extends Omit<CallDeps, "room" | "inTurn"> {
   readonly complain: (line: string) => void;
@@ -34,7 +34,7 @@ export interface ServerBounds {
   readonly helloMs: number;
   /** The most requests and tunnels that a worker may have open at once. */
   readonly mostPerWorker: number;
-  readonly visitors: VisitorBounds;
+  readonly visitors: ConnectionBounds;
   /** A rate limit per worker: each request is journalled, and the disk is finite. */
   readonly pace: PaceBounds;
   /** The buffer budget, out of half a gigabyte for the whole process. */
@@ -44,7 +44,7 @@ export interface ServerBounds {
 const defaultBounds: ServerBounds = {
   ...{ headersMs: 10_000, requestMs: 60_000, idleMs: 65_000, checkMs: 1_000, helloMs: 10_000 },
   mostPerWorker: 128,
-  visitors: { mostStrangers: 1_000, mostConnectionsPerWorker: 256 },
+  visitors: { maxUnauthenticated: 1_000, mostConnectionsPerWorker: 256 },
   pace: { mostAtOnce: 5_000, perSecond: 20 },
   room: { mostBytesPerWorker: 64 << 20, mostBytes: 160 << 20, alwaysBytes: 2 << 20 },
 };
@@ -58,7 +58,7 @@ export async function openServer(
   const bounds = { ...defaultBounds, ...given };
   const { helloMs, mostPerWorker } = bounds;
   const busy = new Map<string, number>();
-  const visitors = openVisitors(bounds.visitors);
+  const visitors = openConnectionLimits(bounds.visitors);
   const pace = openPace(bounds.pace, () => performance.now());
   const callDeps: CallDeps = { ...deps, room: openBodyRoom(bounds.room), inTurn: openTurns() };
   const server = createServer(
@@ -80,7 +80,7 @@ export async function openServer(
       });
     },
   );
-  server.on("connection", (socket) => visitors.came(socket));
+  server.on("connection", (socket) => visitors.add(socket));
   // Node's server no longer tracks a connection after CONNECT.
   const tunnels = new Set<Duplex>();
   server.on("connect", (request: IncomingMessage, client: Duplex, head: Buffer) => {
@@ -123,7 +123,7 @@ export async function openServer(
       refusals.refuse(null, what, "token");
       return answerError(response, notLetIn(unknownToken));
     }
-    if (!visitors.isWelcome(request.socket, worker.worker)) {
+    if (!visitors.admit(request.socket, worker.worker)) {
       response.shouldKeepAlive = false;
       return answerError(response, tooMany);
     }
@@ -174,7 +174,7 @@ export async function openServer(
       refusals.refuse(null, `CONNECT ${authority}`, "token");
       return hangUp(client, "403 Forbidden", [], helloMs);
     }
-    await using place = visitors.isWelcome(request.socket, worker.worker) ? enter(worker) : null;
+    await using place = visitors.admit(request.socket, worker.worker) ? enter(worker) : null;
     if (place === null) return hangUp(client, "429 Too Many Requests", ["retry-after: 1"], helloMs);
     await openTunnel(client, head, authority, {
       ...{ allow: worker.allow, resolve: deps.resolve, connect: deps.connect, helloMs },

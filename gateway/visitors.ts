@@ -1,37 +1,40 @@
 import type { Duplex } from "node:stream";
 
 /** Limits connections, so that one sandbox cannot exhaust them for the others, with or without a token. */
-export interface Visitors {
+export interface ConnectionLimits {
   /** Adds an unauthenticated connection; destroys the oldest one when there are too many. */
-  came(socket: Duplex): void;
+  add(socket: Duplex): void;
   /** Admits a connection that presented this worker's token; false when the worker has too many. */
-  isWelcome(socket: Duplex, worker: string): boolean;
+  admit(socket: Duplex, worker: string): boolean;
 }
 
-export interface VisitorBounds {
-  readonly mostStrangers: number;
+export interface ConnectionBounds {
+  readonly maxUnauthenticated: number;
   readonly mostConnectionsPerWorker: number;
 }
 
-export function openVisitors({ mostStrangers, mostConnectionsPerWorker }: VisitorBounds): Visitors {
-  const strangers = new Set<Duplex>();
+export function openConnectionLimits({
+  maxUnauthenticated,
+  mostConnectionsPerWorker,
+}: ConnectionBounds): ConnectionLimits {
+  const unauthenticated = new Set<Duplex>();
   const welcome = new WeakSet<Duplex>();
   const countByWorker = new Map<string, number>();
   return {
-    came(socket) {
-      strangers.add(socket);
-      socket.once("close", () => strangers.delete(socket));
-      const [longest] = strangers;
-      if (strangers.size > mostStrangers) longest?.destroy();
-      if (longest?.destroyed) strangers.delete(longest);
+    add(socket) {
+      unauthenticated.add(socket);
+      socket.once("close", () => unauthenticated.delete(socket));
+      const [longest] = unauthenticated;
+      if (unauthenticated.size > maxUnauthenticated) longest?.destroy();
+      if (longest?.destroyed) unauthenticated.delete(longest);
     },
-    isWelcome(socket, worker) {
+    admit(socket, worker) {
       // A connection counts for the worker whose token it presented first.
       if (welcome.has(socket)) return true;
       const count = countByWorker.get(worker) ?? 0;
       if (count >= mostConnectionsPerWorker) return false;
       if (socket.destroyed) return true;
-      strangers.delete(socket);
+      unauthenticated.delete(socket);
       welcome.add(socket);
       countByWorker.set(worker, count + 1);
       socket.once("close", () => {

@@ -189,7 +189,7 @@ describe("a client that behaves badly", () => {
   test("opens many connections and says nothing: everybody else still comes in", async ({ folder }) => {
     await using world = await standUp(folder, {
       bounds: {
-        visitors: { mostStrangers: 50, mostConnectionsPerWorker: 9 },
+        visitors: { maxUnauthenticated: 50, mostConnectionsPerWorker: 9 },
       },
     });
     const { gateway } = world;
@@ -207,7 +207,7 @@ describe("a client that behaves badly", () => {
 
   test("shows its token and keeps many connections: it has so many, and no more", async ({ folder }) => {
     await using world = await standUp(folder, {
-      bounds: { idleMs: 60_000, visitors: { mostStrangers: 50, mostConnectionsPerWorker: 5 } },
+      bounds: { idleMs: 60_000, visitors: { maxUnauthenticated: 50, mostConnectionsPerWorker: 5 } },
     });
     const { gateway } = world;
     const get = goodCall("/m/anthropic/v1/messages");

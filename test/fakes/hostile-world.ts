@@ -22,7 +22,7 @@ const json = { "content-type": "application/json" };
 /** Room for all who attack at once; who is told no is not waited for. */
 export const wideBounds: Partial<ServerBounds> = {
   ...{ idleMs: 20, checkMs: 10, helloMs: 150, mostPerWorker: 5_000 },
-  visitors: { mostStrangers: 5_000, mostConnectionsPerWorker: 5_000 },
+  visitors: { maxUnauthenticated: 5_000, mostConnectionsPerWorker: 5_000 },
   pace: { mostAtOnce: 1_000_000, perSecond: 0 },
 };
 /** Nobody waits long for what never comes. */
