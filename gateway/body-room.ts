@@ -1,22 +1,22 @@
 /** The buffer budget: the memory for the bodies of requests in flight. */
-export interface BodyRoom {
+export interface BufferBudget {
   /** A lease for one request of this worker; disposing it frees what the request took. */
-  open(worker: string): OpenRoom;
+  open(worker: string): BufferLease;
 }
 
-export interface OpenRoom extends Disposable {
+export interface BufferLease extends Disposable {
   /** Takes so many bytes more; false when the budget does not allow them. */
   take(bytes: number): boolean;
 }
 
-export interface RoomBounds {
+export interface BufferBounds {
   readonly mostBytesPerWorker: number;
   readonly mostBytes: number;
   /** The share guaranteed to each worker, whatever the others use. */
   readonly alwaysBytes: number;
 }
 
-export function openBodyRoom({ mostBytesPerWorker, mostBytes, alwaysBytes }: RoomBounds): BodyRoom {
+export function openBufferBudget({ mostBytesPerWorker, mostBytes, alwaysBytes }: BufferBounds): BufferBudget {
   const takenByWorker = new Map<string, number>();
   let takenByAll = 0;
   const change = (worker: string, bytes: number): void => {

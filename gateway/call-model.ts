@@ -3,10 +3,10 @@ import type { AdmittedWorker, ModelEndpoint } from "../src/domain/generated/gate
 import { spendingOf } from "../src/domain/spending.ts";
 import type { Admitted } from "./admitted.ts";
 import { answerError, noRoom, notLetIn, notReady } from "./answers.ts";
-import type { BodyRoom, OpenRoom } from "./body-room.ts";
+import type { BufferBudget, BufferLease } from "./body-room.ts";
 import { closeCall } from "./close-call.ts";
 import { type CallCredential, credentialFor, headersToModel, loginCredential } from "./credentials.ts";
-import type { InTurn } from "./in-turn.ts";
+import type { WorkerQueue } from "./in-turn.ts";
 import type { Journal } from "./journal.ts";
 import type { Ledger } from "./ledger.ts";
 import { limitedUntil } from "./limit-facts.ts";
@@ -27,8 +27,8 @@ export interface CallDeps {
   readonly limits: Limits;
   readonly logins: Logins;
   readonly refusals: Refusals;
-  readonly room: BodyRoom;
-  readonly inTurn: InTurn;
+  readonly room: BufferBudget;
+  readonly inTurn: WorkerQueue;
   readonly now: () => number;
 }
 
@@ -94,7 +94,7 @@ interface ModelExchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly body: Buffer;
-  readonly taken: OpenRoom;
+  readonly taken: BufferLease;
   readonly credential: CallCredential;
   readonly gone: AbortSignal;
 }

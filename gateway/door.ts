@@ -3,11 +3,11 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Duplex } from "node:stream";
 import type { AdmittedWorker, RefusalReason } from "../src/domain/generated/gateway.ts";
 import { type Answer, answerError, notLetIn, notReady } from "./answers.ts";
-import { openBodyRoom, type RoomBounds } from "./body-room.ts";
+import { type BufferBounds, openBufferBudget } from "./body-room.ts";
 import { type CallDeps, callModel } from "./call-model.ts";
 import { findRoute, isModelCall, tokensOf, tunnelToken } from "./find-route.ts";
 import { hangUp } from "./hang-up.ts";
-import { openTurns } from "./in-turn.ts";
+import { openWorkerQueue } from "./in-turn.ts";
 import { serveMirror } from "./mirror.ts";
 import { openPace, type PaceBounds } from "./pace.ts";
 import { passedQuery } from "./passed-words.ts";
@@ -38,7 +38,7 @@ export interface ServerBounds {
   /** A rate limit per worker: each request is journalled, and the disk is finite. */
   readonly pace: PaceBounds;
   /** The buffer budget, out of half a gigabyte for the whole process. */
-  readonly room: RoomBounds;
+  readonly room: BufferBounds;
 }
 
 const defaultBounds: ServerBounds = {
@@ -60,7 +60,7 @@ export async function openServer(
   const busy = new Map<string, number>();
   const visitors = openConnectionLimits(bounds.visitors);
   const pace = openPace(bounds.pace, () => performance.now());
-  const callDeps: CallDeps = { ...deps, room: openBodyRoom(bounds.room), inTurn: openTurns() };
+  const callDeps: CallDeps = { ...deps, room: openBufferBudget(bounds.room), inTurn: openWorkerQueue() };
   const server = createServer(
     {
       maxHeaderSize: 16 << 10,

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 
 /** Runs CPU-bound work in one queue per worker. */
-export type InTurn = <Result>(worker: string, work: () => Result) => Promise<Result>;
+export type WorkerQueue = <Result>(worker: string, work: () => Result) => Promise<Result>;
 
 const longMs = 20;
 const restTimes = 3;
@@ -10,7 +10,7 @@ const restTimes = 3;
  * A few compressed kilobytes can take a second to decode. So work that took long is followed by a rest of three
  * times its duration in that worker's queue, in which the other workers are served.
  */
-export function openTurns(): InTurn {
+export function openWorkerQueue(): WorkerQueue {
   const lastByWorker = new Map<string, Promise<void>>();
   return async (worker, work) => {
     const before = lastByWorker.get(worker);

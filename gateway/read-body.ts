@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import type { OpenRoom } from "./body-room.ts";
+import type { BufferLease } from "./body-room.ts";
 
 /** More than any API accepts. */
 const mostBytes = 64 << 20;
@@ -16,7 +16,7 @@ export type RequestBody =
   | { readonly kind: "torn" };
 
 /** Reads a request's whole body within its share of the buffer budget. */
-export async function readBody(request: IncomingMessage, room: OpenRoom): Promise<RequestBody> {
+export async function readBody(request: IncomingMessage, room: BufferLease): Promise<RequestBody> {
   const pieces: Buffer[] = [];
   let length = 0;
   try {

@@ -1,13 +1,13 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { answerError, noRoom } from "./answers.ts";
-import type { OpenRoom } from "./body-room.ts";
+import type { BufferLease } from "./body-room.ts";
 import { readBody } from "./read-body.ts";
 
 /** The body of a call; null when it was answered with an error, or the client disconnected. */
 export async function receiveBody(
   request: IncomingMessage,
   response: ServerResponse,
-  room: OpenRoom,
+  room: BufferLease,
 ): Promise<Buffer | null> {
   const body = await readBody(request, room);
   switch (body.kind) {
