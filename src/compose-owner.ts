@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { dirname } from "node:path";
-import type { OwnWords, SwarmReport } from "./cli/composition.ts";
+import type { OwnRequest, SwarmReport } from "./cli/composition.ts";
 import { openSwarmNetworkAccess } from "./compose-doors.ts";
 import { buildOwnerServices, type OwnerServicesDeps } from "./compose-equipment.ts";
 import { projectImage, runtimeFor } from "./compose-sandbox-parts.ts";
@@ -49,7 +49,7 @@ export interface ComposeOwnerDeps extends OwnerServicesDeps {
 }
 
 /** The work of an owner. */
-export interface OwnedWork extends OwnWords {
+export interface OwnedWork extends OwnRequest {
   /** New work, beside that in the state. */
   readonly works: readonly PlannedWork[];
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
-import type { PlanWords, SwarmOperations } from "./cli/composition.ts";
+import type { PlanRequest, SwarmOperations } from "./cli/composition.ts";
 import { type ComposeOwnerDeps, composeOwner } from "./compose-owner.ts";
 import { chooseWorkers } from "./domain/choose-workers.ts";
 import { isTerminal } from "./domain/container-status.ts";
@@ -18,7 +18,7 @@ export interface ComposeSwarmDeps extends ComposeOwnerDeps {
   readonly resolveSettings: () => Promise<Settings>;
   /** The state of this project; throws PROJECT_MOVED when it belongs to another one. */
   readonly findState: () => Promise<SwarmState | null>;
-  readonly plan: (words: PlanWords) => Promise<SwarmPlan>;
+  readonly plan: (words: PlanRequest) => Promise<SwarmPlan>;
 }
 
 /** Composes the use cases that run a swarm. Loads their parts when a swarm starts. */

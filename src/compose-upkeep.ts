@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { CleanupWords, UpkeepOperations } from "./cli/composition.ts";
+import type { CleanupRequest, UpkeepOperations } from "./cli/composition.ts";
 import { chooseWorkers } from "./domain/choose-workers.ts";
 import { isError, SwarmError } from "./domain/errors.ts";
 import type { ProjectRef } from "./domain/generated/swarm-state.ts";
@@ -115,7 +115,7 @@ export function composeUpkeep(deps: ComposeUpkeepDeps): UpkeepOperations {
   /** The engine to clean up; null when an earlier run has removed the private engine's data. */
   async function engineFor(
     state: SwarmState | null,
-    { everything, dryRun }: CleanupWords,
+    { everything, dryRun }: CleanupRequest,
   ): Promise<ContainerEngine | null> {
     const recorded = state?.engine?.endpoint ?? null;
     const engine = await deps.findEngine(recorded);

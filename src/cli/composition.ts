@@ -21,21 +21,21 @@ import type { PrivateEngine } from "../ports/private-engine.ts";
 import type { SensitiveChanges, WorkChanges } from "../ports/work-repository.ts";
 import type { AgentSession, AgentTerminal } from "../sandbox/agent-shell.ts";
 import type { BroughtUp } from "../sandbox/bring-up.ts";
-import type { CopyWords } from "../sandbox/copy-files.ts";
+import type { CopyRequest } from "../sandbox/copy-files.ts";
 import type { ListedSandboxes } from "../sandbox/list-sandboxes.ts";
 import type { CommandResult } from "../sandbox/run-command.ts";
 import type { RanTask } from "../sandbox/run-task.ts";
 import type { CheckedState } from "../swarm/check-state.ts";
 import type { CleanedUp } from "../swarm/clean-up.ts";
 import type { InitializedFile } from "../swarm/init-project.ts";
-import type { MadeTask, TaskWords } from "../swarm/make-task.ts";
+import type { MadeTask, TaskRequest } from "../swarm/make-task.ts";
 import type { Repair } from "../swarm/repair-state.ts";
 import type { SteeringCommand } from "../swarm/steer-unowned.ts";
 import type { SwarmEvent, Worker } from "../swarm/swarm-deps.ts";
 import type { FileToTrust } from "../swarm/trust-files.ts";
 import type { Waited, WaitedFor } from "../swarm/wait-for-workers.ts";
 
-export interface PlanWords {
+export interface PlanRequest {
   readonly files: readonly string[];
   readonly again: boolean;
   readonly strict: boolean;
@@ -43,11 +43,11 @@ export interface PlanWords {
 
 /** The use cases of all commands, each loaded on first use. */
 export interface Composition {
-  plan(words: PlanWords): Promise<SwarmPlan>;
+  plan(words: PlanRequest): Promise<SwarmPlan>;
   explainSettings(): Promise<ExplainedSetting[]>;
   init(): Promise<InitializedFile[]>;
   /** Writes a task file with a prompt as its only story, or finds the one from an earlier call. */
-  makeTask(words: TaskWords): Promise<MadeTask>;
+  makeTask(words: TaskRequest): Promise<MadeTask>;
   findFilesToTrust(): Promise<FileToTrust[]>;
   trust(files: readonly FileToTrust[]): Promise<void>;
   /** The swarm's state as recorded in its file; null when there is none. */
@@ -95,7 +95,7 @@ export interface PluginOperations {
 }
 
 /** The request to own a swarm. */
-export interface OwnWords {
+export interface OwnRequest {
   readonly policy: RetryPolicy;
   /** The names of failed or stopped workers to retry. */
   readonly retry?: readonly string[];
@@ -108,7 +108,7 @@ export interface OwnWords {
 }
 
 /** The request to run task files. */
-export interface StartWords extends PlanWords, OwnWords {
+export interface StartRequest extends PlanRequest, OwnRequest {
   /** Whether to leave the work to a running owner. */
   readonly append: boolean;
 }
@@ -148,11 +148,11 @@ export interface Retried {
 
 /** Use cases that run and steer a swarm. */
 export interface SwarmOperations {
-  start(words: StartWords, report: SwarmReport): Promise<Started>;
-  resume(words: OwnWords, report: SwarmReport): Promise<SwarmState>;
+  start(words: StartRequest, report: SwarmReport): Promise<Started>;
+  resume(words: OwnRequest, report: SwarmReport): Promise<SwarmState>;
   /** Retries failed and stopped workers, or asks the owner to. */
   retry(
-    words: OwnWords & { readonly workers: readonly string[]; readonly onto?: string },
+    words: OwnRequest & { readonly workers: readonly string[]; readonly onto?: string },
     report: SwarmReport,
   ): Promise<Retried>;
   /** Sends a command to the owner, or applies it when none runs. No names mean all workers. */
@@ -166,7 +166,7 @@ export interface SwarmOperations {
 }
 
 /** The request to merge results. */
-export interface MergeWords {
+export interface MergeRequest {
   /** The workers' names; empty for all. */
   readonly workers: readonly string[];
   /** The target branch; null for the swarm's own. */
@@ -179,7 +179,7 @@ export interface MergeWords {
 
 export interface MergeOperations {
   /** Merges results onto a branch, as the swarm's owner; no working tree is touched. */
-  merge(words: MergeWords, onStep: (step: string) => void, signal: AbortSignal): Promise<MergeReport>;
+  merge(words: MergeRequest, onStep: (step: string) => void, signal: AbortSignal): Promise<MergeReport>;
 }
 
 /** Use cases that observe a swarm without changing it. */
@@ -217,7 +217,7 @@ export interface WatchOperations extends ReviewOperations {
 }
 
 /** The request to clean up. */
-export interface CleanupWords {
+export interface CleanupRequest {
   /** The workers' names; empty for all. */
   readonly workers: readonly string[];
   /** Also the files of archived swarms. */
@@ -240,7 +240,7 @@ export interface UpkeepOperations {
   /** Calls back at once and whenever the state may have changed, until the signal is aborted. */
   watchState(onChange: () => void, signal: AbortSignal): Promise<void>;
   /** Removes the workers' leftovers, as the swarm's owner; with `dryRun` it changes nothing. */
-  cleanup(words: CleanupWords, onStep: (step: string) => void, signal: AbortSignal): Promise<CleanedUp>;
+  cleanup(words: CleanupRequest, onStep: (step: string) => void, signal: AbortSignal): Promise<CleanedUp>;
 }
 
 /** Use cases that review a swarm's work. */
@@ -295,7 +295,7 @@ export interface SandboxOperations {
     },
     signal: AbortSignal,
   ): Promise<CommandResult>;
-  copy(words: CopyWords, signal: AbortSignal): Promise<CopyWords>;
+  copy(words: CopyRequest, signal: AbortSignal): Promise<CopyRequest>;
   logs(
     words: { readonly sandbox: string | null; readonly follow: boolean },
     signal: AbortSignal,

@@ -3,14 +3,14 @@ import { SwarmError } from "../domain/errors.ts";
 import { exitCodes } from "../domain/exit-codes.ts";
 import { isOpen } from "../domain/swarm-state.ts";
 import { argumentAt, type CommandContext, type CommandHandler } from "./command.ts";
-import type { PlanWords } from "./composition.ts";
+import type { PlanRequest } from "./composition.ts";
 import { nothingToRun } from "./nothing-to-run.ts";
 import { planNotes } from "./plan-notes.ts";
 
 /** Starts an owner in the background, and waits until its swarm has begun. */
 export async function startDetached(
   { swarm, output, words }: CommandContext,
-  planned: PlanWords | null,
+  planned: PlanRequest | null,
 ): Promise<number> {
   if (planned !== null) {
     const plan = await swarm.plan(planned);

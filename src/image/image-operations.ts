@@ -15,7 +15,7 @@ import {
 } from "./ensure-base-image.ts";
 import { type ImageProject, type ProjectImageOptions, planProjectImage } from "./plan-project-image.ts";
 
-export interface BuildWords extends BaseOptions, ProjectImageOptions {
+export interface BuildRequest extends BaseOptions, ProjectImageOptions {
   /** Whether to build only the base image, even in a repository. */
   readonly baseOnly: boolean;
 }
@@ -41,7 +41,7 @@ export interface ExplainedImage {
 
 /** The image commands of the command line. */
 export interface ImageOperations {
-  build(words: BuildWords, report: BuildReport, signal: AbortSignal): Promise<BuiltImages>;
+  build(words: BuildRequest, report: BuildReport, signal: AbortSignal): Promise<BuiltImages>;
   list(signal: AbortSignal): Promise<ListedImage[]>;
   /**
    * Removes images and returns them; with `dryRun` only returns them. Images that containers use stay. `own` selects
@@ -52,7 +52,7 @@ export interface ImageOperations {
     signal: AbortSignal,
   ): Promise<ListedImage[]>;
   explain(
-    words: Pick<BuildWords, "agents" | keyof ProjectImageOptions>,
+    words: Pick<BuildRequest, "agents" | keyof ProjectImageOptions>,
     signal: AbortSignal,
   ): Promise<ExplainedImage[]>;
 }

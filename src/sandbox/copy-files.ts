@@ -10,7 +10,7 @@ import { runCommand } from "./run-command.ts";
 import { copyFilesIn, copyPathOut } from "./sandbox-files.ts";
 import { findSandbox, useSandbox } from "./use-sandbox.ts";
 
-export interface CopyWords {
+export interface CopyRequest {
   /** A path on this machine, or `sandbox:/path`. */
   readonly from: string;
   readonly to: string;
@@ -19,10 +19,10 @@ export interface CopyWords {
 /** Copies between this machine and a sandbox; the path with a sandbox's name decides the direction. */
 export async function copyFiles(
   deps: ProjectSandboxes,
-  { from, to }: CopyWords,
+  { from, to }: CopyRequest,
   { folder }: { readonly folder: string },
   signal?: AbortSignal,
-): Promise<CopyWords> {
+): Promise<CopyRequest> {
   const [source, target] = [sandboxRef(from), sandboxRef(to)];
   if ((source === null) === (target === null))
     throw new SwarmError("USAGE", {

@@ -14,7 +14,7 @@ export interface ClearMachineDeps {
   readonly stateFolder: StateFolder;
 }
 
-export interface ClearMachineWords {
+export interface ClearMachineRequest {
   readonly dryRun: boolean;
   /** With `dryRun`, what an earlier step of the same cleanup would remove from an engine. */
   readonly going: {
@@ -35,7 +35,7 @@ export interface ClearedMachine {
  */
 export async function clearMachine(
   deps: ClearMachineDeps,
-  { dryRun, going }: ClearMachineWords,
+  { dryRun, going }: ClearMachineRequest,
   onStep: (step: string) => void,
 ): Promise<ClearedMachine> {
   const removed: RemovedThing[] = [];
@@ -66,7 +66,7 @@ export async function clearMachine(
 /** The reason to keep the private engine, since other projects of the user may have work on it; null if it is empty. */
 async function whyEngineStays(
   { privateEngine, contentOf }: ClearMachineDeps,
-  { dryRun, going }: ClearMachineWords,
+  { dryRun, going }: ClearMachineRequest,
   onStep: (step: string) => void,
 ): Promise<string | null> {
   let { state, endpoint } = await privateEngine.status();

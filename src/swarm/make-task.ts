@@ -22,7 +22,7 @@ export interface MakeTaskDeps {
   readonly today: string;
 }
 
-export interface TaskWords {
+export interface TaskRequest {
   readonly prompt: string;
   readonly branch: string | null;
   /** Check commands that the user named; empty for none; null for those of the settings or a recognised one. */
@@ -51,7 +51,7 @@ export interface MadeTask {
 /** Writes a task file with a prompt as its only story; never overwrites a file. */
 export async function makeTask(
   deps: MakeTaskDeps,
-  words: TaskWords,
+  words: TaskRequest,
   settings: Pick<Settings, "verify" | "agent" | "agentCommand" | "network">,
 ): Promise<MadeTask> {
   const prompt = checkedPrompt(words.prompt);
@@ -90,7 +90,7 @@ export async function makeTask(
   throw new Error("there is no end of names");
 }
 
-function refuseWords({ branch, verify }: TaskWords): void {
+function refuseWords({ branch, verify }: TaskRequest): void {
   if (branch !== null && branch.length > longestBranch)
     throw new SwarmError("INVALID_VALUE", {
       ...{ name: "--branch", value: branch, expected: `at most ${longestBranch} characters` },
@@ -123,7 +123,7 @@ function refuseClash(others: readonly BranchOfFile[], branch: string): void {
 
 async function checkOf(
   { commits }: MakeTaskDeps,
-  { verify }: TaskWords,
+  { verify }: TaskRequest,
   settings: Pick<Settings, "verify">,
 ): Promise<TaskCheck> {
   if (verify !== null) return { kind: "asked", commands: verify };

@@ -4,10 +4,10 @@ import { exitCodes } from "../../domain/exit-codes.ts";
 import type { CleanupDocument, KeptThing, RemovedThing } from "../../domain/generated/cleanup.ts";
 import { agrees } from "../agrees.ts";
 import { type CommandContext, type CommandHandler, listAt } from "../command.ts";
-import type { CleanupWords } from "../composition.ts";
+import type { CleanupRequest } from "../composition.ts";
 
 export const cleanup: CommandHandler = async (context, args, options) => {
-  const words: CleanupWords = {
+  const words: CleanupRequest = {
     workers: listAt(args, 0),
     all: options["all"] === true,
     discard: options["discard"] === true,
@@ -33,7 +33,7 @@ export const cleanup: CommandHandler = async (context, args, options) => {
 };
 
 /** Lists what all projects of the user share, and asks before removing it. */
-async function isAgreed({ swarm, output, signal }: CommandContext, words: CleanupWords): Promise<boolean> {
+async function isAgreed({ swarm, output, signal }: CommandContext, words: CleanupRequest): Promise<boolean> {
   const upkeep = swarm.upkeep();
   const planned = await output.during("Looking", (onStep) =>
     upkeep.cleanup({ ...words, dryRun: true }, onStep, signal),

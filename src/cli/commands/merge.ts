@@ -4,11 +4,11 @@ import { exitCodes } from "../../domain/exit-codes.ts";
 import type { MergedWorker, MergeReport } from "../../domain/generated/merge.ts";
 import { isRed, shownFiles, whyMerged } from "../../domain/merge-words.ts";
 import { type CommandHandler, listAt } from "../command.ts";
-import type { MergeWords } from "../composition.ts";
+import type { MergeRequest } from "../composition.ts";
 import { table } from "../table.ts";
 
 export const merge: CommandHandler = async ({ swarm, output, signal }, args, { into, check }) => {
-  const words: MergeWords = {
+  const words: MergeRequest = {
     workers: listAt(args, 0),
     into: into === undefined ? null : String(into),
     // commander sets `check` to false for `--no-check`, and to true when neither flag is given.
@@ -26,7 +26,7 @@ export const merge: CommandHandler = async ({ swarm, output, signal }, args, { i
   return aside.length > 0 ? exitCodes.conflict : exitCodes.done;
 };
 
-function asked(command: string | null): MergeWords["check"] {
+function asked(command: string | null): MergeRequest["check"] {
   if (command !== null && command.trim() === "")
     throw new SwarmError("INVALID_VALUE", { name: "--check", value: command, expected: "a command" });
   return { kind: "asked", command };

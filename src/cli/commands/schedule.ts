@@ -8,7 +8,7 @@ import { nightIn } from "../night.ts";
 import { parseFlags } from "../parse-flags.ts";
 import { flagSettings } from "../setting-flags.ts";
 import { startOptions } from "../start-flags.ts";
-import { ownWords } from "./start.ts";
+import { ownRequest } from "./start.ts";
 
 const longest = 1_000;
 
@@ -67,7 +67,7 @@ function nightWords({ until, notify, merge }: CommandOptions, more: readonly str
   const then = merge === false ? undefined : "merge";
   nightIn({ until, notify, then }, { json: false });
   const options = parseFlags(startOptions, more);
-  ownWords(options);
+  ownRequest(options);
   flagSettings(options, []);
   return [
     ...["start", "--all"],

@@ -6,7 +6,7 @@ import { workerSlug } from "../../domain/slug.ts";
 import { type AttentionNeeded, reportEnd, runWithProgress } from "../carry-out.ts";
 import { chooseTasks, namedFiles } from "../choose-tasks.ts";
 import { type CommandContext, type CommandHandler, type CommandOptions, listAt } from "../command.ts";
-import type { OwnWords, Started, StartWords } from "../composition.ts";
+import type { OwnRequest, Started, StartRequest } from "../composition.ts";
 import { owning, startDetached } from "../detached-owner.ts";
 import { type Night, nightIn } from "../night.ts";
 import { nothingToRun } from "../nothing-to-run.ts";
@@ -20,8 +20,8 @@ export const start: CommandHandler = async (context, args, options) => {
   const isNamed = all === true || named.length > 0;
   const files = isNamed ? named : await chooseTasks(context, options);
   if (!isNamed && files.length === 0) return exitCodes.done;
-  const words: StartWords = {
-    ...ownWords(options),
+  const words: StartRequest = {
+    ...ownRequest(options),
     ...{
       files,
       again: again === true,
@@ -38,7 +38,7 @@ export const start: CommandHandler = async (context, args, options) => {
 };
 
 /** Starts a swarm, and waits until it has ended. */
-async function startSwarm(context: CommandContext, words: StartWords, night: Night): Promise<number> {
+async function startSwarm(context: CommandContext, words: StartRequest, night: Night): Promise<number> {
   const teller = tellPerson(context, night);
   const started = await runWithProgress(context, (report) => context.swarm.swarm().start(words, report), {
     ...{ until: night.until, onNeeded: teller.onNeeded },
@@ -115,7 +115,7 @@ function reportStarted(context: CommandContext, started: Started): number {
 }
 
 export const resume: CommandHandler = async (context, _args, options) => {
-  const words = ownWords(options);
+  const words = ownRequest(options);
   const night = nightIn(options, context.output);
   if (options["detach"]) return startDetached(context, null);
   const teller = tellPerson(context, night);
@@ -129,7 +129,7 @@ export const resume: CommandHandler = async (context, _args, options) => {
 export const retry: CommandHandler = async (context, args, options) => {
   const { onto } = options;
   const words = {
-    ...{ ...ownWords(options), workers: listAt(args, 0) },
+    ...{ ...ownRequest(options), workers: listAt(args, 0) },
     ...(onto !== undefined && { onto: String(onto) }),
   };
   const { kind, state } = await runWithProgress(context, (report) =>
@@ -148,7 +148,7 @@ export const retry: CommandHandler = async (context, args, options) => {
 export const own: CommandHandler = owning({ start, resume });
 
 /** Parses `--fail-fast` and `--max-attempts`. */
-export function ownWords({ failFast, maxAttempts, swarmId }: CommandOptions): OwnWords {
+export function ownRequest({ failFast, maxAttempts, swarmId }: CommandOptions): OwnRequest {
   const attempts = Number(maxAttempts ?? 1);
   if (!Number.isInteger(attempts) || attempts < 1 || attempts > 100) {
     const expected = "a number from 1 to 100";
