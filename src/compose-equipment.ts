@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { SwarmReport } from "./cli/composition.ts";
 import { composeProver, type ProverOf } from "./compose-prover.ts";
-import type { PassPoint } from "./domain/crash-points.ts";
+import type { CrashHook } from "./domain/crash-points.ts";
 import { SwarmError } from "./domain/errors.ts";
 import type { Settings } from "./domain/settings.ts";
 import type { SwarmState } from "./domain/swarm-state.ts";
@@ -15,7 +15,7 @@ import type { OwnerServices } from "./swarm/equip-worker.ts";
 export interface OwnerServicesDeps {
   readonly clock: () => Date;
   readonly repository: () => Promise<Repository>;
-  readonly passes: PassPoint;
+  readonly passes: CrashHook;
   readonly limits: () => Promise<ContainerLimits>;
   readonly stateStore: () => Promise<StateStore>;
   readonly ledger: () => Promise<LedgerFile>;
@@ -91,7 +91,7 @@ export async function buildOwnerServices(
       update,
     },
     timing: realTiming,
-    passes: deps.passes,
+    crashPoint: deps.passes,
     limits: await deps.limits(),
     settings,
     author: await gitIn(root).user(),

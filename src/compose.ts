@@ -13,7 +13,7 @@ import { composeSwarm } from "./compose-swarm.ts";
 import { composeTasks } from "./compose-tasks.ts";
 import { composeUpkeep } from "./compose-upkeep.ts";
 import { composeWatch } from "./compose-watch.ts";
-import { type PassPoint, passNothing } from "./domain/crash-points.ts";
+import { type CrashHook, noCrashHook } from "./domain/crash-points.ts";
 import { SwarmError } from "./domain/errors.ts";
 import type { ProjectRef } from "./domain/generated/swarm-state.ts";
 import { once } from "./domain/once.ts";
@@ -38,7 +38,7 @@ export interface ComposeOptions {
   readonly command: string;
   readonly flags: SettingsFile;
   /** Called at points where a test may kill the process. */
-  readonly passes?: PassPoint;
+  readonly passes?: CrashHook;
   readonly clock?: () => Date;
 }
 
@@ -48,7 +48,7 @@ export function compose({
   folder,
   command,
   flags,
-  passes = passNothing,
+  passes = noCrashHook,
   clock = () => new Date(),
 }: ComposeOptions): Composition {
   const folders = userFolders(env);

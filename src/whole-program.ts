@@ -2,14 +2,14 @@ import { join } from "node:path";
 import { reportFailure } from "./cli/report-failure.ts";
 import { runProgram } from "./cli/run-program.ts";
 import { compose } from "./compose.ts";
-import type { PassPoint } from "./domain/crash-points.ts";
+import type { CrashHook } from "./domain/crash-points.ts";
 import { SwarmError } from "./domain/errors.ts";
 import { userFolders } from "./host/user-folders.ts";
 
 /** Replacements for tests. */
 export interface ProgramSeams {
   /** Called at points where a test may kill the process. */
-  readonly passes?: PassPoint;
+  readonly passes?: CrashHook;
   readonly clock?: () => Date;
 }
 

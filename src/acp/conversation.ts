@@ -1,5 +1,5 @@
 import { isJournalled } from "../domain/acp-messages.ts";
-import { type PassPoint, passNothing } from "../domain/crash-points.ts";
+import { type CrashHook, noCrashHook } from "../domain/crash-points.ts";
 import { isOver } from "../domain/message-order.ts";
 import type { Containers } from "../ports/containers.ts";
 import type { Conversation, ConversationEvent } from "../ports/conversations.ts";
@@ -14,7 +14,7 @@ import type { Received } from "./receive-messages.ts";
 import type { Timing } from "./timing.ts";
 
 export interface ConversationDeps extends VolumeDeps {
-  readonly passes?: PassPoint;
+  readonly passes?: CrashHook;
   readonly containers: Pick<Containers, "exec" | "look" | "copyOut">;
   readonly timing: Timing;
 }
@@ -46,7 +46,7 @@ export function holdConversation(
   { containerId, journal, request, credentials, limits: given }: ConversationSubject,
   signal: AbortSignal,
 ): Conversation {
-  const { timing, containers, passes = passNothing } = deps;
+  const { timing, containers, passes = noCrashHook } = deps;
   const limits = { ...conversationLimits, ...given };
   const closed = new AbortController();
   const until = AbortSignal.any([signal, closed.signal]);

@@ -43,7 +43,7 @@ export type CrashPoint =
   | (typeof proofPoints)[number];
 
 /** A hook that the process calls at each point. */
-export type PassPoint = (point: CrashPoint) => void;
+export type CrashHook = (point: CrashPoint) => void;
 
 /** The hook outside tests. */
-export const passNothing: PassPoint = () => {};
+export const noCrashHook: CrashHook = () => {};

@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import { type PassPoint, passNothing } from "../domain/crash-points.ts";
+import { type CrashHook, noCrashHook } from "../domain/crash-points.ts";
 import { isError, SwarmError } from "../domain/errors.ts";
 import type { SwarmState } from "../domain/swarm-state.ts";
 import { type Lock, turnMs } from "../ports/lock.ts";
@@ -17,7 +17,7 @@ export interface OwnedStateDeps {
   readonly waitMs?: number;
   /** Maximum time that a change of `updateSoon` waits for others. */
   readonly soonMs?: number;
-  readonly passes?: PassPoint;
+  readonly passes?: CrashHook;
 }
 
 /** The owner's access to the state. Changes that arrive during a write form the next batch. */
@@ -44,7 +44,7 @@ export function ownedState({
   onDelay,
   waitMs = turnMs,
   soonMs = defaultSoonMs,
-  passes = passNothing,
+  passes = noCrashHook,
 }: OwnedStateDeps): OwnedState {
   let closed = false;
   const queue: Waiting[] = [];

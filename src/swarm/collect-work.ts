@@ -25,7 +25,7 @@ export async function collectWork(
   worker: Worker,
   stored: StoredWork,
 ): Promise<Reason | null> {
-  const { work, channel, change, clock, swarmId, tell, signal, passes } = deps;
+  const { work, channel, change, clock, swarmId, tell, signal, crashPoint } = deps;
   const record = findContainer(await deps.read(), worker.name);
   const { branchName } = record;
   const { failedStory } = stored;
@@ -48,7 +48,7 @@ export async function collectWork(
       ...(stored.start && { start: stored.start }),
       bundle: passing(
         channel.readFile({ containerId: stored.containerId, path: stored.bundle, mostBytes }, signal),
-        () => passes("mid-collect"),
+        () => crashPoint("mid-collect"),
       ),
       expectedRef: isFailed ? `refs/aimi/failed/${failedStory}` : `refs/heads/${branchName}`,
     },
@@ -58,7 +58,7 @@ export async function collectWork(
   switch (outcome.kind) {
     case "taken":
     case "already":
-      passes("after-update-ref-before-record");
+      crashPoint("after-update-ref-before-record");
       if (!isFailed)
         await change(worker.name, (now) => ({
           ...now,

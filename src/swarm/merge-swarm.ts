@@ -1,5 +1,5 @@
 import { countOf } from "../domain/count-of.ts";
-import type { PassPoint } from "../domain/crash-points.ts";
+import type { CrashHook } from "../domain/crash-points.ts";
 import { SwarmError } from "../domain/errors.ts";
 import type { MergeReport, RanCheck } from "../domain/generated/merge.ts";
 import { integrationBranchOf, resultOf, withoutResult } from "../domain/merge-report.ts";
@@ -18,7 +18,7 @@ export interface MergeSwarmDeps {
   readonly runCheck: (commit: string, command: string, signal: AbortSignal) => Promise<RanCheck>;
   /** Whether this machine has the resources for two checks at once. */
   readonly looksAhead: boolean;
-  readonly passes: PassPoint;
+  readonly passes: CrashHook;
   readonly onStep: (step: string) => void;
   readonly signal: AbortSignal;
 }

@@ -1,4 +1,4 @@
-import type { PassPoint } from "../domain/crash-points.ts";
+import type { CrashHook } from "../domain/crash-points.ts";
 import type { ProofCheck, ProofReport, RanCheck } from "../domain/generated/proof.ts";
 import type { TaskFile } from "../domain/generated/tasks.ts";
 import { judgeProof } from "../domain/judge-proof.ts";
@@ -19,7 +19,7 @@ export interface ProveDeps {
   readonly findBefore: (base: string, commands: readonly string[]) => Promise<readonly RanCheck[] | null>;
   readonly keepBefore: (base: string, commands: readonly string[], ran: readonly RanCheck[]) => Promise<void>;
   readonly keepProof: (proof: ProofReport) => Promise<void>;
-  readonly passes: PassPoint;
+  readonly passes: CrashHook;
   readonly clock: () => Date;
 }
 

@@ -164,12 +164,12 @@ async function listen(
     deps.onMessage(worker, message);
     unwritten.push((record) => withMessage(record, message, deps.clock()));
     if (message.type === "progress-update" && message.payload.status === "in_progress")
-      deps.passes("mid-run");
+      deps.crashPoint("mid-run");
     if (message.type === "progress-update" || unwritten.length > mostUnwritten) await write();
     else writeSoon();
     const stored = storedBy(message);
     if (stored === null || failure !== null) continue;
-    deps.passes("after-checkpoint-before-collect");
+    deps.crashPoint("after-checkpoint-before-collect");
     failure = await collectWork(deps, worker, { ...stored, containerId });
     // Work that cannot be imported is useless, so the agent need not continue it.
     if (failure !== null) await conversation.cancel({ reason: failure.code, graceMs: 0 });
@@ -211,7 +211,7 @@ async function settle(
   const record = await recordOf(deps, worker);
   const shut = shutReason(deps, worker);
   const judged = withShut(judge(record, end, deps.runtime), shut);
-  deps.passes("after-completion-before-record");
+  deps.crashPoint("after-completion-before-record");
   const verdict = judged.status === "completed" ? await withProof(deps, worker, judged, patience) : judged;
   deps.tell({ event: "ended", worker: worker.slug, ...verdict });
   if (verdict.status === "completed") await publishWork(deps, worker);

@@ -25,7 +25,7 @@ export async function ensureContainer(
   worker: Worker,
   halt: AbortSignal,
 ): Promise<RunningContainer | null> {
-  const { containers, change, clock, passes } = deps;
+  const { containers, change, clock, crashPoint } = deps;
   const facts = await containers.look(worker.name, undefined, deps.signal);
   const isAlive = facts?.state === "running" || facts?.state === "paused";
   const isRecorded = findContainer(await deps.read(), worker.name).containerId !== null;
@@ -50,22 +50,22 @@ export async function ensureContainer(
   const pausedMs = paused && wasMade ? Math.max(0, pauseEnd - Date.parse(paused.since)) : 0;
   // The owner that created the container was killed before it recorded it, perhaps before the bundle was there.
   if (facts !== null && !isAlive && !isRecorded) await giveRepository(deps, worker, id);
-  passes("after-record-before-start");
+  crashPoint("after-record-before-start");
   if (facts?.state === "paused") await containers.unpause(id, deps.signal);
   else if (facts?.state !== "running") await containers.start(id, deps.signal);
   await change(worker.name, (record) => ({
     ...movedTo(record, "running", null, clock()),
     ...{ containerId: id, creating: null, reason: null, paused: null, acpPid: process.pid },
   }));
-  passes("after-start-before-request");
+  crashPoint("after-start-before-request");
   return { containerId: id, pausedMs };
 }
 
 async function makeContainer(deps: SwarmDeps, worker: Worker, door: WorkerNetwork): Promise<string> {
-  const { containers, volumes, change, clock, signal, passes } = deps;
+  const { containers, volumes, change, clock, signal, crashPoint } = deps;
   const record = findContainer(await deps.read(), worker.name);
   await change(worker.name, (now) => ({ ...now, creating: { since: clock().toISOString() } }));
-  passes("after-creating-before-create");
+  crashPoint("after-creating-before-create");
   const marks = labelsOf(deps, worker, record.attempt);
   const homeVolume = homeVolumeName(worker.name);
   for (const volume of [worker.name, homeVolume]) await volumes.create(volume, marks, signal);
@@ -85,7 +85,7 @@ async function makeContainer(deps: SwarmDeps, worker: Worker, door: WorkerNetwor
     signal,
   );
   await giveRepository(deps, worker, id);
-  passes("after-create-before-record");
+  crashPoint("after-create-before-record");
   await change(worker.name, (now) => ({ ...now, containerId: id, creating: null }));
   deps.tell({ event: "created", worker: worker.slug, containerId: id });
   return id;
@@ -93,12 +93,12 @@ async function makeContainer(deps: SwarmDeps, worker: Worker, door: WorkerNetwor
 
 /** Copies the repository's bundle into the container, if its image has another commit; idempotent. */
 async function giveRepository(
-  { commits, channel, passes, signal }: SwarmDeps,
+  { commits, channel, crashPoint, signal }: SwarmDeps,
   { request, base }: Worker,
   id: string,
 ): Promise<void> {
   if (request.repoUrl === "image:") return;
-  passes("after-create-before-bundle");
+  crashPoint("after-create-before-bundle");
   await using bundle = await commits.bundle(request.baseCommit ?? base, "workspace", signal);
   await channel.giveBundle(id, bundle.file, signal);
 }
@@ -140,15 +140,15 @@ export async function stopContainer(
 
 /** Removes what is left of a worker whose work is here. */
 export async function removeWorker(
-  { containers, volumes, networkAccess, signal, tell, passes }: SwarmDeps,
+  { containers, volumes, networkAccess, signal, tell, crashPoint }: SwarmDeps,
   { name, slug }: Pick<Worker, "name" | "slug">,
   { withHome, halt }: { readonly withHome: boolean; readonly halt?: AbortSignal },
 ): Promise<void> {
-  passes("after-record-before-remove");
+  crashPoint("after-record-before-remove");
   const remove = async (until: AbortSignal): Promise<void> => {
     await containers.remove(name, until);
     await networkAccess.close({ name, slug }, { isGone: true });
-    passes("mid-remove");
+    crashPoint("mid-remove");
     await volumes.remove(name, until);
     // Containers of earlier attempts that were kept share the home volume.
     const isShared = await isAnyThere(containers, attemptsBefore(name), until);

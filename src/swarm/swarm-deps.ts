@@ -1,5 +1,5 @@
 import type { AdapterMessage } from "../domain/acp-messages.ts";
-import type { PassPoint } from "../domain/crash-points.ts";
+import type { CrashHook } from "../domain/crash-points.ts";
 import type { TaskRequestPayload } from "../domain/generated/acp.ts";
 import type { ProofReport } from "../domain/generated/proof.ts";
 import type { ContainerRecord, SwarmState } from "../domain/generated/swarm-state.ts";
@@ -74,7 +74,7 @@ export interface SwarmDeps {
     /** Returns a random number from 0 to 1. */
     readonly random: () => number;
   };
-  readonly passes: PassPoint;
+  readonly crashPoint: CrashHook;
   /** Aborted to end all work at once, in whatever state it is. */
   readonly signal: AbortSignal;
 }

@@ -38,7 +38,7 @@ export async function withProof(
   }
   const { verdict, commit, at, why, weakenedTests } = proof;
   deps.tell({ event: "proved", worker: worker.slug, verdict, why, weakenedTests: weakenedTests.length });
-  deps.passes("after-proof-before-record");
+  deps.crashPoint("after-proof-before-record");
   await deps.change(worker.name, (now) => ({ ...now, proof: { verdict, commit, at } }));
   if (verdict !== "broken") return judged;
   return { status: "failed", reason: { code: "PROOF_FAILED", message: why ?? "a check fails" } };

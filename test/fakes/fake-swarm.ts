@@ -215,7 +215,7 @@ export function fakeSwarm(
       },
       random: () => 1,
     },
-    passes: () => {},
+    crashPoint: () => {},
     signal: new AbortController().signal,
     ...change,
   };
