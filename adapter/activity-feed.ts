@@ -3,7 +3,7 @@ import type { ActivityKind } from "../src/domain/generated/acp.ts";
 
 const perMs = 250;
 /** The number of characters that the feed reads of a summary, which may be as long as a file. */
-const longestLook = 4_000;
+const maxLookLength = 4_000;
 
 interface StoryActivity {
   readonly storyId: string;
@@ -33,7 +33,7 @@ export function activityFeed(publish: (activity: StoryActivity) => void): Activi
 
   return {
     tell({ storyId, kind, summary }) {
-      const text = cleanText(summary.slice(0, longestLook)).trim();
+      const text = cleanText(summary.slice(0, maxLookLength)).trim();
       if (text === "") return;
       waiting = { storyId, kind, summary: text };
       if (quiet === null) publishWaiting();

@@ -4,7 +4,7 @@ import type { AgentProgram } from "./agents/agent.ts";
 import { shellCode } from "./program-end.ts";
 
 /** The limit for one line of an agent's stream; agents put whole files on one line. */
-const longestLine = 8 << 20;
+const maxLineLength = 8 << 20;
 const keptComplaint = 2_000;
 /** How long other processes may hold the pipe of a program that has ended. */
 const lastWordsMs = 200;
@@ -51,7 +51,7 @@ export function startProgram(
   }
 
   return {
-    lines: textLines(seen(), { longest: longestLine }),
+    lines: textLines(seen(), { longest: maxLineLength }),
     exit,
     get complaint() {
       return complaint;

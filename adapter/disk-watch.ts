@@ -54,7 +54,7 @@ export interface Measured extends QuickLook {
   readonly leftBytes: number;
 }
 
-const mostMs = 20_000;
+const maxMs = 20_000;
 /** The least interval between measurements, in multiples of their duration: constant measuring would load the disk itself. */
 const restsPerMeasurement = 4;
 
@@ -67,7 +67,7 @@ export function isMeasurementDue(last: Measured | null, { atMs, usedBytes }: Qui
     leftBytes: last.leftBytes,
   };
   const leastMs = restsPerMeasurement * last.tookMs;
-  return growth.inMs >= nextLookMs(growth, { leastMs, mostMs: Math.max(mostMs, leastMs) });
+  return growth.inMs >= nextLookMs(growth, { leastMs, maxMs: Math.max(maxMs, leastMs) });
 }
 
 /** The interval at which the caller looks at the disk. */

@@ -6,7 +6,7 @@ const unkillableMs = 60_000;
 const lastResortMs = 3_000;
 /** `lastResortMs` while no process is visible: the machine is busy, or a fork bomb delays the killer. */
 const lastResortUnseenMs = 15_000;
-const longestKillerMs = 4_000;
+const maxKillerMs = 4_000;
 /** The number of kill signals in a row: not every kernel kills all processes in one step, and a survivor could fork. */
 export const blows = 10;
 
@@ -38,7 +38,7 @@ export async function endProcesses({
   killerMs,
 }: EndingDeps): Promise<void> {
   const begunAt = performance.now();
-  for (let patienceMs = killerMs; ; patienceMs = Math.min(2 * patienceMs, longestKillerMs)) {
+  for (let patienceMs = killerMs; ; patienceMs = Math.min(2 * patienceMs, maxKillerMs)) {
     // Strikes without a look first: a process that forks all the time is easily missed.
     const hasStruck = await strike(startKiller(), patienceMs);
     const left = await findProcesses();

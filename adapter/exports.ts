@@ -9,7 +9,7 @@ import { exitCodeOf, type ProgramEnd } from "./program-end.ts";
 import type { Workspace } from "./workspace.ts";
 
 /** The maximum size of a bundle: an agent must not fill the adapter's volume with its commits. */
-const mostBytes = 4 * 1024 ** 3;
+const maxBytes = 4 * 1024 ** 3;
 
 /** Stores the commits that `ref` has and the base has not as `out/<name>`: atomically, and synced to disk. */
 export async function storeBundle(
@@ -52,7 +52,7 @@ export async function storeBundle(
     // No `await` between the start and this loop: Node discards the unread output of a program that has ended.
     for await (const chunk of child.stdout as AsyncIterable<Buffer>) {
       bytes += chunk.length;
-      if (bytes > mostBytes) enough.abort();
+      if (bytes > maxBytes) enough.abort();
       if (enough.signal.aborted) break;
       hash.update(chunk);
       await file.writeFile(chunk);

@@ -26,12 +26,12 @@ export interface Envelope {
 }
 
 const reserveBytes = 4 << 20;
-const longestLine = 64 << 10;
+const maxLineLength = 64 << 10;
 
 /** Reads the messages of earlier runs on this volume. */
 export async function* readJournal(places: SandboxPaths): AsyncGenerator<unknown> {
   const exists = await stat(journalOf(places)).catch(() => null);
-  if (exists) yield* jsonLines(createReadStream(journalOf(places)), { longest: longestLine });
+  if (exists) yield* jsonLines(createReadStream(journalOf(places)), { longest: maxLineLength });
 }
 
 /** Opens the journal of this volume; calls `envelope` for each message. */

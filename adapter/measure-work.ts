@@ -32,7 +32,7 @@ export interface MeasureDeps {
 }
 
 /** The maximum number of folders, and of large files, that the count remembers for the message. */
-const mostNamed = 50;
+const maxNamed = 50;
 const blockBytes = 512;
 
 /**
@@ -68,13 +68,13 @@ async function weigh(
       const file = { path, bytes: Number(size), diskBytes: Number(blocks) * blockBytes };
       files += 1;
       const heap = path.includes("/") ? `${path.split("/", 1)[0]}/` : "the top folder";
-      if (heaps.size < mostNamed || heaps.has(heap)) heaps.set(heap, (heaps.get(heap) ?? 0) + 1);
+      if (heaps.size < maxNamed || heaps.has(heap)) heaps.set(heap, (heaps.get(heap) ?? 0) + 1);
       if (file.bytes > workFileBytes) large.push(file);
       else {
         bytes += file.bytes;
         if (largest === null || file.bytes > largest.bytes) largest = file;
       }
-      if (files > workFiles || bytes > workBytes || large.length > mostNamed) enough.abort();
+      if (files > workFiles || bytes > workBytes || large.length > maxNamed) enough.abort();
     },
     enough.signal,
   );
@@ -93,7 +93,7 @@ async function weigh(
   const others = large.length > 1 ? ` (and ${large.length - 1} more)` : "";
   return new WorkTooLarge(
     `${sizeOf(first)}${others}, and a file may have ${showBytes(workFileBytes)}: ${remedy("work.fileSize")}`,
-    large.length > mostNamed ? [] : large.map(({ path }) => path),
+    large.length > maxNamed ? [] : large.map(({ path }) => path),
   );
 }
 

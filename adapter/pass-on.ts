@@ -1,7 +1,7 @@
 import { connect, createServer, type Socket } from "node:net";
 
 /** The maximum number of open connections: an agent may open as many as it likes. */
-const mostConnections = 512;
+const maxConnections = 512;
 
 /**
  * A loopback proxy in a sandbox without a network: forwards each connection to the gateway's Unix socket, and does not read
@@ -35,7 +35,7 @@ export async function forwardToGateway(
       client.resume();
     });
   });
-  server.maxConnections = mostConnections;
+  server.maxConnections = maxConnections;
   server.on("error", (error) => complain(`the proxy to the gateway: ${error.message}`));
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);

@@ -45,10 +45,10 @@ function sum(a: TurnUsage, b: TurnUsage): TurnUsage {
   };
 }
 
-const mostUsd = 1_000_000_000;
+const maxUsd = 1_000_000_000;
 
 function addCost(total: number, cost: number): number {
-  return Math.min(mostUsd, total + Math.max(0, cost));
+  return Math.min(maxUsd, total + Math.max(0, cost));
 }
 
 /** An agent's figures are untrusted: an invalid count becomes 0, and a large one is capped at the protocol's maximum. */

@@ -1,4 +1,4 @@
-import { longestToHost } from "../src/domain/acp-messages.ts";
+import { maxLengthToHost } from "../src/domain/acp-messages.ts";
 import { cleanText } from "../src/domain/clean-text.ts";
 import type { AcpMessage } from "../src/domain/generated/acp.ts";
 import { folderBell, type GrowingLines, growingLines } from "../src/wire/growing-lines.ts";
@@ -19,7 +19,7 @@ export async function tail(
   { last, until }: TailOptions,
   print: (line: string) => void,
 ): Promise<void> {
-  const journal = growingLines(journalOf(places), { longestLine: longestToHost });
+  const journal = growingLines(journalOf(places), { maxLineLength: maxLengthToHost });
   using bell = until && folderBell(places.aimi, { everyMs: lookEveryMs }, until);
   const newest: string[] = [];
   for await (const line of descriptions(journal)) {

@@ -2,7 +2,7 @@ import { closeSync, mkdirSync, openSync, writeSync } from "node:fs";
 import { outOf, type SandboxPaths } from "./places.ts";
 
 /** The maximum that the transcript keeps of one turn; a story may have several turns. */
-const mostBytes = 64 * 1024 * 1024;
+const maxBytes = 64 * 1024 * 1024;
 
 /**
  * An agent's raw stream, kept beside the journal for debugging. It is evidence, not the record: a full disk ends the transcript,
@@ -16,7 +16,7 @@ export function openTranscript(places: SandboxPaths, storyId: string): Transcrip
   const folder = `${outOf(places)}/transcript`;
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const file = openSync(`${folder}/${storyId}.ndjson`, "a", 0o600);
-  let left = mostBytes;
+  let left = maxBytes;
   return {
     add(bytes) {
       if (left <= 0) return;
@@ -24,7 +24,7 @@ export function openTranscript(places: SandboxPaths, storyId: string): Transcrip
       try {
         writeSync(file, bytes);
         if (left <= 0)
-          writeSync(file, `\n{"type":"aimi","note":"the rest is left out: ${mostBytes} bytes are enough"}\n`);
+          writeSync(file, `\n{"type":"aimi","note":"the rest is left out: ${maxBytes} bytes are enough"}\n`);
       } catch {
         left = 0;
       }

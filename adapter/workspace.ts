@@ -67,7 +67,7 @@ const loosen = `chmod u+rwx . && find . \\( -type d ! -perm -700 -exec chmod u+r
  */
 const clear = `find .git/ -name '*.lock' -type f -delete; rm -rf .git/rebase-merge .git/rebase-apply .git/info
   mkdir .git/info && echo '* -filter' > .git/info/attributes && printf %s "$1" > .git/info/exclude`;
-const mostNested = 1_000;
+const maxNested = 1_000;
 /** A million files take minutes to remove. */
 const removalMs = 600_000;
 
@@ -112,7 +112,7 @@ export function workspaceIn({
       // git fails on paths that are too long for one system call; `rm` descends folder by folder.
       const others = ["ls-files", "--others", "--exclude-standard", "--directory", "-z"];
       const left = (await git.run(others, { env })).split("\0").filter(Boolean);
-      await runIn(folder, ["rm", "-rf", "--", ...left.slice(0, mostNested)]);
+      await runIn(folder, ["rm", "-rf", "--", ...left.slice(0, maxNested)]);
     }
   }
 
@@ -129,7 +129,7 @@ export function workspaceIn({
   /** Removes nested `.git` folders: git would commit a nested repository as a mere reference, without the work in it. */
   async function dissolveNested(): Promise<void> {
     const { stdout } = await run("find . -mindepth 2 -name .git -not -path './.git/*' -print0");
-    for (const path of stdout.split("\0").filter(Boolean).slice(0, mostNested)) {
+    for (const path of stdout.split("\0").filter(Boolean).slice(0, maxNested)) {
       const nested = path.replace(/^\.\//, "").replace(/\/\.git$/, "");
       if ((await git.ask(["check-ignore", "--quiet", "--", nested])) === 0) continue;
       if ((await git.run(["ls-tree", "HEAD", "--", nested])).startsWith("160000")) continue;

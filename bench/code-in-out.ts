@@ -164,7 +164,7 @@ async function workOut({
             tip,
             base,
             old: null,
-            mostBytes: 1 << 28,
+            maxBytes: 1 << 28,
           },
           ...{ expectedRef: "refs/heads/work", sha256: createHash("sha256").update(bytes).digest("hex") },
           bundle: (async function* () {

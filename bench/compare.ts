@@ -33,7 +33,7 @@ export interface Patience {
   readonly ms: number;
 }
 
-const mostRounds = 60;
+const maxRounds = 60;
 const narrowEnough = 0.06;
 
 /** Measures until the ratio's interval is narrow, or patience ends; the interval then says so. */
@@ -49,7 +49,7 @@ export async function compare(
   }
   const ratios: number[] = [];
   let interval = { low: 0, high: Number.POSITIVE_INFINITY };
-  for (let round = 0; round < mostRounds; round += 1) {
+  for (let round = 0; round < maxRounds; round += 1) {
     const oursFirst = round % 2 === 0;
     const first = oursFirst ? await ours() : await theirs();
     const second = oursFirst ? await theirs() : await ours();

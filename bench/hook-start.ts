@@ -4,7 +4,7 @@ import { type Comparison, median } from "./compare.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url)).replace(/\/$/, "");
 const [runs, pairs] = [20, 20];
-const mostMs = 5;
+const maxMs = 5;
 
 /** What Claude Code waits for: its hooks, and its status line. `withoutSwarm` is a repository that has none. */
 export function hookStart(
@@ -35,7 +35,7 @@ export function hookStart(
     Array.from({ length: runs }, one).sort((a, b) => a - b)[Math.floor(runs * 0.95)] ?? 0;
   const overShell = (one: () => number) => async (): Promise<number> =>
     median(Array.from({ length: pairs }, () => one() - bareShell()));
-  const silent = { against: `${mostMs} ms`, goal: { sign: "≤", ratio: 1 } } as const;
+  const silent = { against: `${maxMs} ms`, goal: { sign: "≤", ratio: 1 } } as const;
 
   return [
     {
@@ -52,13 +52,13 @@ export function hookStart(
       ...{ name: "hook that approves, any other command", ...silent },
       note: `over a bare shell, median of ${pairs} pairs`,
       ours: overShell(() => timed([approve ?? ""], repository, /^$/, call("npm test"))),
-      theirs: async () => mostMs,
+      theirs: async () => maxMs,
     },
     {
       ...{ name: "hook at the beginning of a session, no swarm", ...silent },
       note: `over a bare shell, median of ${pairs} pairs`,
       ours: overShell(() => timed([start ?? ""], withoutSwarm, /^$/)),
-      theirs: async () => mostMs,
+      theirs: async () => maxMs,
     },
     {
       name: "hook at the beginning of a session, a swarm of 16",

@@ -2,11 +2,11 @@ import { cpus, loadavg } from "node:os";
 import { setTimeout } from "node:timers/promises";
 
 const enough = 0.85;
-const longestWaitMs = 30_000;
+const maxWaitMs = 30_000;
 
 /** Waits a while for a quiet machine, and says how quiet it was. A busy one widens intervals; ratios hold within a run all the same. */
 export async function idleGate(): Promise<string> {
-  const until = performance.now() + longestWaitMs;
+  const until = performance.now() + maxWaitMs;
   let idle = 0;
   do {
     idle = await idleShare();

@@ -8,15 +8,7 @@ import type { Comparison } from "./compare.ts";
 import { crowdEngine } from "./crowd-engine.ts";
 import { crowdWork } from "./crowd-work.ts";
 import type { CrowdPace } from "./crowd-worker.ts";
-import {
-  branchOf,
-  carryOut,
-  mostMemory,
-  mostShare,
-  type Ran,
-  refuseOther,
-  writeTasks,
-} from "./swarm-runs.ts";
+import { branchOf, carryOut, maxMemory, maxShare, type Ran, refuseOther, writeTasks } from "./swarm-runs.ts";
 
 const crowd = 100;
 const real = 16;
@@ -44,7 +36,7 @@ export const manyWorkers: Bench = {
         ...{ against: "200 MB", goal: { sign: "≤", ratio: 1 }, fewestRounds: 1 },
         note: `most resident memory of its process; ${words}`,
         ours: async () => (await once(workers, kind)).memoryBytes,
-        theirs: async () => mostMemory,
+        theirs: async () => maxMemory,
       },
       {
         name: `processor time of the owner of ${workers} workers`,
@@ -52,7 +44,7 @@ export const manyWorkers: Bench = {
         note: `user and system, without git; ${words}`,
         bound,
         ours: async () => (await once(workers, kind)).cpuShare,
-        theirs: async () => mostShare,
+        theirs: async () => maxShare,
       },
     ];
     const said = (ms: number): string => `three stories of ${ms / 1_000} s each, all at once`;

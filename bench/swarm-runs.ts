@@ -7,8 +7,8 @@ import { refuse } from "./bench.ts";
 import { program } from "./command-start.ts";
 
 /** What an owner may take: bytes, and a part of one core. */
-export const mostMemory: number = 200 * 1024 ** 2;
-export const mostShare = 0.15;
+export const maxMemory: number = 200 * 1024 ** 2;
+export const maxShare = 0.15;
 export const storyIds: readonly string[] = ["US-001", "US-002", "US-003"];
 
 /** One run of a swarm, and what its owner took. */

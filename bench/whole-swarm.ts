@@ -7,15 +7,7 @@ import { type Bench, nothing, refuse } from "./bench.ts";
 import { program } from "./command-start.ts";
 import type { Comparison } from "./compare.ts";
 import { specFor } from "./containers.ts";
-import {
-  branchOf,
-  carryOut,
-  mostMemory,
-  mostShare,
-  type Ran,
-  refuseOther,
-  writeTasks,
-} from "./swarm-runs.ts";
+import { branchOf, carryOut, maxMemory, maxShare, type Ran, refuseOther, writeTasks } from "./swarm-runs.ts";
 
 const [workers, stories, together] = [32, 3, 4];
 /** The loop goes at one pace from its first to its last, and takes minutes for all. */
@@ -71,7 +63,7 @@ export const wholeSwarm: Bench = {
         ...{ against: "200 MB", goal: { sign: "≤", ratio: 1 }, fewestRounds: 1 },
         note: "most resident memory of its process",
         ours: async () => Math.max(...ran.map(({ memoryBytes }) => memoryBytes)),
-        theirs: async () => mostMemory,
+        theirs: async () => maxMemory,
       },
       {
         name: "processor time of the owner of this swarm",
@@ -79,7 +71,7 @@ export const wholeSwarm: Bench = {
         note: "user and system, without git; stories that take no time, so that it has the most to do",
         bound: "starting git and what each worker costs, close together where stories take no time",
         ours: async () => Math.max(...ran.map(({ cpuShare }) => cpuShare)),
-        theirs: async () => mostShare,
+        theirs: async () => maxShare,
       },
     ];
     return { comparisons };

@@ -24,12 +24,12 @@ export interface ParsedRequest {
 }
 
 /** The longest answer of a model, in tokens, for a call that sets no limit. */
-export const longestAnswer: Readonly<Record<ApiName, number>> = {
+export const maxAnswerTokens: Readonly<Record<ApiName, number>> = {
   ...{ anthropic: 128_000, openai: 128_000, google: 65_536 },
 };
 /** Caps on what a request may claim: no model writes longer answers, or more of them in one call. */
-const mostTokens = 1_000_000;
-const mostAnswers = 128;
+const maxTokens = 1_000_000;
+const maxAnswers = 128;
 
 const [anthropicParts, googleParts] = ["messages.*.content.*", "contents.*.parts.*"];
 const sources = [`${anthropicParts}.source.type`, `${anthropicParts}.content.*.source.type`];
@@ -103,13 +103,13 @@ export function parseRequest(api: ApiName, path: string, record: PickedRecord): 
   const has = (paths: readonly string[]): boolean => paths.some((each) => isThere(record, each));
   const types = toolTypes.flatMap((each) => pickedValues(record, each));
   const answers = amountAt(record, api === "google" ? candidates : ["n", "best_of"], 1);
-  const answer = amountAt(record, limitsOf(api, path), longestAnswer[api]);
+  const answer = amountAt(record, limitsOf(api, path), maxAnswerTokens[api]);
   const speed = pickedValue(record, "speed");
   return {
     model,
     outputTokens: isEmbedding(path)
       ? 0
-      : Math.min(answer, mostTokens) * Math.min(Math.max(1, answers), mostAnswers),
+      : Math.min(answer, maxTokens) * Math.min(Math.max(1, answers), maxAnswers),
     readsStored: has(storedIn[api]) || isAboutMore(api, path, record),
     pictures: picturesIn(api, record),
     hasTools: has(toolNames) || types.some((type) => typeof type !== "string" || remoteTool.test(type)),

@@ -10,13 +10,13 @@ export interface BufferLease extends Disposable {
 }
 
 export interface BufferBounds {
-  readonly mostBytesPerWorker: number;
-  readonly mostBytes: number;
+  readonly maxBytesPerWorker: number;
+  readonly maxBytes: number;
   /** The share guaranteed to each worker, whatever the others use. */
   readonly alwaysBytes: number;
 }
 
-export function openBufferBudget({ mostBytesPerWorker, mostBytes, alwaysBytes }: BufferBounds): BufferBudget {
+export function openBufferBudget({ maxBytesPerWorker, maxBytes, alwaysBytes }: BufferBounds): BufferBudget {
   const takenByWorker = new Map<string, number>();
   let takenByAll = 0;
   const change = (worker: string, bytes: number): void => {
@@ -31,8 +31,7 @@ export function openBufferBudget({ mostBytesPerWorker, mostBytes, alwaysBytes }:
       return {
         take(bytes) {
           const own = (takenByWorker.get(worker) ?? 0) + bytes;
-          const isThere =
-            own <= alwaysBytes || (own <= mostBytesPerWorker && takenByAll + bytes <= mostBytes);
+          const isThere = own <= alwaysBytes || (own <= maxBytesPerWorker && takenByAll + bytes <= maxBytes);
           if (!isThere) return false;
           mine += bytes;
           change(worker, bytes);

@@ -42,7 +42,7 @@ export interface ModelCall {
 /** The longest that a call is held back until a rate limit ends. */
 const heldMs = 20_000;
 /** The calls in flight per worker below which their estimated costs may exceed what is left of a budget. */
-const mostBold = 8;
+const maxBold = 8;
 
 /** Forwards a call to its model with the real credential, and journals its usage. */
 export async function callModel(
@@ -109,7 +109,7 @@ async function executeCall(deps: CallDeps, call: ModelCall, asked: ModelExchange
   const most = spendingOf(admitted.prices, reserve.model, reserve.counts);
   // Checks again, since receiving the body took time. Nothing interleaves from here to `ledger.begin`.
   if (asked.gone.aborted || isShut(deps, call, request, response)) return;
-  if (ledger.openOf(worker.worker) >= mostBold && !ledger.holds(worker, most))
+  if (ledger.openOf(worker.worker) >= maxBold && !ledger.holds(worker, most))
     return answerError(response, {
       ...{
         status: 429,

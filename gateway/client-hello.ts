@@ -6,8 +6,8 @@ export type ClientHello =
   /** The requested server name, in lower case; null when it is absent or ambiguous. */
   | { readonly kind: "hello"; readonly serverName: string | null };
 
-const mostBytes = 16 * 1024;
-const longestRecord = 16 * 1024;
+const maxBytes = 16 * 1024;
+const maxRecordLength = 16 * 1024;
 const handshakeRecord = 0x16;
 const clientHelloMessage = 1;
 
@@ -24,10 +24,10 @@ const hidingExtensions: readonly number[] = [0xfe0d, 0xffce];
  * refuses a connection by that name, so an ambiguous one counts as none.
  */
 export function readClientHello(bytes: Uint8Array): ClientHello {
-  const message = joinRecords(bytes.subarray(0, mostBytes));
+  const message = joinRecords(bytes.subarray(0, maxBytes));
   if (message === "not-tls") return { kind: "not-tls" };
   if (typeof message === "number")
-    return bytes.length >= mostBytes ? { kind: "not-tls" } : { kind: "more", missing: message };
+    return bytes.length >= maxBytes ? { kind: "not-tls" } : { kind: "more", missing: message };
   const extensions = readExtensions(message);
   if (extensions === null) return { kind: "not-tls" };
   return { kind: "hello", serverName: serverNameIn(extensions) };
@@ -47,7 +47,7 @@ function joinRecords(bytes: Uint8Array): Uint8Array | number | "not-tls" {
     if ((major ?? 3) !== 3 || (minor ?? 0) > 4) return "not-tls";
     if (at + 5 > bytes.length) return missing;
     const recordLength = number(bytes, at + 3, 2);
-    if (recordLength === 0 || recordLength > longestRecord) return "not-tls";
+    if (recordLength === 0 || recordLength > maxRecordLength) return "not-tls";
 
     const piece = bytes.subarray(at + 5, at + 5 + recordLength);
     pieces.push(piece);
@@ -58,7 +58,7 @@ function joinRecords(bytes: Uint8Array): Uint8Array | number | "not-tls" {
     if ((header[0] ?? clientHelloMessage) !== clientHelloMessage) return "not-tls";
     if (header.length === 4) {
       const wanted = 4 + number(header, 1, 3);
-      if (wanted > mostBytes || length - piece.length + recordLength > wanted) return "not-tls";
+      if (wanted > maxBytes || length - piece.length + recordLength > wanted) return "not-tls";
       if (length === wanted) return firstBytes(pieces, wanted).subarray(4);
       missing = wanted - length;
     }

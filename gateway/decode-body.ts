@@ -7,9 +7,9 @@ export type DecodedBody =
   | { readonly kind: "unreadable" };
 
 /** More than any API accepts. */
-export const longestBody: number = 64 << 20;
+export const maxBodyLength: number = 64 << 20;
 
-/** Decodes a request's body by its `content-encoding`, up to `longestBody`. */
+/** Decodes a request's body by its `content-encoding`, up to `maxBodyLength`. */
 export function decodeBody(body: Uint8Array, encoding: string | undefined): DecodedBody {
   const names = (encoding ?? "")
     .toLowerCase()
@@ -28,7 +28,7 @@ export function decodeBody(body: Uint8Array, encoding: string | undefined): Deco
       return { kind: isTooLarge ? "too-large" : "unreadable" };
     }
   }
-  return bytes.length > longestBody ? { kind: "too-large" } : { kind: "decoded", bytes };
+  return bytes.length > maxBodyLength ? { kind: "too-large" } : { kind: "decoded", bytes };
 }
 
 type Decode = (bytes: Uint8Array) => Uint8Array;
@@ -50,7 +50,7 @@ const decoders: ReadonlyMap<string, Decode> = new Map([
 /** Refuses bytes after the first frame: Node ignores them silently, but another server may read them. */
 function wholly(decode: unknown): Decode {
   return (bytes) => {
-    const decoded = (decode as ZlibDecode)(bytes, { maxOutputLength: longestBody, info: true });
+    const decoded = (decode as ZlibDecode)(bytes, { maxOutputLength: maxBodyLength, info: true });
     const { buffer, engine } = decoded as {
       readonly buffer: Uint8Array;
       readonly engine: { bytesWritten: number };

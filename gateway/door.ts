@@ -33,7 +33,7 @@ export interface ServerBounds {
   /** The timeout for a tunnel's TLS hello, and for a client to read why it gets no tunnel. */
   readonly helloMs: number;
   /** The most requests and tunnels that a worker may have open at once. */
-  readonly mostPerWorker: number;
+  readonly maxPerWorker: number;
   readonly visitors: ConnectionBounds;
   /** A rate limit per worker: each request is journalled, and the disk is finite. */
   readonly pace: PaceBounds;
@@ -43,10 +43,10 @@ export interface ServerBounds {
 
 const defaultBounds: ServerBounds = {
   ...{ headersMs: 10_000, requestMs: 60_000, idleMs: 65_000, checkMs: 1_000, helloMs: 10_000 },
-  mostPerWorker: 128,
-  visitors: { maxUnauthenticated: 1_000, mostConnectionsPerWorker: 256 },
-  pace: { mostAtOnce: 5_000, perSecond: 20 },
-  room: { mostBytesPerWorker: 64 << 20, mostBytes: 160 << 20, alwaysBytes: 2 << 20 },
+  maxPerWorker: 128,
+  visitors: { maxUnauthenticated: 1_000, maxConnectionsPerWorker: 256 },
+  pace: { maxAtOnce: 5_000, perSecond: 20 },
+  room: { maxBytesPerWorker: 64 << 20, maxBytes: 160 << 20, alwaysBytes: 2 << 20 },
 };
 
 /** Listens for sandboxes: a client with a worker's token may use that worker's models and hosts only. */
@@ -56,7 +56,7 @@ export async function openServer(
   given: Partial<ServerBounds> = {},
 ): Promise<AsyncDisposable> {
   const bounds = { ...defaultBounds, ...given };
-  const { helloMs, mostPerWorker } = bounds;
+  const { helloMs, maxPerWorker } = bounds;
   const busy = new Map<string, number>();
   const visitors = openConnectionLimits(bounds.visitors);
   const pace = openPace(bounds.pace, () => performance.now());
@@ -186,7 +186,7 @@ export async function openServer(
 
   function enter({ worker }: AdmittedWorker): AsyncDisposable | null {
     const open = busy.get(worker) ?? 0;
-    if (open >= mostPerWorker || !pace.allows(worker)) return null;
+    if (open >= maxPerWorker || !pace.allows(worker)) return null;
     busy.set(worker, open + 1);
     return {
       async [Symbol.asyncDispose]() {

@@ -8,7 +8,7 @@ export interface EventTaker {
 
 const [lineFeed, carriageReturn, colon, space] = [0x0a, 0x0d, 0x3a, 0x20];
 const lineBreak = Uint8Array.of(lineFeed);
-const longestName = 8;
+const maxNameLength = 8;
 
 /** Extracts the data from a stream of server-sent events, however it is split, without buffering it. */
 export class EventCutter {
@@ -53,7 +53,7 @@ export class EventCutter {
 
   #passName(byte: number): void {
     if (byte !== colon) {
-      if (this.#name.length < longestName) this.#name += String.fromCharCode(byte);
+      if (this.#name.length < maxNameLength) this.#name += String.fromCharCode(byte);
       return;
     }
     this.#place = this.#isData() ? "before-data" : "other";

@@ -5,7 +5,7 @@ export type Route =
   /** An unknown or ambiguous target. */
   | { readonly kind: "none"; readonly why: "path" | "not-allowed" };
 
-const longestTarget = 8_000;
+const maxTargetLength = 8_000;
 /** Spellings that another server could read as a different path. */
 const ambiguous = /\.\.|\/\/|\/\.(?=\/|\?|$)|%2e|%2f|%5c|%25|%[01]|%7f|[\\\s#;]/i;
 /** npm writes a scoped package's name like this, and registries accept it. */
@@ -14,7 +14,8 @@ const scoped = /(\/@[a-z0-9._~-]+)%2f(?=[a-z0-9._~-])/i;
 /** Parses a request's target; an ambiguous one has no route. */
 export function findRoute(target: string): Route {
   if (/^[a-z][a-z0-9+.-]*:/i.test(target)) return { kind: "none", why: "not-allowed" };
-  if (!/^\/[\x21-\x7e]*$/.test(target) || target.length > longestTarget) return { kind: "none", why: "path" };
+  if (!/^\/[\x21-\x7e]*$/.test(target) || target.length > maxTargetLength)
+    return { kind: "none", why: "path" };
   const [path = "", ...more] = target.split("?");
   if (ambiguous.test(path.replace(scoped, "$1/")) || decoded(path) === null)
     return { kind: "none", why: "path" };

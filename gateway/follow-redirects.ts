@@ -13,7 +13,7 @@ export type Followed =
   | { readonly kind: "moved"; readonly status: number; readonly rest: string }
   | { readonly kind: "refused"; readonly why: RefusalReason; readonly message: string };
 
-const mostRedirects = 3;
+const maxRedirects = 3;
 const redirects: readonly number[] = [301, 302, 303, 307, 308];
 
 /**
@@ -48,7 +48,7 @@ export async function followRedirects(
     if (next === null || answer.headers.location === undefined)
       return refused("not-allowed", `${mirror.name} redirects without a valid target`);
     if (!isFollowed || question.method === "POST") return movedWithin(mirror, answer.status, next);
-    if (followed === mostRedirects) return refused("not-allowed", `${mirror.name} redirects too often`);
+    if (followed === maxRedirects) return refused("not-allowed", `${mirror.name} redirects too often`);
     if (next.origin !== home && next.protocol !== "https:")
       return refused("not-allowed", `${mirror.name} redirects to a host without TLS`);
     url = new URL(`${next.origin}${next.pathname}${next.search}`);

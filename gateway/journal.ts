@@ -23,13 +23,14 @@ export interface Journal extends NumberedLines, AsyncDisposable {
   append(news: News): Promise<number>;
 }
 
-const longestLine = 16 << 10;
+const maxLineLength = 16 << 10;
 
 /** The entries that an earlier run left in this volume. */
 export async function* readJournal(file: string): AsyncGenerator<Entry> {
   if (!(await stat(file).catch(() => null))) return;
   // The cast is safe: only this process writes the file.
-  for await (const entry of jsonLines(createReadStream(file), { longest: longestLine })) yield entry as Entry;
+  for await (const entry of jsonLines(createReadStream(file), { longest: maxLineLength }))
+    yield entry as Entry;
 }
 
 export async function openJournal(file: string, now: () => Date): Promise<Journal> {

@@ -9,10 +9,10 @@ interface Level {
   expectsKey: boolean;
 }
 
-const longestKey = 128;
-const longestValue = 64 << 10;
-const mostKept = 256 << 10;
-const mostValues = 10_000;
+const maxKeyLength = 128;
+const maxValueLength = 64 << 10;
+const maxKept = 256 << 10;
+const maxValues = 10_000;
 
 const [quote, backslash, comma, colon] = [0x22, 0x5c, 0x2c, 0x3a];
 const [openArray, closeArray, openObject, closeObject] = [0x5b, 0x5d, 0x7b, 0x7d];
@@ -40,7 +40,7 @@ export class JsonPicker {
   #at = 0;
   #recordStart = 0;
   #values = new Map<string, Picked[]>();
-  #room = mostKept;
+  #room = maxKept;
   #isCut = false;
 
   constructor(paths: readonly string[], take: (record: PickedRecord) => void) {
@@ -85,7 +85,7 @@ export class JsonPicker {
         break;
       }
       isEscaped = byte === backslash && !isEscaped;
-      if (key !== null && key.length <= longestKey) key.push(byte);
+      if (key !== null && key.length <= maxKeyLength) key.push(byte);
     }
     this.#isEscaped = isEscaped && this.#inString;
     if (this.#inString) return index;
@@ -169,7 +169,7 @@ export class JsonPicker {
   #beginRecord(index: number): void {
     this.#recordStart = this.#at + index;
     this.#values = new Map();
-    this.#room = mostKept;
+    this.#room = maxKept;
     this.#isCut = false;
   }
 
@@ -177,7 +177,7 @@ export class JsonPicker {
     this.#key = null;
     const level = this.#levels.at(-1);
     if (level === undefined) return;
-    level.next = key.length > longestKey ? undefined : level.interest.below.get(textOf(key));
+    level.next = key.length > maxKeyLength ? undefined : level.interest.below.get(textOf(key));
   }
 
   #beginValue(index: number): void {
@@ -185,7 +185,7 @@ export class JsonPicker {
     if (interest === undefined) return;
     const start = this.#at + index;
     if (interest.isAskedFor) this.#note(interest.path, { value: undefined, start, end: start });
-    const room = Math.min(longestValue, this.#room);
+    const room = Math.min(maxValueLength, this.#room);
     if (interest.isWanted) this.#kept = new KeptValue({ path: interest.path, start, from: index, room });
   }
 
@@ -195,16 +195,16 @@ export class JsonPicker {
     this.#kept = null;
     kept.take(bytes, end);
     this.#room -= kept.length;
-    const longest = Math.min(longestValue, this.#room);
-    this.#isCut ||= kept.length === 0 && longest < longestValue;
+    const longest = Math.min(maxValueLength, this.#room);
+    this.#isCut ||= kept.length === 0 && longest < maxValueLength;
     this.#note(kept.path, { value: kept.value(), start: kept.start, end: this.#at + end });
   }
 
   #note(path: string, picked: Picked): void {
     const values = this.#values.get(path);
     if (values === undefined) this.#values.set(path, [picked]);
-    else if (values.length < mostValues) values.push(picked);
-    else values[mostValues - 1] = picked;
+    else if (values.length < maxValues) values.push(picked);
+    else values[maxValues - 1] = picked;
   }
 }
 

@@ -10,7 +10,7 @@ export interface LimitedAnswer {
   readonly body: string;
 }
 
-const longestMs = 7 * 24 * 3_600_000;
+const maxMs = 7 * 24 * 3_600_000;
 /**
  * The pause when an API gives no time: long enough that not all clients return at once, and short enough to cost
  * little if the API would already accept a call. Clients back off further by themselves when it happens again.
@@ -39,7 +39,7 @@ export function limitedUntil(api: ApiName, answer: LimitedAnswer, now: Date): Da
 function latest(moments: readonly number[], now: Date): Date | null {
   const coming = moments.filter((moment) => moment > now.getTime());
   if (coming.length === 0) return null;
-  return new Date(Math.min(Math.max(...coming), now.getTime() + longestMs));
+  return new Date(Math.min(Math.max(...coming), now.getTime() + maxMs));
 }
 
 function retryAfter({ header }: LimitedAnswer, now: Date): number[] {

@@ -30,7 +30,7 @@ interface MirrorRequest {
   readonly headers: IncomingHttpHeaders;
 }
 
-const longestPath = 2_000;
+const maxPathLength = 2_000;
 /** Spellings that another server could read as a different path, after decoding any number of times. */
 const ambiguous = /\/\/|[\\#;]|\/\.{1,2}(?:\/|$)|%(?![2-7][0-9a-f])|%(?:25|2e|2f|3b|5c|7f)/i;
 /** npm registries accept a scoped package's name like this. */
@@ -86,7 +86,7 @@ function knowsItsWay(mirror: Mirror, headers: IncomingHttpHeaders): boolean {
 }
 
 function isPlain(kind: MirrorKind, rest: string): boolean {
-  if (rest.length > longestPath || !/^\/[\x21-\x7e]*$/.test(rest)) return false;
+  if (rest.length > maxPathLength || !/^\/[\x21-\x7e]*$/.test(rest)) return false;
   const query = rest.indexOf("?");
   const path = query < 0 ? rest : rest.slice(0, query);
   if (query >= 0 && /[\\#]/.test(rest.slice(query))) return false;

@@ -39,7 +39,7 @@ export interface MirrorDeps {
 }
 
 /** The longest list of haves and wants in a git fetch; the largest repositories need a few megabytes. */
-const longestBody = 16 * 1024 * 1024;
+const maxBodyLength = 16 * 1024 * 1024;
 
 /** The headers passed back. The others concern only the registry: its cookies and its authentication. */
 const passedBack = [
@@ -151,12 +151,12 @@ function bounded(request: IncomingMessage): {
   const stream = new Transform({
     transform(piece: Buffer, _encoding, done) {
       bytes += piece.length;
-      done(bytes > longestBody ? new Error("the body is too long") : null, piece);
+      done(bytes > maxBodyLength ? new Error("the body is too long") : null, piece);
     },
   });
   // Not a pipeline: that would destroy the client's connection before it gets the error.
   request.pipe(stream).on("error", () => request.unpipe(stream));
-  return { stream, bytes: () => bytes, isTooLong: () => bytes > longestBody };
+  return { stream, bytes: () => bytes, isTooLong: () => bytes > maxBodyLength };
 }
 
 /** Forwards the answer; returns the number of bytes passed. */

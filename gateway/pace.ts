@@ -5,18 +5,18 @@ export interface Pace {
 }
 
 export interface PaceBounds {
-  readonly mostAtOnce: number;
+  readonly maxAtOnce: number;
   readonly perSecond: number;
 }
 
 /** `now`: a monotonic clock, in milliseconds. */
-export function openPace({ mostAtOnce, perSecond }: PaceBounds, now: () => number): Pace {
+export function openPace({ maxAtOnce, perSecond }: PaceBounds, now: () => number): Pace {
   const leftByWorker = new Map<string, { readonly left: number; readonly at: number }>();
   return {
     allows(worker) {
       const at = now();
-      const before = leftByWorker.get(worker) ?? { left: mostAtOnce, at };
-      const left = Math.min(mostAtOnce, before.left + ((at - before.at) / 1000) * perSecond);
+      const before = leftByWorker.get(worker) ?? { left: maxAtOnce, at };
+      const left = Math.min(maxAtOnce, before.left + ((at - before.at) / 1000) * perSecond);
       if (left < 1) return false;
       leftByWorker.set(worker, { left: left - 1, at });
       return true;

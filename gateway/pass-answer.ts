@@ -26,7 +26,7 @@ export interface PassOptions {
   readonly gone: AbortSignal;
 }
 
-const longestBeginning = 64 << 10;
+const maxBeginningLength = 64 << 10;
 
 /** Headers not passed: those of one connection, and those by which the API stores something in the client. */
 const left: ReadonlySet<string> = new Set([
@@ -67,7 +67,7 @@ export async function passAnswer(
     for await (const piece of pieces) {
       firstByteAt ??= performance.now();
       bytes += piece.length;
-      if (status >= 400 && beginning.length < longestBeginning) beginning += piece.toString("latin1");
+      if (status >= 400 && beginning.length < maxBeginningLength) beginning += piece.toString("latin1");
       reader?.add(piece);
       await give(scrub.push(piece));
     }

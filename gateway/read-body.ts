@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { BufferLease } from "./body-room.ts";
 
 /** More than any API accepts. */
-const mostBytes = 64 << 20;
+const maxBytes = 64 << 20;
 /** The overhead of a piece: a client that sends single bytes would fill the memory with it. */
 const pieceBytes = 512;
 
@@ -22,7 +22,7 @@ export async function readBody(request: IncomingMessage, room: BufferLease): Pro
   try {
     for await (const piece of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       length += piece.length;
-      if (length > mostBytes) return { kind: "too-long" };
+      if (length > maxBytes) return { kind: "too-long" };
       if (!room.take(piece.length + pieceBytes)) return { kind: "no-room" };
       pieces.push(piece);
     }

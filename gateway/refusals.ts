@@ -15,8 +15,8 @@ interface Repeated {
 
 const everyMs = 10_000;
 /** The number of kinds within that time beyond which refusals are merged into one kind. */
-const mostKinds = 100;
-const longestWhat = 200;
+const maxKinds = 100;
+const maxWhatLength = 200;
 
 /** Journals the first refusal of a kind at once, and the number of repetitions every ten seconds. */
 export function openRefusals(journal: Pick<Journal, "append">, complain: (line: string) => void): Refusals {
@@ -40,7 +40,7 @@ export function openRefusals(journal: Pick<Journal, "append">, complain: (line: 
   timer.unref();
   return {
     refuse(worker, what, why) {
-      const isFull = seen.size >= mostKinds;
+      const isFull = seen.size >= maxKinds;
       const shown = isFull ? "many different things" : visible(what);
       const key = JSON.stringify([worker, shown, why]);
       const repeated = seen.get(key);
@@ -58,5 +58,5 @@ export function openRefusals(journal: Pick<Journal, "append">, complain: (line: 
 }
 
 function visible(what: string): string {
-  return what.slice(0, longestWhat).replace(/[^\x20-\x7e]/g, "?");
+  return what.slice(0, maxWhatLength).replace(/[^\x20-\x7e]/g, "?");
 }

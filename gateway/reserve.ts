@@ -1,6 +1,6 @@
 import type { TokenCounts } from "../src/domain/spending.ts";
-import { longestAnswer, type ParsedRequest, parseRequest, requestPaths } from "./asked-for.ts";
-import { decodeBody, longestBody } from "./decode-body.ts";
+import { maxAnswerTokens, type ParsedRequest, parseRequest, requestPaths } from "./asked-for.ts";
+import { decodeBody, maxBodyLength } from "./decode-body.ts";
 import { JsonPicker } from "./json-picker.ts";
 import { type Picked, type PickedRecord, pickedValues } from "./picked-values.ts";
 import { memberOf, noTokens } from "./read-usage.ts";
@@ -13,11 +13,11 @@ export interface Reserve {
 }
 
 /** A whole context window: content stored at the API may fill it. */
-const longestPrompt = 1_048_576;
+const maxPromptLength = 1_048_576;
 /** The input tokens that tools run by the API can add to one call. */
-const mostFetched = 128_000;
+const maxFetched = 128_000;
 /** The most input tokens of a picture, however few bytes it has. */
-const mostOfPicture = 5_000;
+const maxOfPicture = 5_000;
 /** The compression ratio assumed for a body that the gateway cannot read. */
 const packed = 20;
 
@@ -35,7 +35,7 @@ export function reserveFor(
   const decoded = decodeBody(body, encoding);
   if (decoded.kind !== "decoded") {
     // The size of a decompression bomb stays unknown; no API reads more than this.
-    const inputTokens = decoded.kind === "too-large" ? longestBody : body.length * packed;
+    const inputTokens = decoded.kind === "too-large" ? maxBodyLength : body.length * packed;
     return reserveOf(modelInPath(path), inputTokens, unknownRequest(api));
   }
   const record = readRequest(api, decoded.bytes);
@@ -46,8 +46,8 @@ export function reserveFor(
 }
 
 function reserveOf(model: string | null, bytes: number, asked: ParsedRequest): Reserve {
-  const stored = asked.readsStored ? longestPrompt : asked.pictures * mostOfPicture;
-  const fetched = asked.hasTools ? mostFetched : 0;
+  const stored = asked.readsStored ? maxPromptLength : asked.pictures * maxOfPicture;
+  const fetched = asked.hasTools ? maxFetched : 0;
   const times = asked.mayCompact ? 2 : 1;
   const inputTokens = (bytes + stored + fetched) * times;
   const outputTokens = asked.outputTokens * times;
@@ -57,7 +57,7 @@ function reserveOf(model: string | null, bytes: number, asked: ParsedRequest): R
 
 function unknownRequest(api: ApiName): ParsedRequest {
   return {
-    ...{ model: null, outputTokens: longestAnswer[api], priceFactor: 1 },
+    ...{ model: null, outputTokens: maxAnswerTokens[api], priceFactor: 1 },
     ...{ readsStored: false, pictures: 0, hasTools: false, mayCompact: false },
   };
 }

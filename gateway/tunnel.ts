@@ -29,7 +29,7 @@ export interface TunnelDeps {
 }
 
 /** The most addresses of a host that are tried. */
-const mostAddresses = 4;
+const maxAddresses = 4;
 
 /**
  * Serves one CONNECT of an authenticated worker, to its end. The host must be on the allow list, all its addresses
@@ -148,7 +148,7 @@ async function connectToAny(
   client: Duplex,
   { connect }: TunnelDeps,
 ): Promise<Duplex | null> {
-  for (const address of addresses.slice(0, mostAddresses)) {
+  for (const address of addresses.slice(0, maxAddresses)) {
     if (client.destroyed) return null;
     const upstream = await connect(address, port).catch(() => null);
     if (upstream === null) continue;

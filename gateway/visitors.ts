@@ -10,12 +10,12 @@ export interface ConnectionLimits {
 
 export interface ConnectionBounds {
   readonly maxUnauthenticated: number;
-  readonly mostConnectionsPerWorker: number;
+  readonly maxConnectionsPerWorker: number;
 }
 
 export function openConnectionLimits({
   maxUnauthenticated,
-  mostConnectionsPerWorker,
+  maxConnectionsPerWorker,
 }: ConnectionBounds): ConnectionLimits {
   const unauthenticated = new Set<Duplex>();
   const welcome = new WeakSet<Duplex>();
@@ -32,7 +32,7 @@ export function openConnectionLimits({
       // A connection counts for the worker whose token it presented first.
       if (welcome.has(socket)) return true;
       const count = countByWorker.get(worker) ?? 0;
-      if (count >= mostConnectionsPerWorker) return false;
+      if (count >= maxConnectionsPerWorker) return false;
       if (socket.destroyed) return true;
       unauthenticated.delete(socket);
       welcome.add(socket);

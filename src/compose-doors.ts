@@ -15,7 +15,7 @@ import type { NetworkAccess } from "./swarm/doors.ts";
 import type { SwarmDeps } from "./swarm/swarm-deps.ts";
 
 /** `setTimeout` fires at once beyond 2³¹−1 ms. No owner runs for so long. */
-const longestTimerMs = 2 ** 31 - 1;
+const maxTimerMs = 2 ** 31 - 1;
 
 export interface NetworkAccessDeps {
   readonly env: Environment;
@@ -62,7 +62,7 @@ export async function openSwarmNetworkAccess(
   const timer =
     time === null
       ? undefined
-      : setTimeout(() => timeUp.abort(reason), Math.min(parseDurationMs(time) ?? 0, longestTimerMs));
+      : setTimeout(() => timeUp.abort(reason), Math.min(parseDurationMs(time) ?? 0, maxTimerMs));
   return {
     ...plain,
     shut: (slug) => AbortSignal.any([plain.shut(slug), timeUp.signal]),

@@ -81,17 +81,17 @@ async function listed({ engine, project }: SwarmState): Promise<LabelledContaine
   return containersIn(await askSocket(socket, question, { timeoutMs: 1_000 }));
 }
 
-const [mostStateBytes, mostNoteBytes] = [16 * 1024 * 1024, 16 * 1024];
+const [maxStateBytes, maxNoteBytes] = [16 * 1024 * 1024, 16 * 1024];
 
 function readGoodState(): { readonly swarm: SwarmState; readonly root: string } | null {
   try {
     const root = findRoot(process.cwd());
-    const identity = readSmall(join(root, ".git", "aimi", "id"), mostNoteBytes) ?? "null";
+    const identity = readSmall(join(root, ".git", "aimi", "id"), maxNoteBytes) ?? "null";
     const { id, commonFolder, machine } = JSON.parse(identity);
     const fits =
       commonFolder === join(root, ".git") && machine === readFileSync("/etc/machine-id", "utf8").trim();
     const file = join(root, ".aimi", "swarm-state.json");
-    const state: unknown = JSON.parse(readSmall(file, mostStateBytes) ?? "null");
+    const state: unknown = JSON.parse(readSmall(file, maxStateBytes) ?? "null");
     return fits && validate(state) && (state as SwarmState).project.id === id
       ? { swarm: state as SwarmState, root }
       : null;

@@ -1,7 +1,7 @@
 /** A JSON object from another program, not yet validated. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-const longestId = 500;
+const maxIdLength = 500;
 
 /** The fields of an object; no fields for any other value. */
 export function fieldsOf(value: unknown): JsonObject {
@@ -21,7 +21,7 @@ export function textOf(said: JsonObject, field: string): string | null {
 /** An ID that the other program chose; null if it is too long to store. */
 export function idOf(said: JsonObject, field: string): string | null {
   const id = textOf(said, field);
-  return id !== null && id.length <= longestId ? id : null;
+  return id !== null && id.length <= maxIdLength ? id : null;
 }
 
 export function numberOf(said: JsonObject, field: string): number | null {

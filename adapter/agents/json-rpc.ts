@@ -45,7 +45,7 @@ export interface JsonRpc {
 
 const methodNotFound = -32601;
 /** At this many unread answers the adapter stops reading from the agent, for at most `patienceMs`. */
-const mostUnread = 1_000;
+const maxUnread = 1_000;
 const patienceMs = 10_000;
 const shownMethod = 100;
 
@@ -119,7 +119,7 @@ export function openJsonRpc(
       for await (const line of program.lines) {
         const message = parseLine(line);
         if (message) receive(message);
-        if (unread >= mostUnread) await untilRead();
+        if (unread >= maxUnread) await untilRead();
       }
     } catch (error) {
       // Every pending request rejects with this reason; so does each later one.

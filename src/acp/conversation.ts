@@ -34,7 +34,7 @@ export interface ConversationSubject {
 type Item = Received | Exclude<ConversationEvent, { kind: "message" | "ignored" }>;
 
 /** Maximum bytes of messages that wait for the reader of `events`. */
-const mostWaiting = 1024 * 1024;
+const maxWaiting = 1024 * 1024;
 
 /**
  * Holds the conversation with the adapter in a container until it ends. Checks every message, and writes it
@@ -50,7 +50,7 @@ export function holdConversation(
   const limits = { ...conversationLimits, ...given };
   const closed = new AbortController();
   const until = AbortSignal.any([signal, closed.signal]);
-  const inbox = new Inbox<Item>(mostWaiting);
+  const inbox = new Inbox<Item>(maxWaiting);
   const settled = Promise.withResolvers<void>();
   const { known } = journal;
   const outbox = openOutbox(

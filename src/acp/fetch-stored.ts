@@ -13,7 +13,7 @@ export interface FetchDeps {
 }
 
 /** A busy engine reports a container as running for a while after its last process has ended, so retry. */
-const mostTries = 6;
+const maxTries = 6;
 const againMs = 100;
 
 export interface StoredFile {
@@ -21,7 +21,7 @@ export interface StoredFile {
   /** A path directly below `/aimi/out`. */
   readonly path: string;
   /** Limit of the size; a longer file throws OUTPUT_TOO_LONG. */
-  readonly mostBytes: number;
+  readonly maxBytes: number;
 }
 
 /**
@@ -33,7 +33,7 @@ export async function* fetchStored(
   file: StoredFile,
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
-  const { path, mostBytes } = file;
+  const { path, maxBytes } = file;
   if (!/^\/aimi\/out\/(?!\.{1,2}$)[A-Za-z0-9._-]{1,100}$/.test(path))
     throw new SwarmError("PATH_REFUSED", {
       path: cleanText(path),
@@ -47,8 +47,8 @@ export async function* fetchStored(
         const more = bytes.subarray(known);
         known -= bytes.length - more.length;
         given += more.length;
-        if (given > mostBytes)
-          throw new SwarmError("OUTPUT_TOO_LONG", { command: `cat ${path}`, limit: showBytes(mostBytes) });
+        if (given > maxBytes)
+          throw new SwarmError("OUTPUT_TOO_LONG", { command: `cat ${path}`, limit: showBytes(maxBytes) });
         if (more.length > 0) yield more;
       }
       signal.throwIfAborted();
@@ -56,7 +56,7 @@ export async function* fetchStored(
     } catch (error) {
       // The container ended before or during the read. The next try reads its archive and skips the bytes given so far.
       const isCutOff = isError(error, "CONTAINER_NOT_RUNNING") || isError(error, "EXEC_FAILED");
-      if (!isCutOff || tries === mostTries) throw error;
+      if (!isCutOff || tries === maxTries) throw error;
       await deps.timing.wait(tries * againMs, signal);
     }
   }
@@ -81,7 +81,7 @@ async function openStored(
  * An engine that cannot start a program writes its error to the program's stdout, so hold back that much
  * until the exit code is known.
  */
-const longestComplaint = 4_096;
+const maxComplaintLength = 4_096;
 
 async function* fromRunning(
   containers: Pick<Containers, "exec">,
@@ -95,16 +95,16 @@ async function* fromRunning(
   let heldBytes = 0;
   for await (const { stream, bytes } of execution.output) {
     if (stream === "stderr") complaints.add(bytes);
-    else if (heldBytes > longestComplaint) yield bytes;
+    else if (heldBytes > maxComplaintLength) yield bytes;
     else {
       held.push(bytes);
       heldBytes += bytes.length;
-      if (heldBytes > longestComplaint) yield* held;
+      if (heldBytes > maxComplaintLength) yield* held;
     }
   }
   const exit = await execution.exit();
   if (exit.kind === "exited" && exit.code === 0) {
-    if (heldBytes <= longestComplaint) yield* held;
+    if (heldBytes <= maxComplaintLength) yield* held;
     return;
   }
   const reason = exit.kind === "lost" ? exit.reason : complaints.finish().text;
@@ -115,10 +115,10 @@ async function* fromRunning(
 async function* fromEnded(
   archive: AsyncIterable<Uint8Array>,
   readArchive: ReadArchive,
-  { path, mostBytes }: StoredFile,
+  { path, maxBytes }: StoredFile,
 ): AsyncGenerator<Uint8Array> {
-  // `fetchStored` enforces `mostBytes` with OUTPUT_TOO_LONG, so this limit is larger.
-  const limits = { entries: 1, bytes: Math.max(mostBytes * 2, 1024 ** 3), nameBytes: 200 };
+  // `fetchStored` enforces `maxBytes` with OUTPUT_TOO_LONG, so this limit is larger.
+  const limits = { entries: 1, bytes: Math.max(maxBytes * 2, 1024 ** 3), nameBytes: 200 };
   for await (const entry of readArchive(archive, limits)) {
     if (entry.kind !== "file") break;
     yield* entry.content;

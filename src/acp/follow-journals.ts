@@ -4,14 +4,14 @@ import {
   type AdapterMessage,
   isJournalled,
   type JournalledMessage,
-  longestToHost,
+  maxLengthToHost,
 } from "../domain/acp-messages.ts";
 import { cleanMessage } from "../domain/clean-message.ts";
 import { folderBell, type GrowingLines, growingLines } from "../wire/growing-lines.ts";
 import type { FindProblem } from "./receive-messages.ts";
 
 /** The host serializes a message anew, so its line may be a little longer than the protocol allows. */
-const longestLine = 2 * longestToHost;
+const maxLineLength = 2 * maxLengthToHost;
 const lookEveryMs = 1_000;
 
 export interface FollowedJournals {
@@ -46,7 +46,7 @@ export async function* followJournals(
     for (const found of await attemptsIn(folder)) {
       if (attempt !== null && attempt !== found) continue;
       const journal = journals.get(found) ?? {
-        lines: growingLines(join(folder, `journal-${found}.ndjson`), { longestLine }),
+        lines: growingLines(join(folder, `journal-${found}.ndjson`), { maxLineLength }),
         lastSeq: 0,
       };
       journals.set(found, journal);

@@ -21,7 +21,7 @@ export interface GatewayLineDeps {
 }
 
 /** The gateway's hello lists every worker that it ever admitted, so its line may be long. */
-const limits = { longestLine: 1 << 20, deepest: 8 };
+const limits = { maxLineLength: 1 << 20, deepest: 8 };
 const diagnosticCharacters = 2_000;
 
 /**

@@ -1,14 +1,14 @@
 import { createReadStream } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { longestToHost } from "../domain/acp-messages.ts";
+import { maxLengthToHost } from "../domain/acp-messages.ts";
 import { isCommitId } from "../domain/commit-id.ts";
 import type { ContainerStatus, Reason, StoryStatus } from "../domain/generated/swarm-state.ts";
 import type { JournalSummary } from "../ports/journal.ts";
 import { readLines } from "../wire/read-lines.ts";
 
 /** The host serializes a message anew, so its line may be a little longer than the protocol allows. */
-export const longestLine: number = 2 * longestToHost;
+export const maxLineLength: number = 2 * maxLengthToHost;
 
 /** Summary of the newest attempt in the host's journals of a worker; null when there is no journal. */
 export async function readHostJournal(folder: string): Promise<JournalSummary | null> {
@@ -24,7 +24,7 @@ export async function readAttemptJournal(folder: string, attempt: number): Promi
     ...{ attempt, lastSeq: 0, statusById: new Map(), completion: null, error: null },
     ...{ lastCheckpoint: null, isWhole: false, failedWork: [] },
   };
-  for await (const message of readLines(createReadStream(file), { longestLine }))
+  for await (const message of readLines(createReadStream(file), { maxLineLength }))
     summary = withMessage(summary, message);
   return summary;
 }

@@ -1,4 +1,4 @@
-import { longestToAdapter } from "../domain/acp-messages.ts";
+import { maxLengthToAdapter } from "../domain/acp-messages.ts";
 import type { Ack, Cancel, Credentials, Resumed } from "../domain/generated/acp.ts";
 
 /** The type and payload of a message of the host other than its request; `hostLine` adds the envelope. */
@@ -24,7 +24,7 @@ export function asLine(bytes: Uint8Array): Uint8Array {
   const end = bytes.indexOf(0x0a);
   if (end >= 0 && end < bytes.length - 1) throw new Error("A message to an adapter has more than one line");
   const line = end >= 0 ? bytes : Buffer.concat([bytes, Buffer.from("\n")]);
-  if (line.length > longestToAdapter)
-    throw new Error(`A message to an adapter has ${line.length} bytes; the limit is ${longestToAdapter}`);
+  if (line.length > maxLengthToAdapter)
+    throw new Error(`A message to an adapter has ${line.length} bytes; the limit is ${maxLengthToAdapter}`);
   return line;
 }

@@ -35,7 +35,7 @@ export interface LineWatchDeps {
 export function watchLine({
   timing,
   silenceMs,
-  idleMs: longestIdleMs,
+  idleMs: maxIdleMs,
   isPaused,
   isBusy,
   tell,
@@ -54,7 +54,7 @@ export function watchLine({
   };
   const sayHeard = (why: string): void => {
     hasFallenSilent = false;
-    if (isIdle) say("stalled", `its agent has done nothing for more than ${showDuration(longestIdleMs)}`);
+    if (isIdle) say("stalled", `its agent has done nothing for more than ${showDuration(maxIdleMs)}`);
     else say("live", why);
   };
   const isSilent = (): boolean => timing.now() - since >= silenceMs;
@@ -67,7 +67,7 @@ export function watchLine({
     heard(idleMs) {
       hear();
       // Only a heartbeat carries the idle time: other messages may be the supervisor's own.
-      if (idleMs !== null) isIdle = idleMs > longestIdleMs;
+      if (idleMs !== null) isIdle = idleMs > maxIdleMs;
       sayHeard("it sends messages");
     },
 

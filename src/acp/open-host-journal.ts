@@ -1,5 +1,5 @@
 import { createReadStream } from "node:fs";
-import { deepestToHost, type JournalledMessage, longestToHost } from "../domain/acp-messages.ts";
+import { deepestToHost, type JournalledMessage, maxLengthToHost } from "../domain/acp-messages.ts";
 import { SwarmError } from "../domain/errors.ts";
 import { inJournal, type KnownConversation } from "../domain/message-order.ts";
 import { type DurableLines, openDurableLines } from "../wire/durable-lines.ts";
@@ -19,7 +19,7 @@ export interface HostJournal extends AsyncDisposable {
 }
 
 /** The host writes cleaned messages, serialized anew, so a line may be a little longer than the protocol allows. */
-const longestLine = 2 * longestToHost;
+const maxLineLength = 2 * maxLengthToHost;
 
 /**
  * Opens or creates `journal-<attempt>.ndjson` to append to it. Cuts a torn last line. Leaves a file with any
@@ -62,7 +62,7 @@ async function replay(
 ): Promise<KnownConversation> {
   const start = inJournal(begin);
   let known = start;
-  const limits = { longestLine, deepest: deepestToHost };
+  const limits = { maxLineLength, deepest: deepestToHost };
   for await (const group of receiveMessages(createReadStream(file), start, findProblem, limits)) {
     for (const received of group) {
       if (received.kind === "message") known = received.known;

@@ -5,7 +5,7 @@ import type { JournalledMessage } from "../domain/acp-messages.ts";
 import { cleanMessage } from "../domain/clean-message.ts";
 import { FactsOfWorker, type WorkerFacts } from "../domain/story-facts.ts";
 import { readLines } from "../wire/read-lines.ts";
-import { attemptsIn, longestLine } from "./host-journal.ts";
+import { attemptsIn, maxLineLength } from "./host-journal.ts";
 import type { FindProblem } from "./receive-messages.ts";
 
 const journalled: ReadonlySet<unknown> = new Set([
@@ -29,7 +29,7 @@ export async function readStoryFacts(folder: string, findProblem: FindProblem): 
     if (!(await stat(file).catch(() => null))?.isFile()) continue;
     facts.begin(attempt);
     let lastSeq = 0;
-    for await (const message of readLines(createReadStream(file), { longestLine })) {
+    for await (const message of readLines(createReadStream(file), { maxLineLength })) {
       if (!isJournalled(message, findProblem) || message.seq <= lastSeq) continue;
       lastSeq = message.seq;
       facts.hear(cleanMessage(message));

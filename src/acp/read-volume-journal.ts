@@ -25,7 +25,7 @@ export interface VolumeDeps {
 const journalPath = "/aimi/journal.ndjson";
 
 /** More than six hours of the longest lines at the highest rate. */
-const mostBytes = 8 * 1024 ** 3;
+const maxBytes = 8 * 1024 ** 3;
 
 /** New messages in the adapter's own journal, copied from a container that has ended. Skips a torn last line. */
 export async function* readVolumeJournal(
@@ -34,7 +34,7 @@ export async function* readVolumeJournal(
   signal: AbortSignal,
 ): AsyncGenerator<readonly Received[]> {
   const archive = containers.copyOut(containerId, journalPath, signal);
-  for await (const entry of readArchive(archive, { entries: 1, bytes: mostBytes, nameBytes: 100 })) {
+  for await (const entry of readArchive(archive, { entries: 1, bytes: maxBytes, nameBytes: 100 })) {
     if (entry.kind !== "file") continue;
     yield* receiveMessages(entry.content, inJournal(known), findProblem);
     return;

@@ -4,7 +4,7 @@ import type { Containers } from "../ports/containers.ts";
 import { LineCutter } from "../wire/line-cutter.ts";
 
 /** Longer than any line that an adapter prints. */
-const longestLine = 64 * 1024;
+const maxLineLength = 64 * 1024;
 const adapterProgram = "/opt/aimi/adapter";
 
 /**
@@ -24,13 +24,13 @@ export async function* tailWorker(
     { command, user: "0:0", workdir: "/", input: true },
     signal,
   );
-  const cutter = new LineCutter(longestLine);
+  const cutter = new LineCutter(maxLineLength);
   let complaint = "";
   for await (const { stream, bytes } of execution.output) {
     if (stream === "stderr") complaint = cleanText(Buffer.from(bytes).toString());
     else
       for (const line of cutter.cut(bytes))
-        if (line) yield cleanText(Buffer.from(line).toString(), longestLine);
+        if (line) yield cleanText(Buffer.from(line).toString(), maxLineLength);
   }
   const exit = await execution.exit();
   // A lost exit is the normal end: the container ended.

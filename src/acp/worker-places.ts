@@ -1,7 +1,7 @@
 import { createReadStream } from "node:fs";
 import { mkdir, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { type JournalledMessage, longestToHost } from "../domain/acp-messages.ts";
+import { type JournalledMessage, maxLengthToHost } from "../domain/acp-messages.ts";
 import { newConversation } from "../domain/message-order.ts";
 import type { Containers } from "../ports/containers.ts";
 import type { WorkerChannel } from "../ports/worker-places.ts";
@@ -58,7 +58,7 @@ export function workerChannel(deps: WorkerPlacesDeps): WorkerChannel {
       const file = journalFile(slug, attempt);
       if (!(await stat(file).catch(() => null))) return;
       // Only the owner writes this file, and only messages that it has checked.
-      for await (const message of readLines(createReadStream(file), { longestLine: 2 * longestToHost }))
+      for await (const message of readLines(createReadStream(file), { maxLineLength: 2 * maxLengthToHost }))
         yield message as JournalledMessage;
     },
 

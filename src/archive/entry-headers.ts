@@ -8,13 +8,13 @@ export interface EntryHeader extends TarHeader {
 }
 
 /** More than any honest name or set of attributes needs. */
-const longestPreludeBytes = 64 * 1024;
+const maxPreludeBytes = 64 * 1024;
 
-/** Nested folders make names of any length. The bytes of such a name beyond `longestPreludeBytes` are skipped. */
-const longestNameBytes = 1024 * 1024;
+/** Nested folders make names of any length. The bytes of such a name beyond `maxPreludeBytes` are skipped. */
+const maxNameBytes = 1024 * 1024;
 
 /** More than the padding of `tar`'s last record at any usual blocking factor. */
-const longestTailBytes = 1024 * 1024;
+const maxTailBytes = 1024 * 1024;
 
 /**
  * Headers before an entry's own header: GNU's long name and long link target, and pax headers for one entry
@@ -46,10 +46,10 @@ export async function readEntryHeader(
     if (!what) return joinHeaders(header, contentByPrelude);
     // Without this check an archive of headers alone could go on for ever.
     if (contentByPrelude.has(header.type)) throw refusal(showName(header.name), `it has a second ${what}`);
-    const longest = "LK".includes(header.type) ? longestNameBytes : longestPreludeBytes;
+    const longest = "LK".includes(header.type) ? maxNameBytes : maxPreludeBytes;
     if (header.size > longest)
       throw refusal(showName(header.name), `its ${what} is longer than ${longest} bytes`);
-    const kept = Math.min(header.size, longestPreludeBytes);
+    const kept = Math.min(header.size, maxPreludeBytes);
     contentByPrelude.set(header.type, await bytes.read(kept, showName(header.name)));
     await bytes.skip(header.size - kept + paddingOf(header.size), showName(header.name));
   }
@@ -95,7 +95,7 @@ async function readEnd(bytes: ArchiveBytes, previous: string): Promise<void> {
   if (!isZero(await bytes.read(blockBytes, previous)))
     throw refusal(previous, "a block of zeros stands alone behind it");
 
-  let left = longestTailBytes;
+  let left = maxTailBytes;
   for (let piece = await bytes.next(left); piece; piece = await bytes.next(left)) {
     left -= piece.length;
     if (left <= 0 || !isZero(piece)) throw refusal(previous, "something follows the end of the archive");

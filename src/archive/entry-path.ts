@@ -2,7 +2,7 @@ import { hasControlCharacters } from "../domain/clean-text.ts";
 import { refusal } from "./refusal.ts";
 import { showName } from "./tar-header.ts";
 
-const longestComponentBytes = 255;
+const maxComponentBytes = 255;
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
@@ -29,8 +29,8 @@ export function parseEntryPath(name: Uint8Array): string {
 /** Why a path is too long for this machine; undefined for an ordinary one. */
 export function findExcess(path: string, { nameBytes }: { readonly nameBytes: number }): string | undefined {
   if (Buffer.byteLength(path) > nameBytes) return `the name is longer than ${nameBytes} bytes`;
-  if (path.split("/").some((component) => Buffer.byteLength(component) > longestComponentBytes))
-    return `a part of the name is longer than ${longestComponentBytes} bytes`;
+  if (path.split("/").some((component) => Buffer.byteLength(component) > maxComponentBytes))
+    return `a part of the name is longer than ${maxComponentBytes} bytes`;
   return undefined;
 }
 
@@ -56,7 +56,7 @@ interface FolderClaim {
 export type Claimed = { readonly newFolders: readonly string[] } | { readonly excess: string };
 
 /** Maximum characters of all remembered names of an archive, each part of a path counted once. */
-const mostNameCharacters = 32 * 1024 * 1024;
+const maxNameCharacters = 32 * 1024 * 1024;
 
 /**
  * Remembers the paths of an archive. Refuses a path that was claimed before or lies below an entry that is
@@ -68,7 +68,7 @@ export function pathClaims({
   readonly entries: number;
 }): (path: string, kind: "leaf" | "folder") => Claimed {
   let claimed = 0;
-  let charactersLeft = mostNameCharacters;
+  let charactersLeft = maxNameCharacters;
   const root: FolderClaim = { isTold: false };
 
   // A tree, not a set of paths, so that a deep path costs no more than its length.
@@ -94,7 +94,7 @@ export function pathClaims({
       charactersLeft -= name.length;
       if (claimed > entries) return { excess: `there are more than ${entries} files and folders` };
       if (charactersLeft < 0)
-        return { excess: `the names are longer than ${mostNameCharacters} characters together` };
+        return { excess: `the names are longer than ${maxNameCharacters} characters together` };
       here.below ??= new Map();
       const claim: Claim = isLeaf ? "leaf" : { isTold: false };
       // Copy the name: a slice would keep the whole path in memory.

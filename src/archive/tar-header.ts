@@ -78,11 +78,11 @@ export function parsePax(content: Uint8Array, entry: string): PaxRecords {
 }
 
 /** More bytes than any message shows of a name. */
-const longestShownBytes = 800;
+const maxShownBytes = 800;
 
 /** A name for messages. It may be invalid UTF-8 and of any length, so cut it before decoding. */
 export function showName(name: Uint8Array): string {
-  return Buffer.from(name.subarray(0, longestShownBytes)).toString("utf8");
+  return Buffer.from(name.subarray(0, maxShownBytes)).toString("utf8");
 }
 
 /** Whether all bytes are zero. */

@@ -33,7 +33,7 @@ const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
 const folderMode = 0o755;
 
 /** Linux's limit of a path. A longer one is refused or left out before the filesystem sees it. */
-const longestPathBytes = 4095;
+const maxPathBytes = 4095;
 
 /** Unpacks an untrusted archive atomically: `into` appears with its whole content, or not at all. */
 export async function unpackArchive(
@@ -58,7 +58,7 @@ export async function unpackArchive(
   for await (const entry of readArchive(signal ? untilAborted(archive, signal) : archive, {
     limits: {
       ...limits,
-      nameBytes: Math.min(limits.nameBytes, longestPathBytes - Buffer.byteLength(fresh) - 1),
+      nameBytes: Math.min(limits.nameBytes, maxPathBytes - Buffer.byteLength(fresh) - 1),
     },
     onLeftOut: leaveOut
       ? (entry) => leftOut[entry.kind].add(entry, entry.path.length + entry.reason.length)

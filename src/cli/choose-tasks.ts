@@ -15,7 +15,7 @@ export type Choice =
   | { readonly kind: "none" }
   | { readonly kind: "wrong"; readonly problem: string };
 
-const mostAnswers = 3;
+const maxAnswers = 3;
 
 /** The task files named as arguments or by the old flags `--file` and `--files`. */
 export function namedFiles(words: readonly string[], { file, files }: CommandOptions): string[] {
@@ -39,7 +39,7 @@ export async function chooseTasks(
   }
   for (const line of choiceLines(tasks)) output.note(line);
   let problem = "";
-  for (let count = 0; count < mostAnswers; count += 1) {
+  for (let count = 0; count < maxAnswers; count += 1) {
     const answer = await output.ask("Which? 1,3 or 1-4 or names; a for all, nothing for none:");
     const choice = parseChoice(answer ?? "", tasks);
     if (choice.kind === "chosen") return choice.files;

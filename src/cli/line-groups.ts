@@ -1,5 +1,5 @@
 /** The length beyond which a line is passed on in pieces. */
-const longestPiece = 64 * 1024;
+const maxPieceLength = 64 * 1024;
 
 /** Splits bytes into lines without line breaks, in groups as they arrive. Very long lines come in pieces. */
 export async function* lineGroups(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<readonly string[]> {
@@ -8,7 +8,7 @@ export async function* lineGroups(bytes: AsyncIterable<Uint8Array>): AsyncGenera
   for await (const piece of bytes) {
     const lines = (rest + decoder.decode(piece, { stream: true })).split("\n");
     rest = lines.pop() ?? "";
-    if (rest.length >= longestPiece) {
+    if (rest.length >= maxPieceLength) {
       lines.push(rest);
       rest = "";
     }

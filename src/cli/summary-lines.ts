@@ -16,7 +16,7 @@ import {
 
 /** The number of last lines shown of a failed and of a passed check. */
 const [failedLines, passedLines] = [10, 1];
-const mostCommits = 10;
+const maxCommits = 10;
 
 /** A summary as text: lines for the swarm, then each worker with its stories. */
 export function summaryLines(summary: SwarmSummary): string[] {
@@ -54,7 +54,7 @@ function workerLines(worker: WorkerSummary): string[] {
     ...stories.flatMap(storyLines),
     ...indented(
       (changes?.commits ?? [])
-        .slice(-mostCommits)
+        .slice(-maxCommits)
         .map(({ id, subject, author }) => `commit ${id.slice(0, 10)} ${subject} (${author})`),
     ),
     ...indented(sensitive.paths.map(({ path, why }) => `look at ${path} (${why.replaceAll("-", " ")})`)),

@@ -1,6 +1,6 @@
 import { connect } from "node:net";
 
-const longestAnswer = 64 * 1024 * 1024;
+const maxAnswerTokens = 64 * 1024 * 1024;
 
 /**
  * Sends one GET request, in HTTP/1.0, to an engine's local socket: Node's own client takes longer to load and to warm up than
@@ -19,7 +19,7 @@ export function askSocket(
   socket.on("data", (chunk: Buffer) => {
     chunks.push(chunk);
     length += chunk.length;
-    if (length > longestAnswer) socket.destroy();
+    if (length > maxAnswerTokens) socket.destroy();
   });
   socket.on("error", () => {});
   socket.on("close", (hadError: boolean) => {

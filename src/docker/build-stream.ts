@@ -10,7 +10,7 @@ interface Line {
   readonly error?: string;
 }
 
-const longestLine = 4 * 1024 * 1024;
+const maxLineLength = 4 * 1024 * 1024;
 const keptOutput = 8_000;
 
 /**
@@ -124,7 +124,7 @@ async function* linesOf(stream: AsyncIterable<Uint8Array | string>): AsyncGenera
     const text = typeof bytes === "string" ? bytes : decoder.decode(bytes, { stream: true });
     const [first = "", ...more] = text.split("\n");
     // An overlong line is cut to its end, which is no valid message.
-    rest = rest.length > longestLine ? first : rest + first;
+    rest = rest.length > maxLineLength ? first : rest + first;
     for (const next of more) {
       yield* parsed(rest);
       rest = next;

@@ -71,21 +71,21 @@ async function watch(
   const begun = performance.now();
   const reach = (ms: number): Promise<void> =>
     delay(Math.max(0, ms - (performance.now() - begun)), undefined, { signal: done });
-  const longestMs = limitMs ?? (container === undefined ? limits.other : limits.container);
+  const maxMs = limitMs ?? (container === undefined ? limits.other : limits.container);
   if (container !== undefined) {
-    await reach(Math.min(limits.suspicious, longestMs));
+    await reach(Math.min(limits.suspicious, maxMs));
     const frozen = await findFrozen(deps, container);
     // The engine itself thaws the container once the program has ended that was starting during the freeze.
     if (frozen !== null) await deps.endBeginnings(frozen);
   }
   if (container !== undefined && !isForFrozen) {
-    const withinMs = Math.min(limits.container, longestMs);
+    const withinMs = Math.min(limits.container, maxMs);
     await reach(withinMs);
     const frozen = await findFrozen(deps, container);
     if (frozen !== null) return new SwarmError("CONTAINER_STUCK", { id: frozen, operation, withinMs });
   }
-  await reach(longestMs);
-  const reason = `it did not answer within ${longestMs / 1000} s`;
+  await reach(maxMs);
+  const reason = `it did not answer within ${maxMs / 1000} s`;
   return (await listFrozen(deps)) === null
     ? new SwarmError("ENGINE_UNREACHABLE", { tried: [`${deps.endpoint}: ${reason}`] })
     : new SwarmError("ENGINE_FAILED", { operation, reason });

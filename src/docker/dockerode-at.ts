@@ -5,7 +5,7 @@ import { refuseImage, refuseName } from "./refuse-name.ts";
 import { sendOnlyTo } from "./send-request.ts";
 
 /** The time limit of a call without a signal: not every method of dockerode takes one. */
-const longestMs = 120_000;
+const maxMs = 120_000;
 
 /** A dockerode client that sends requests to this endpoint only, and only with valid IDs and names. */
 export function dockerodeAt(endpoint: string): Docker {
@@ -24,7 +24,7 @@ export function dockerodeAt(endpoint: string): Docker {
   // When an answer breaks off, dockerode calls back only for streams and otherwise waits forever, so read each as a stream.
   modem.dial = (request, callback = () => {}) => {
     if (request.isStream || request.openStdin) return dial(request, callback);
-    const abortSignal = request.abortSignal ?? AbortSignal.timeout(longestMs);
+    const abortSignal = request.abortSignal ?? AbortSignal.timeout(maxMs);
     dial({ ...request, abortSignal, isStream: true }, (error, answer) => {
       if (error) return callback(error, null);
       readWhole(answer as IncomingMessage).then(

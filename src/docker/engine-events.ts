@@ -4,7 +4,7 @@ import type { DockerDeps } from "./docker-containers.ts";
 import { until } from "./dockerode-at.ts";
 import { translateFailure } from "./translate-failure.ts";
 
-const longestLine = 1024 * 1024;
+const maxLineLength = 1024 * 1024;
 
 /** Yields the events of containers with these labels, until the signal. */
 export async function* engineEvents(
@@ -24,7 +24,7 @@ export async function* engineEvents(
   try {
     for await (const bytes of stream) {
       const lines = (rest + String(bytes)).split("\n");
-      rest = (lines.pop() ?? "").slice(0, longestLine);
+      rest = (lines.pop() ?? "").slice(0, maxLineLength);
       for (const line of lines) {
         const event = eventIn(line);
         if (event) yield event;

@@ -16,7 +16,7 @@ export interface EngineAnswer {
   readonly body: string;
 }
 
-const longestAnswer = 64 * 1024 * 1024;
+const maxAnswerTokens = 64 * 1024 * 1024;
 
 /** Calls the engine at an endpoint; rejects with the system's error when no engine answers. */
 export async function callEngine(
@@ -44,7 +44,7 @@ export async function callEngine(
     response.on("data", (chunk: Buffer) => {
       chunks.push(chunk);
       length += chunk.length;
-      if (length > longestAnswer) call.destroy(new Error("the answer is too long"));
+      if (length > maxAnswerTokens) call.destroy(new Error("the answer is too long"));
     });
     response.on("error", reject);
     response.on("end", () =>

@@ -11,8 +11,8 @@ import { ensureProbeImage } from "./probe-image.ts";
 import { profileFor } from "./seccomp-profile.ts";
 import { translateFailure } from "./translate-failure.ts";
 
-const longestAnswer = 256 * 1024;
-const longestMs = 60_000;
+const maxAnswerTokens = 256 * 1024;
+const maxMs = 60_000;
 const removeMs = 15_000;
 
 export interface ProbeDeps {
@@ -28,7 +28,7 @@ export async function probeRuntime(
   signal?: AbortSignal,
 ): Promise<Probe> {
   const docker = dockerodeAt(endpoint);
-  const limit = AbortSignal.timeout(longestMs);
+  const limit = AbortSignal.timeout(maxMs);
   const ending = signal ? AbortSignal.any([signal, limit]) : limit;
   try {
     const image =
@@ -40,7 +40,7 @@ export async function probeRuntime(
     if (limit.aborted && !signal?.aborted)
       throw new SwarmError("ENGINE_FAILED", {
         operation,
-        reason: `it took longer than ${longestMs / 1000} s`,
+        reason: `it took longer than ${maxMs / 1000} s`,
       });
     throw translateFailure(endpoint, { operation, signal }, error);
   }
@@ -110,7 +110,7 @@ async function runOnce(docker: Docker, image: string, runtime: string, signal: A
 /** Splits Docker's framed output: without a terminal, a frame is a type, three zeros, a length and the bytes. */
 function split(frames: Buffer): { stdout: string; stderr: string } {
   const texts = { 1: "", 2: "" } as Record<number, string>;
-  for (let at = 0; at + 8 <= frames.length && at < longestAnswer; ) {
+  for (let at = 0; at + 8 <= frames.length && at < maxAnswerTokens; ) {
     const end = at + 8 + frames.readUInt32BE(at + 4);
     const stream = frames[at] ?? 0;
     texts[stream] = (texts[stream] ?? "") + frames.toString("utf8", at + 8, end);

@@ -13,7 +13,7 @@ const killed = 137;
 const dyingMs = 1_000;
 /** The bounds of the interval between looks at whether a program has started. */
 const shortestMs = 10;
-const longestMs = 200;
+const maxMs = 200;
 
 export interface ExecDeps {
   readonly docker: Docker;
@@ -109,7 +109,7 @@ async function hasBegun(
   { exec, socket }: { readonly exec: Docker.Exec; readonly socket: Duplex },
   signal: AbortSignal,
 ): Promise<void> {
-  for (let waitMs = shortestMs; ; waitMs = Math.min(longestMs, 2 * waitMs)) {
+  for (let waitMs = shortestMs; ; waitMs = Math.min(maxMs, 2 * waitMs)) {
     const { Running, Pid, ExitCode } = await exec.inspect({ ...until(signal) });
     if (Pid !== 0 || ExitCode !== null || (!Running && socket.destroyed)) return;
     await delay(waitMs, undefined, { signal });

@@ -41,9 +41,9 @@ export type JournalledMessage =
 export const acpProtocol = "acp/1";
 
 /** The longest line to the host, in bytes with its line break. */
-export const longestToHost: number = 64 * 1024;
+export const maxLengthToHost: number = 64 * 1024;
 /** The longest line to the adapter, in bytes with its line break. */
-export const longestToAdapter: number = 8 * 1024 * 1024;
+export const maxLengthToAdapter: number = 8 * 1024 * 1024;
 /** The nesting limit of messages to the host, which nest five deep. Only requests, to adapters, nest deeper. */
 export const deepestToHost = 32;
 

@@ -63,14 +63,14 @@ function judgeWords({ flags, words, spends }: ApprovedCommand, rest: readonly st
 }
 
 /** The number of characters that are searched. For danger beyond it, the user's own permission rules apply. */
-const mostSearched = 20_000;
+const maxSearched = 20_000;
 
 /**
  * Finds what no agent should do on the host without the user's consent, in any command. A search is right here: a false
  * alarm only asks the user once more. Each step reads a character once, since the command is untrusted input.
  */
 function dangerIn(command: string): string | null {
-  const text = command.slice(0, mostSearched);
+  const text = command.slice(0, maxSearched);
   if (text.includes("--privileged")) return "it asks for a privileged container";
   if (/(?:docker|podman|containerd)[\w.-]{0,40}\.sock/.test(text))
     return "it names a container engine's socket";

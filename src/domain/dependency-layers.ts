@@ -4,7 +4,7 @@ import {
   type DependencyLayer,
   type LayerOptions,
   type LeftOut,
-  mostLayers,
+  maxLayers,
 } from "./dependencies/dependency-layer.ts";
 import { findGoLayers } from "./dependencies/go-layers.ts";
 import { findJavascriptLayers } from "./dependencies/javascript-layers.ts";
@@ -30,7 +30,7 @@ const detectors = [
   findMavenLayers,
 ];
 
-const mostTold = 100;
+const maxTold = 100;
 
 /** The dependency layers of a project's image, from a commit's tracked files; every other manifest is listed with a reason. */
 export function findDependencyLayers(
@@ -43,18 +43,18 @@ export function findDependencyLayers(
   const layers = findings
     .flatMap((found) => found.layers)
     .sort((one, other) => byDepth(one.folder, other.folder));
-  const tooMany = layers.slice(mostLayers).map(({ manager, folder }) => ({
+  const tooMany = layers.slice(maxLayers).map(({ manager, folder }) => ({
     path: folder,
-    reason: `${manager}: there are already ${mostLayers} layers`,
+    reason: `${manager}: there are already ${maxLayers} layers`,
   }));
   return {
-    layers: layers.slice(0, mostLayers),
+    layers: layers.slice(0, maxLayers),
     leftOut: told([...leftOut, ...findings.flatMap((found) => found.leftOut), ...tooMany]),
   };
 }
 
 function told(leftOut: readonly LeftOut[]): LeftOut[] {
-  if (leftOut.length <= mostTold) return [...leftOut];
-  const more = { path: "", reason: `${leftOut.length - mostTold} more were left out` };
-  return [...leftOut.slice(0, mostTold), more];
+  if (leftOut.length <= maxTold) return [...leftOut];
+  const more = { path: "", reason: `${leftOut.length - maxTold} more were left out` };
+  return [...leftOut.slice(0, maxTold), more];
 }

@@ -21,7 +21,7 @@ interface AllowProblem {
 }
 
 const defaultPort = 443;
-const longestHost = 253;
+const maxHostLength = 253;
 
 /** Presets of what most tasks need, one word each. */
 export const presets: Readonly<Record<string, Preset>> = {
@@ -96,7 +96,7 @@ function parseHost(word: string): AllowedHost | string {
   if (/^\d/.test(labels.at(-1) ?? "")) return "is an address or a number: name the host";
   if (labels.length < 2)
     return `is neither a preset (${Object.keys(presets).join(", ")}) nor a full host name`;
-  if (name.length > longestHost || !labels.every(isLabel)) return "is no host name";
+  if (name.length > maxHostLength || !labels.every(isLabel)) return "is no host name";
   return { host: name, port: port === undefined ? defaultPort : Number(port) };
 }
 

@@ -31,7 +31,7 @@ export const endpointForm = "name=url[,header=Name:reference][,api=anthropic|ope
 export const registryForm = "preset=url[,header=Name:reference]";
 
 const longest = 4_000;
-const longestUrl = 2_000;
+const maxUrlLength = 2_000;
 
 /** Parses a model endpoint of the settings: `name=url[,header=Name:reference][,api=…][,pass=Name]`. */
 export function parseEndpoint(text: string): AddressWords | Refusal {
@@ -51,7 +51,7 @@ export function showWords(text: string): string {
 
 /** A base URL without slashes at its end, or the reason why the gateway cannot call it. */
 export function parseUrl(text: string): { readonly url: string } | Refusal {
-  const url = URL.canParse(text) && text.length <= longestUrl ? new URL(text) : null;
+  const url = URL.canParse(text) && text.length <= maxUrlLength ? new URL(text) : null;
   if (url === null || !/^https?:$/.test(url.protocol)) return refused("an address with http:// or https://");
   if (url.username || url.password) return refused("an address without a name and a password in it");
   if (url.search || url.hash) return refused("an address without ? and #");

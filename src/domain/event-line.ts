@@ -2,7 +2,7 @@ import { cleanText } from "./clean-text.ts";
 import { bytesOf } from "./fit-message.ts";
 
 /** The longest line of the event log, in bytes with its line break. */
-export const longestEventLine = 4096;
+export const maxEventLineLength = 4096;
 
 interface EventFacts {
   readonly event: string;
@@ -23,8 +23,8 @@ const tries: readonly Bounds[] = [
   { text: 30, items: 5 },
 ];
 const deepest = 5;
-const mostValues = 2_000;
-const longestName = 60;
+const maxValues = 2_000;
+const maxNameLength = 60;
 const ours: readonly string[] = ["at", "swarmId", "event", "worker", "isCut"];
 
 /** An event as one line of JSON, with its line break: safe to show, and never longer than the log's limit. */
@@ -35,16 +35,16 @@ export function eventLine(
   const told = facts["swarmId"];
   const head = {
     at,
-    swarmId: swarmId ?? (typeof told === "string" ? cleanText(told, longestName) : null),
-    event: cleanText(event, longestName),
-    ...(worker === undefined ? {} : { worker: cleanText(worker, longestName) }),
+    swarmId: swarmId ?? (typeof told === "string" ? cleanText(told, maxNameLength) : null),
+    event: cleanText(event, maxNameLength),
+    ...(worker === undefined ? {} : { worker: cleanText(worker, maxNameLength) }),
   };
   const own = Object.fromEntries(Object.entries(facts).filter(([name]) => !ours.includes(name)));
   for (const bounds of tries) {
     const cutter = new Cutter(bounds);
     const kept = cutter.cut(own, 0) as object;
     const line = `${JSON.stringify({ ...head, ...kept, ...(cutter.isCut && { isCut: true }) })}\n`;
-    if (bytesOf(line) <= longestEventLine) return line;
+    if (bytesOf(line) <= maxEventLineLength) return line;
   }
   return `${JSON.stringify({ ...head, isCut: true })}\n`;
 }
@@ -61,7 +61,7 @@ class Cutter {
 
   cut(value: unknown, depth: number): unknown {
     this.#values += 1;
-    if (depth > deepest || this.#values > mostValues) {
+    if (depth > deepest || this.#values > maxValues) {
       this.isCut = true;
       return null;
     }
@@ -72,7 +72,7 @@ class Cutter {
     if (Array.isArray(value)) return this.#first(value).map((item) => this.cut(item, depth + 1) ?? null);
     return Object.fromEntries(
       this.#first(Object.entries(value)).map(([name, part]) => [
-        cleanText(name, longestName),
+        cleanText(name, maxNameLength),
         this.cut(part, depth + 1),
       ]),
     );

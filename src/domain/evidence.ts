@@ -18,7 +18,7 @@ export interface ReworkFrom extends ReworkRequest {
   readonly commit: string;
 }
 
-const longestOutput = 6_000;
+const maxOutputLength = 6_000;
 
 /** The rework request of a broken proof; null for any other verdict. */
 export function evidenceOfProof(
@@ -83,14 +83,14 @@ export function evidenceOfMerge(
   return { storyId, message: parts.join("\n\n"), isKept: true, checks };
 }
 
-const longestCheck = 3_500;
+const maxCheckLength = 3_500;
 
 /** A check for leftover conflict markers, which no other check finds in files that no test reads. */
 function withoutMarkers(conflicts: readonly string[]): string[] {
   let command = "! git grep -qE '^(<<<<<<<|>>>>>>>) ' --";
   for (const path of conflicts) {
     const more = ` ':(literal)${path.replaceAll("'", "'\\''")}'`;
-    if (command.length + more.length > longestCheck) break;
+    if (command.length + more.length > maxCheckLength) break;
     command += more;
   }
   return conflicts.length === 0 ? [] : [command];
@@ -113,7 +113,7 @@ export function evidenceOfFailure(
 
 function ranWords(command: string, { exitCode, output }: Pick<RanCheck, "exitCode" | "output">): string {
   const end = exitCode === null ? "it did not end in time" : `exit ${exitCode}`;
-  const shown = cleanLines(output).trim().slice(-longestOutput) || "(nothing)";
+  const shown = cleanLines(output).trim().slice(-maxOutputLength) || "(nothing)";
   return `Command (${end}): \`${cleanText(command, 2_000)}\`
 
 The end of its output:

@@ -1,6 +1,6 @@
 /** The protocol's limit for one line to the host, with its break. */
-const longestLine = 64 * 1024;
-const mostBytesOfUnit = 3;
+const maxLineLength = 64 * 1024;
+const maxBytesOfUnit = 3;
 const mark = " … cut";
 
 type Json = string | number | boolean | null | undefined | readonly Json[] | { readonly [key: string]: Json };
@@ -8,10 +8,10 @@ type Json = string | number | boolean | null | undefined | readonly Json[] | { r
 /** A message as one line that fits: its longest texts are cut, with a mark, until it does. */
 export function fitMessage(message: object): string {
   const line = JSON.stringify(message);
-  if (line.length < longestLine / mostBytesOfUnit || bytesOf(line) < longestLine) return line;
+  if (line.length < maxLineLength / maxBytesOfUnit || bytesOf(line) < maxLineLength) return line;
   for (let limit = 2000; limit >= 16; limit = Math.floor(limit / 2)) {
     const shorter = JSON.stringify(cutTexts(message as Json, limit));
-    if (bytesOf(shorter) < longestLine) return shorter;
+    if (bytesOf(shorter) < maxLineLength) return shorter;
   }
   throw new Error("A message has too many fields for one line");
 }

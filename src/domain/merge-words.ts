@@ -18,9 +18,9 @@ export function whyMerged(
   return "the check fails as it did before";
 }
 
-const mostFiles = 5;
+const maxFiles = 5;
 
 export function shownFiles(files: readonly string[]): string {
-  const more = files.length > mostFiles ? ` and ${countOf(files.length - mostFiles, "more")}` : "";
-  return `${files.slice(0, mostFiles).join(", ")}${more}`;
+  const more = files.length > maxFiles ? ` and ${countOf(files.length - maxFiles, "more")}` : "";
+  return `${files.slice(0, maxFiles).join(", ")}${more}`;
 }

@@ -3,7 +3,7 @@ import type { ContainerRecord, DeniedRequest, Usage } from "./generated/swarm-st
 import { nothingSpent } from "./spending.ts";
 
 /** The maximum number of different denied requests in a worker's record, which keeps the newest. */
-const mostDenied = 10;
+const maxDenied = 10;
 
 /** Records a worker's usage as the gateway counted it, whatever its agent reports. `part` is a story's newest share. */
 export function withSpending(
@@ -26,7 +26,7 @@ export function withDenied(record: ContainerRecord, { what, why, times }: Denied
   const known = record.denied ?? [];
   const before = known.find(isSame)?.times ?? 0;
   const denied = [...known.filter((each) => !isSame(each)), { what, why, times: times + before }];
-  return { ...record, denied: denied.slice(-mostDenied) };
+  return { ...record, denied: denied.slice(-maxDenied) };
 }
 
 /** The recorded spending of a worker; nothing if only its agent reported it. */

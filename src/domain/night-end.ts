@@ -1,11 +1,11 @@
 import { parseDurationMs } from "./duration.ts";
 
-const longestMs = 24 * 3_600_000;
+const maxMs = 24 * 3_600_000;
 
 /** The end of a night, at most a day from now: the next `07:00` by this machine's clock, or after `6h`; null for other text. */
 export function nightEnd(text: string, now: Date): Date | null {
   const ms = parseDurationMs(text);
-  if (ms !== undefined) return ms > 0 && ms <= longestMs ? new Date(now.getTime() + ms) : null;
+  if (ms !== undefined) return ms > 0 && ms <= maxMs ? new Date(now.getTime() + ms) : null;
   const [, hours, minutes] = /^([01]?\d|2[0-3]):([0-5]\d)$/.exec(text) ?? [];
   if (hours === undefined || minutes === undefined) return null;
   const end = new Date(now);

@@ -17,20 +17,20 @@ export interface StoryRequest {
 }
 
 /** About as many characters as a command line can carry. */
-const longestPrompt = 120_000;
-const longestTitle = 200;
-const longestDescription = 500;
+const maxPromptLength = 120_000;
+const maxTitleLength = 200;
+const maxDescriptionLength = 500;
 /** Leaves room for a number in a slug of 30 characters. */
-const longestName = 25;
+const maxNameLength = 25;
 
 /** The prompt without spaces around it; throws if it is empty or too long. */
 export function checkedPrompt(prompt: string): string {
   const text = prompt.trim();
   if (cleanText(text).trim() === "")
     throw new SwarmError("USAGE", { message: "the prompt is empty: say what is to be done" });
-  if (text.length > longestPrompt)
+  if (text.length > maxPromptLength)
     throw new SwarmError("USAGE", {
-      message: `the prompt has ${text.length} characters, and at most ${longestPrompt} are taken: put the rest into a file of the repository and name it`,
+      message: `the prompt has ${text.length} characters, and at most ${maxPromptLength} are taken: put the rest into a file of the repository and name it`,
     });
   return text;
 }
@@ -38,7 +38,7 @@ export function checkedPrompt(prompt: string): string {
 /** A task file with the prompt as its only story; a prompt that is too long for the description stands in the notes, in full. */
 export function oneStoryTask({ prompt: text, branch, verify, agent, today }: StoryRequest): TaskFile {
   const title = titleOf(text);
-  const isShort = text.length <= longestDescription;
+  const isShort = text.length <= maxDescriptionLength;
   return {
     schemaVersion: "3.3",
     metadata: {
@@ -75,11 +75,11 @@ export function branchFor(name: string, taken: readonly string[], remotes: reado
 function nameOf(prompt: string): string {
   const words = prompt.split(/\s+/).filter((word) => /[a-z0-9]/i.test(word.normalize("NFKD")));
   let name = slugOf(words[0] ?? "")
-    .slice(0, longestName)
+    .slice(0, maxNameLength)
     .replace(/-+$/, "");
   for (const word of words.slice(1)) {
     const longer = slugOf(`${name} ${word}`);
-    if (longer.length > longestName) break;
+    if (longer.length > maxNameLength) break;
     name = longer;
   }
   return name;
@@ -88,6 +88,6 @@ function nameOf(prompt: string): string {
 /** The first line, or its first sentence if it is long. */
 function titleOf(text: string): string {
   const [line = ""] = text.split("\n").filter((each) => cleanText(each).trim() !== "");
-  const [sentence = line] = line.length > longestTitle ? line.split(/(?<=[.!?])\s/) : [line];
-  return cleanText(sentence, longestTitle).trim();
+  const [sentence = line] = line.length > maxTitleLength ? line.split(/(?<=[.!?])\s/) : [line];
+  return cleanText(sentence, maxTitleLength).trim();
 }

@@ -25,7 +25,7 @@ export function needsHuman(code: string): boolean {
 }
 
 /** How often the owner restarts a container that ended without a final message, before it leaves it to the user. */
-const mostRestarts = 5;
+const maxRestarts = 5;
 
 /** The delay before a failed worker's next attempt; null if it gets none. */
 export function nextAttemptMs(record: ContainerRecord, policy: RetryPolicy, random: number): number | null {
@@ -60,6 +60,6 @@ export function endedLikeBefore({ exitCode, reason }: ContainerRecord, before: n
 /** The delay before the owner restarts a worker after so many interruptions; null if it leaves it to the user. */
 export function restartMs(record: ContainerRecord, interruptions: number, random: number): number | null {
   const isPassing = record.reason !== null && passing.includes(record.reason.code);
-  if (record.status !== "stopped" || !isPassing || interruptions > mostRestarts) return null;
+  if (record.status !== "stopped" || !isPassing || interruptions > maxRestarts) return null;
   return backoffMs(interruptions, random);
 }

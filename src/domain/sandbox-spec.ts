@@ -52,10 +52,10 @@ export interface SandboxDanger {
 }
 
 const shortestTtlMs = 1000;
-const longestTtlMs = 7 * 86_400_000;
+const maxTtlMs = 7 * 86_400_000;
 const smallestSizeBytes = 16 * 1024 ** 2;
 const largestSizeBytes = 16 * 1024 ** 4;
-const longestEnvName = 128;
+const maxEnvNameLength = 128;
 const largestEnvValueBytes = 32 * 1024;
 
 /** The spec of a checked file, with defaults for the fields that it leaves out. */
@@ -156,7 +156,7 @@ function findReferenceProblem(runtime: string): Complaint | undefined {
 
 function findTtlProblem(ttl: string): Complaint | undefined {
   const ms = parseDurationMs(ttl) ?? 0;
-  if (ms >= shortestTtlMs && ms <= longestTtlMs) return undefined;
+  if (ms >= shortestTtlMs && ms <= maxTtlMs) return undefined;
   return {
     problem: `the time to live ${quoted(ttl)} is too ${ms < shortestTtlMs ? "short" : "long"}`,
     hint: "From 1s to 7d.",
@@ -215,10 +215,10 @@ function whyUnclear(glob: string): string | undefined {
 }
 
 function findEnvNameProblem(name: string): Complaint | undefined {
-  if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name) || name.length > longestEnvName)
+  if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name) || name.length > maxEnvNameLength)
     return {
       problem: `${quoted(name)} is not a name for a variable`,
-      hint: `ASCII letters, digits and _, no digit first, at most ${longestEnvName} characters.`,
+      hint: `ASCII letters, digits and _, no digit first, at most ${maxEnvNameLength} characters.`,
     };
   if (/^(?:LD_|AIMI_)/.test(name) || name === "IS_SANDBOX" || name === "GLIBC_TUNABLES")
     return {

@@ -27,18 +27,18 @@ export interface WorkerFacts {
   readonly storyById: ReadonlyMap<string, StoryFacts>;
 }
 
-const mostStories = 10_000;
+const maxStories = 10_000;
 /** The characters to keep of the output of a check that passed. */
-const longestPassed = 200;
+const maxPassedLength = 200;
 /** The characters to keep of all outputs of a worker's checks, to bound memory. */
-const mostOutput = 4 * 1024 ** 2;
+const maxOutput = 4 * 1024 ** 2;
 
 /** Reads the journals of one worker, one attempt after the other, and keeps the facts that a summary needs. */
 export class FactsOfWorker {
   readonly #storyById = new Map<string, StoryFacts>();
   #workMs: number | null = null;
   #usage: Usage | null = null;
-  #outputLeft = mostOutput;
+  #outputLeft = maxOutput;
   #attempt = 0;
   #soFar: Usage = noUsage;
   /** The time of the last message, while the worker is running. */
@@ -77,7 +77,7 @@ export class FactsOfWorker {
   #hearProgress(said: ProgressUpdate["payload"]): void {
     const { storyId, status, output, commit, checks, reason, failedWork } = said;
     const known = this.#storyById.get(storyId);
-    if (!known && this.#storyById.size >= mostStories) return;
+    if (!known && this.#storyById.size >= maxStories) return;
     this.#storyId = status === "in_progress" ? storyId : null;
     this.#storyById.set(storyId, {
       ...{ attempt: this.#attempt, status, output, commit: commit ?? null, reason: reason ?? null },
@@ -105,7 +105,7 @@ export class FactsOfWorker {
   }
 
   #bounded(check: CheckResult): CheckResult {
-    const limit = Math.min(this.#outputLeft, check.exitCode === 0 ? longestPassed : check.output.length);
+    const limit = Math.min(this.#outputLeft, check.exitCode === 0 ? maxPassedLength : check.output.length);
     const output = limit <= 0 ? "" : endOf(check.output, limit);
     this.#outputLeft -= output.length;
     return { ...check, output };

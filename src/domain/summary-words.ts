@@ -2,7 +2,7 @@ import { countOf } from "./count-of.ts";
 import { showDuration } from "./duration.ts";
 import type { StorySummary, SummaryCheck, SwarmSummary, WorkerSummary } from "./generated/summary.ts";
 
-const mostDeletedShown = 5;
+const maxDeletedShown = 5;
 
 /** A proof in one line; empty without a proof. */
 export function proofWords({ proof }: Pick<WorkerSummary, "proof">): string {
@@ -87,7 +87,7 @@ export function changeWords({ changes }: Pick<WorkerSummary, "changes">): string
 export function deletedWords({ sensitive }: Pick<WorkerSummary, "sensitive">): string[] {
   const { total, paths } = sensitive.deleted;
   if (total === 0) return [];
-  const shown = paths.slice(0, mostDeletedShown);
+  const shown = paths.slice(0, maxDeletedShown);
   const more = total > shown.length ? ` and ${total - shown.length} more` : "";
   return [`deletes ${countOf(total, "file")}: ${shown.join(", ")}${more}`];
 }

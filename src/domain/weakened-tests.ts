@@ -17,9 +17,9 @@ const declarations: readonly RegExp[] = [
 const skips =
   /\b(?:it|test|describe|suite|context)\.(?:skip|todo|only|fixme|fails)\b|\bx(?:it|test|describe)\s*\(|@pytest\.mark\.(?:skip|xfail)|@unittest\.(?:skip|expectedFailure)|\bpytest\.skip\(|\bt\.Skip(?:f|Now)?\(|#\[ignore\b|@(?:Disabled|Ignore)\b/;
 
-const mostTold = 50;
+const maxTold = 50;
 /** The maximum number of test files, and of lines in them that begin or skip a test, in memory. */
-const mostHeld = 20_000;
+const maxHeld = 20_000;
 
 /** A file that is or was a test file, with its relevant lines only. */
 interface ChangedFile {
@@ -63,7 +63,7 @@ export function watchTests(): TestWatch {
   let file: ChangedFile | null = null;
   let [toRemove, toAdd] = [0, 0];
 
-  const hold = (): boolean => ++held <= mostHeld;
+  const hold = (): boolean => ++held <= maxHeld;
   /** Begins a file at its first hunk or at the next file: only then all lines of its header are known. */
   const begin = (): void => {
     const [isTest, wasTest] = [testFile.test(head.path), testFile.test(head.from)];
@@ -101,7 +101,7 @@ export function watchTests(): TestWatch {
 
     found() {
       begin();
-      return { ...weakeningIn(files), isCut: held > mostHeld };
+      return { ...weakeningIn(files), isCut: held > maxHeld };
     },
   };
 
@@ -127,7 +127,7 @@ function weakeningIn(files: readonly ChangedFile[]): Omit<FoundWeakening, "isCut
   const told = { deleted: 0, skipped: 0 };
   const tell = (how: WeakenedTest["how"], path: string, line: string): void => {
     told[how] += 1;
-    if (tests.length < mostTold) tests.push({ path, how, line: cleanText(line.trim(), 200) });
+    if (tests.length < maxTold) tests.push({ path, how, line: cleanText(line.trim(), 200) });
   };
   for (const file of files.filter(({ wasTest }) => wasTest)) {
     if (!file.isTest) tell("deleted", file.from, `it is ${file.path} now`);

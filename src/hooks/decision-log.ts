@@ -12,8 +12,8 @@ import { dirname, join } from "node:path";
 import type { CommandAnswer } from "./pre-tool-use.ts";
 
 const { O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_WRONLY } = constants;
-const mostBytes = 1024 * 1024;
-const mostShown = 300;
+const maxBytes = 1024 * 1024;
+const maxShown = 300;
 
 /**
  * Logs the decision about a command, so that the user can find out why it was approved or not. The decision has been
@@ -30,9 +30,9 @@ export function logDecision(
     // O_NONBLOCK: the path may be a pipe without a reader, on which `open` would block.
     const handle = openSync(file, O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_WRONLY, 0o600);
     try {
-      const shown = command.slice(0, mostShown);
+      const shown = command.slice(0, maxShown);
       writeSync(handle, `${JSON.stringify({ at: now.toISOString(), decision, why, command: shown })}\n`);
-      if (fstatSync(handle).size > mostBytes) renameSync(file, `${file}.1`);
+      if (fstatSync(handle).size > maxBytes) renameSync(file, `${file}.1`);
     } finally {
       closeSync(handle);
     }

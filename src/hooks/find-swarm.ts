@@ -13,8 +13,8 @@ export interface FoundSwarm {
 }
 
 /** Far more than the state of a thousand workers. */
-const mostStateBytes = 8 * 1024 * 1024;
-const mostNoteBytes = 16 * 1024;
+const maxStateBytes = 8 * 1024 * 1024;
+const maxNoteBytes = 16 * 1024;
 
 /** The worktree around a folder, as its real path; null outside of any. */
 export function findWorktree(folder: string): string | null {
@@ -34,7 +34,7 @@ export function findSwarm(folder: string): FoundSwarm | null {
     const gitFolder = root && gitFolderOf(root);
     if (root === null || gitFolder === null) return null;
     if (realpathSync(join(root, ".aimi")) !== join(root, ".aimi")) return null;
-    const text = readSmall(join(root, ".aimi", "swarm-state.json"), mostStateBytes);
+    const text = readSmall(join(root, ".aimi", "swarm-state.json"), maxStateBytes);
     const state: unknown = JSON.parse(text ?? "null");
     const swarm = parseShown(state, projectIdIn(gitFolder));
     if (swarm === null) return null;
@@ -51,15 +51,15 @@ function gitFolderOf(root: string): string | null {
   const stats = lstatSync(path, { throwIfNoEntry: false });
   if (!stats) return null;
   if (stats.isDirectory()) return lstatSync(join(path, "HEAD"), { throwIfNoEntry: false }) ? path : null;
-  const [, target] = /^gitdir: (.+)$/m.exec(readSmall(path, mostNoteBytes) ?? "") ?? [];
+  const [, target] = /^gitdir: (.+)$/m.exec(readSmall(path, maxNoteBytes) ?? "") ?? [];
   return target === undefined ? null : resolve(root, target);
 }
 
 /** The id of the project on this machine, which all its worktrees share. */
 function projectIdIn(gitFolder: string): unknown {
-  const common = readSmall(join(gitFolder, "commondir"), mostNoteBytes)?.trim();
+  const common = readSmall(join(gitFolder, "commondir"), maxNoteBytes)?.trim();
   const file = join(common ? resolve(gitFolder, common) : gitFolder, "aimi", "id");
-  return (JSON.parse(readSmall(file, mostNoteBytes) ?? "null") as { id?: unknown } | null)?.id;
+  return (JSON.parse(readSmall(file, maxNoteBytes) ?? "null") as { id?: unknown } | null)?.id;
 }
 
 const statuses: readonly unknown[] = ["pending", "running", "completed", "failed", "stopped"];

@@ -8,7 +8,7 @@ export interface HookPayload {
 }
 
 /** Far more than the payload of any swarm command. */
-const mostBytes = 256 * 1024;
+const maxBytes = 256 * 1024;
 
 /** Reads standard input to its end; null when it is too long or unreadable. */
 export function readInput(): string | null {
@@ -20,7 +20,7 @@ export function readInput(): string | null {
       const count = readSome(piece);
       if (count === 0) return Buffer.concat(pieces).toString();
       length += count;
-      if (length > mostBytes) return null;
+      if (length > maxBytes) return null;
       pieces.push(piece.subarray(0, count));
     }
   } catch {

@@ -14,7 +14,7 @@ export interface BudgetPlace {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-const mostSettingsBytes = 1024 * 1024;
+const maxSettingsBytes = 1024 * 1024;
 
 /**
  * The reason why a command would spend money without a limit by the user; null when the user's settings file sets a
@@ -32,7 +32,7 @@ export function whyUnbudgeted(
   const changeable = whyChangeable(file, place);
   if (changeable !== null)
     return `it spends money, and ${changeable}, so that a budget in it may not be yours`;
-  const settings = parse(readSmall(realpathSync(file), mostSettingsBytes));
+  const settings = parse(readSmall(realpathSync(file), maxSettingsBytes));
   if (!hasBudget(settings)) return `it spends money, and you have set no budget: ${wanted}`;
   const variable = budgetVariable(env);
   if (variable !== null) return `it spends money, and ${variable} counts before the budget in ${file}`;
@@ -48,7 +48,7 @@ function whyBegunWithout(spends: Spending, cwd: string): string | null {
   // After a finished swarm, `start` begins a new one.
   if (spends === "begins" && found.swarm.containers.every(({ status }) => isTerminal(status))) return null;
   const file = join(found.gitFolder, "aimi", "requests", found.swarm.swarmId, "settings");
-  if (!existsSync(file) || hasBudget(parse(readSmall(file, mostSettingsBytes)))) return null;
+  if (!existsSync(file) || hasBudget(parse(readSmall(file, maxSettingsBytes)))) return null;
   return "it spends money, and its swarm was begun without a budget";
 }
 

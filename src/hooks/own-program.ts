@@ -59,7 +59,7 @@ function projectsOf({ cwd, projectFolder }: WorkPlace): string[] {
   return folders.flatMap((folder) => [realpathSync(folder), findWorktree(folder) ?? []].flat());
 }
 
-const mostSteps = 10_000;
+const maxSteps = 10_000;
 
 /** Resolves paths as the kernel does, and checks each step once. */
 function judgeOf(projects: readonly string[]): (path: string) => string | null {
@@ -68,7 +68,7 @@ function judgeOf(projects: readonly string[]): (path: string) => string | null {
   const judge = (way: string): string | null => {
     const before = known.get(way);
     if (before !== undefined) return before;
-    if (known.size > mostSteps) return `${way} is behind too many links`;
+    if (known.size > maxSteps) return `${way} is behind too many links`;
     // If resolution reaches this path again while checking it, the links form a cycle.
     known.set(way, `${way} leads to itself`);
     const why = judgeStep(way);
@@ -107,13 +107,13 @@ function whyOthersWrite(path: string, stats: Stats): string | null {
   return isOpen ? `${path} can be written by others` : null;
 }
 
-const mostAccountBytes = 1024 * 1024;
+const maxAccountBytes = 1024 * 1024;
 
 /** Whether this user is the only member of a group, as on systems with a group per user. */
 function isOwnGroup(gid: number): boolean {
   if (gid !== process.getgid?.()) return false;
   const rows = (file: string): string[][] =>
-    (readSmall(file, mostAccountBytes) ?? "").split("\n").map((row) => row.split(":"));
+    (readSmall(file, maxAccountBytes) ?? "").split("\n").map((row) => row.split(":"));
   const users = rows("/etc/passwd");
   const me = users.find(([, , uid]) => Number(uid) === process.getuid?.())?.[0];
   const group = rows("/etc/group").find(([, , id]) => Number(id) === gid);

@@ -12,7 +12,7 @@ export interface BundleHeader {
  * Far more than an honest header: one line per parent outside of the range, with the first line of that
  * commit's message.
  */
-const mostHeaderBytes = 256 * 1024;
+const maxHeaderBytes = 256 * 1024;
 const signature = "# v2 git bundle\n";
 
 /**
@@ -21,7 +21,7 @@ const signature = "# v2 git bundle\n";
  */
 export async function readBundleHeader(file: string): Promise<BundleHeader | { readonly problem: string }> {
   await using handle = await open(file, "r");
-  const bytes = Buffer.alloc(mostHeaderBytes);
+  const bytes = Buffer.alloc(maxHeaderBytes);
   let length = 0;
   for (;;) {
     const { bytesRead } = await handle.read(bytes, length, bytes.length - length, length);
@@ -38,7 +38,7 @@ function parseBundleHeader(bytes: Buffer): BundleHeader | { readonly problem: st
   const refs: { name: string; id: string }[] = [];
   for (let at = signature.length; ; ) {
     const end = bytes.indexOf(10, at);
-    if (end < 0) return { problem: `its header does not end within ${mostHeaderBytes / 1024} KiB` };
+    if (end < 0) return { problem: `its header does not end within ${maxHeaderBytes / 1024} KiB` };
     const line = bytes.toString("latin1", at, end);
     at = end + 1;
     if (line === "") return { prerequisites, refs, packAt: at };

@@ -10,7 +10,7 @@ import { areNearbyAncestors } from "./walk-back.ts";
  * Limit of one allocation by git, against a delta that unpacks to gigabytes or a header that claims millions
  * of objects.
  */
-const mostMemory = "1g";
+const maxMemory = "1g";
 
 /** Arguments with which git starts no other program, ignores the user's attributes, and flushes every write to disk. */
 export const safeArguments: readonly string[] = [
@@ -24,10 +24,10 @@ export const safeArguments: readonly string[] = [
 export const safeEnvironment: Readonly<Record<string, string>> = {
   ...{ GIT_CONFIG_NOSYSTEM: "1", GIT_CONFIG_GLOBAL: "/dev/null", GIT_ATTR_NOSYSTEM: "1" },
   ...{ GIT_CONFIG_PARAMETERS: "", GIT_CONFIG_COUNT: "0", GIT_NO_LAZY_FETCH: "1" },
-  ...{ GIT_GRAFT_FILE: "/nonexistent", GIT_ALLOC_LIMIT: mostMemory },
+  ...{ GIT_GRAFT_FILE: "/nonexistent", GIT_ALLOC_LIMIT: maxMemory },
 };
 
-export interface RoomRun extends Pick<GitRun, "input" | "env" | "mostBytes" | "limitMs"> {
+export interface RoomRun extends Pick<GitRun, "input" | "env" | "maxBytes" | "limitMs"> {
   /** Exit codes that are answers; any other throws GIT_FAILED. */
   readonly answers?: readonly number[];
 }
@@ -82,7 +82,7 @@ export async function makeCleanRoom(
   const git: CleanRoom["git"] = async (args, { answers = [0], ...rest } = {}) => {
     const { exitCode, output, reason, isCut } = await run(args, rest);
     // The caller set a limit, so cut output is an answer, too.
-    if (isCut && rest.mostBytes !== undefined) return { exitCode: 0, output, isCut };
+    if (isCut && rest.maxBytes !== undefined) return { exitCode: 0, output, isCut };
     if (exitCode === undefined || !answers.includes(exitCode))
       throw new SwarmError("GIT_FAILED", { command: args[0] ?? "", reason });
     return { exitCode, output, isCut };

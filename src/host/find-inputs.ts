@@ -5,8 +5,8 @@ import { SwarmError } from "../domain/errors.ts";
 import type { InputFile } from "../ports/sandbox-folders.ts";
 import { liesInside } from "./inside.ts";
 
-const mostFiles = 10_000;
-const mostBytes = 1024 ** 3;
+const maxFiles = 10_000;
+const maxBytes = 1024 ** 3;
 
 /**
  * The files below a folder that globs match. Each must be a regular file that lies in the folder after
@@ -32,8 +32,8 @@ export async function findInputs(folder: string, patterns: readonly string[]): P
       if (found.has(path)) continue;
       bytes += stats.size;
       found.set(path, { path, from: await realpath(join(folder, match)) });
-      if (found.size > mostFiles) refuse(`it matches more than ${mostFiles} files`);
-      if (bytes > mostBytes) refuse("the inputs are larger than 1 GiB");
+      if (found.size > maxFiles) refuse(`it matches more than ${maxFiles} files`);
+      if (bytes > maxBytes) refuse("the inputs are larger than 1 GiB");
     }
     if (matches === 0) refuse("no file matches it");
   }

@@ -74,7 +74,7 @@ async function commitMerge(
 }
 
 /** Limits of the list of conflicting files; a longer list is of no use to the user. */
-const [mostNames, mostNamesBytes] = [1_000, 1024 * 1024];
+const [maxNames, maxNamesBytes] = [1_000, 1024 * 1024];
 
 interface MergedTree {
   readonly tree: string;
@@ -84,7 +84,7 @@ interface MergedTree {
 async function mergeTrees(room: CleanRoom, ours: string, theirs: string): Promise<MergedTree> {
   const { exitCode, output, isCut } = await room.git(
     ["merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", "--end-of-options", ours, theirs],
-    { answers: [0, 1], mostBytes: mostNamesBytes },
+    { answers: [0, 1], maxBytes: maxNamesBytes },
   );
   // Only a conflict lists files, so output that reached the limit is a conflict.
   const isConflict = exitCode === 1 || isCut;
@@ -92,6 +92,6 @@ async function mergeTrees(room: CleanRoom, ours: string, theirs: string): Promis
   if (!/^[0-9a-f]{40}$/.test(tree))
     throw new SwarmError("GIT_FAILED", { command: "merge-tree", reason: "it named no tree" });
   // The exit code says whether there is a conflict. The names may be unprintable, so clean them.
-  const conflicts = isConflict ? files.slice(0, mostNames).map((path) => cleanText(path)) : [];
+  const conflicts = isConflict ? files.slice(0, maxNames).map((path) => cleanText(path)) : [];
   return { tree, conflicts: isConflict && conflicts.length === 0 ? ["?"] : conflicts };
 }

@@ -4,15 +4,15 @@ import type { OutputChunk } from "../ports/containers.ts";
 import type { OutputLog, SandboxEvent } from "../ports/sandbox-folders.ts";
 
 /** Maximum kept bytes of one stream of one task. */
-const mostBytes = 10 * 1024 * 1024;
+const maxBytes = 10 * 1024 * 1024;
 /** Size up to which consecutive output of one stream shares one event. */
-const longestPiece = 64 * 1024;
+const maxPieceLength = 64 * 1024;
 const quietMs = 200;
 /**
  * A task that alternates its streams with each byte would cause more events than output. Beyond this limit
  * only the order is lost.
  */
-const mostPieces = 10_000;
+const maxPieces = 10_000;
 
 interface Piece {
   readonly stream: OutputChunk["stream"];
@@ -49,19 +49,19 @@ export async function openOutputLog(
     const ended = piece;
     piece = null;
     if (ended) pieces += 1;
-    if (ended && pieces <= mostPieces)
+    if (ended && pieces <= maxPieces)
       await tell({ event: "output", stream: ended.stream, offset: ended.offset, bytes: ended.bytes });
   };
 
   const write = async ({ stream, bytes }: OutputChunk): Promise<void> => {
-    const kept = bytes.subarray(0, Math.max(0, mostBytes - written[stream]));
+    const kept = bytes.subarray(0, Math.max(0, maxBytes - written[stream]));
     if (kept.length < bytes.length && !isCut) {
       isCut = true;
       await endPiece();
-      await tell({ event: "output-cut", stream, afterBytes: mostBytes });
+      await tell({ event: "output-cut", stream, afterBytes: maxBytes });
     }
     if (kept.length === 0) return;
-    if (piece?.stream !== stream || piece.bytes >= longestPiece) {
+    if (piece?.stream !== stream || piece.bytes >= maxPieceLength) {
       await endPiece();
       piece = { stream, offset: written[stream], bytes: 0 };
       timer = setTimeout(() => void inTurn(endPiece).catch(() => {}), quietMs);

@@ -20,7 +20,7 @@ export async function makeOwnFolder(parent: string, kind = ""): Promise<OwnFolde
 }
 
 /** Longer than any use of such a folder may take. */
-const longestMs = 24 * 3_600_000;
+const maxMs = 24 * 3_600_000;
 
 /**
  * Removes the folders of processes that have ended. A reused process id, or one of another machine, keeps a
@@ -33,7 +33,7 @@ async function removeLeftovers(parent: string, kind: string): Promise<void> {
     const stats = await lstat(join(parent, name)).catch(() => null);
     // In a shared folder, such as `/tmp`, another user may have created something of that name.
     if (!stats?.isDirectory() || stats.uid !== process.getuid?.()) continue;
-    const isOld = Date.now() - stats.mtimeMs > longestMs;
+    const isOld = Date.now() - stats.mtimeMs > maxMs;
     const isLeft = host === thisHost() && pid !== undefined && !isThere(Number(pid));
     // A folder that cannot be removed costs disk space only, so go on.
     if (isOld || isLeft) await remove(join(parent, name)).catch(() => {});

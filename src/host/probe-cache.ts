@@ -10,7 +10,7 @@ interface KeptProbe {
 }
 
 /** Maximum age, because a runtime can be replaced under its name without a notice from the engine. */
-const longestMs = 24 * 60 * 60_000;
+const maxMs = 24 * 60 * 60_000;
 
 /** A file of measurements. A missing or outdated measurement is taken again. */
 export function probeCache(
@@ -24,9 +24,7 @@ export function probeCache(
     try {
       const kept = JSON.parse(await readFile(file, "utf8")) as Record<string, KeptProbe>;
       const now = clock().getTime();
-      return Object.fromEntries(
-        Object.entries(kept).filter(([, { at }]) => at <= now && now - at < longestMs),
-      );
+      return Object.fromEntries(Object.entries(kept).filter(([, { at }]) => at <= now && now - at < maxMs));
     } catch {
       return {};
     }

@@ -36,14 +36,14 @@ export async function openQuarantine(commonFolder: string, signal?: AbortSignal)
 export async function storeStream(
   file: string,
   bytes: AsyncIterable<Uint8Array>,
-  { mostBytes, sha256 }: { readonly mostBytes: number; readonly sha256: string },
+  { maxBytes, sha256 }: { readonly maxBytes: number; readonly sha256: string },
 ): Promise<"stored" | "too-large" | "checksum"> {
   const hash = createHash("sha256");
   await using handle = await open(file, "wx", 0o600);
   let length = 0;
   for await (const chunk of bytes) {
     length += chunk.length;
-    if (length > mostBytes) return "too-large";
+    if (length > maxBytes) return "too-large";
     hash.update(chunk);
     await handle.writeFile(chunk).catch((error: NodeJS.ErrnoException) => {
       throw new SwarmError("FILE_FAILED", { file, reason: error.message }, error);

@@ -8,17 +8,17 @@ import { readSmallFiles } from "./small-files.ts";
 import { splitStream } from "./split-stream.ts";
 
 /** No honest package.json is larger, and no path is longer. */
-const [mostManifestBytes, mostLinkBytes] = [256 * 1024, 4096];
+const [maxManifestBytes, maxLinkBytes] = [256 * 1024, 4096];
 /** Limits of all manifests and links together, because comparing them blocks everything else. */
-const [mostBytesOfManifests, mostLinks] = [2 * 1024 * 1024, 20_000];
+const [maxBytesOfManifests, maxLinks] = [2 * 1024 * 1024, 20_000];
 /** Changes that are judged as one batch; only one batch is in memory. */
 const together = 200;
-const mostShown = 1_000;
+const maxShown = 1_000;
 /** Fits a path with its counts of lines, and more of a commit's subject than is shown. */
 const fields = { end: 0, longest: 8 * 1024 };
 /** Fits the two paths of a renamed file; a longer line of the patch cannot name a test. */
 const lines = { end: 10, longest: 16 * 1024 };
-const mostPatchBytes = 16 * 1024 * 1024;
+const maxPatchBytes = 16 * 1024 * 1024;
 const limitMs = 120_000;
 
 /** See `WorkRepository`. */
@@ -39,10 +39,10 @@ export async function readSensitivePaths(
     waiting = [];
     const linkIds = entries
       .filter(isLink)
-      .slice(0, mostLinks - links)
+      .slice(0, maxLinks - links)
       .map(({ id }) => id);
     links += linkIds.length;
-    const targets = await readSmallFiles(room, linkIds, mostLinkBytes);
+    const targets = await readSmallFiles(room, linkIds, maxLinkBytes);
     for (const entry of entries) {
       const why = sensitiveReason({
         path: entry.path,
@@ -51,7 +51,7 @@ export async function readSensitivePaths(
         hasOtherScripts: isManifest(entry) && (await runsOtherScripts(entry)),
       });
       if (why === null) continue;
-      if (paths.length < mostShown) paths.push({ path: cleanText(entry.path), why });
+      if (paths.length < maxShown) paths.push({ path: cleanText(entry.path), why });
       else isCut = true;
     }
   };
@@ -60,7 +60,7 @@ export async function readSensitivePaths(
     async see(entry) {
       if (isGone(entry)) {
         deletedTotal += 1;
-        if (deleted.length < mostShown) deleted.push(cleanText(entry.path));
+        if (deleted.length < maxShown) deleted.push(cleanText(entry.path));
       }
       waiting.push(entry);
       if (waiting.length >= together) await judge();
@@ -87,9 +87,9 @@ function isManifest({ mode, path }: ChangedEntry): boolean {
 
 /** Whether a package.json runs other scripts than before; true for one that is too large to read. */
 function scriptComparer(room: CleanRoom): (entry: ChangedEntry) => Promise<boolean> {
-  let left = mostBytesOfManifests;
+  let left = maxBytesOfManifests;
   return async ({ id, oldId }) => {
-    const contents = await readSmallFiles(room, [id, oldId], Math.min(mostManifestBytes, left));
+    const contents = await readSmallFiles(room, [id, oldId], Math.min(maxManifestBytes, left));
     const [after, before] = [contents.get(id) ?? null, contents.get(oldId) ?? null];
     left -= (after?.length ?? 0) + (before?.length ?? 0);
     return after === null || hasOtherScripts(before, after);
@@ -107,7 +107,7 @@ export async function readChanges(room: CleanRoom, base: string, tip: string): P
   };
   const log = room.stream(
     [
-      ...["log", "-z", "--topo-order", `--max-count=${mostShown + 1}`, "--no-show-signature", "--no-mailmap"],
+      ...["log", "-z", "--topo-order", `--max-count=${maxShown + 1}`, "--no-show-signature", "--no-mailmap"],
       ...["--no-notes", "--format=%H%x00%an%x00%s", "--end-of-options", tip, `^${base}`],
     ],
     run,
@@ -138,11 +138,11 @@ export async function readChanges(room: CleanRoom, base: string, tip: string): P
     totals.files += 1;
     totals.added += file.added ?? 0;
     totals.deleted += file.deleted ?? 0;
-    if (files.length < mostShown) files.push({ ...file, path: cleanText(file.path) });
+    if (files.length < maxShown) files.push({ ...file, path: cleanText(file.path) });
   }
   return {
-    ...{ commits: commits.slice(0, mostShown).reverse(), files, totals },
-    isCut: isLate || commits.length > mostShown || totals.files > mostShown,
+    ...{ commits: commits.slice(0, maxShown).reverse(), files, totals },
+    isCut: isLate || commits.length > maxShown || totals.files > maxShown,
   };
 }
 
@@ -169,7 +169,7 @@ export async function readPatch(
   const counted = async function* (): AsyncGenerator<Uint8Array> {
     for await (const chunk of patch) {
       bytes += chunk.length;
-      isCut ||= bytes > mostPatchBytes;
+      isCut ||= bytes > maxPatchBytes;
       if (isCut) return;
       yield chunk;
     }

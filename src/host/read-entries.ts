@@ -22,13 +22,13 @@ export interface Unread {
 
 export interface TreeLimits {
   /** Maximum changed files, and folders with changes. */
-  readonly mostEntries: number;
-  readonly mostDepth: number;
+  readonly maxEntries: number;
+  readonly maxDepth: number;
   /** Maximum bytes of one path, and of all changed paths. */
-  readonly mostPathBytes: number;
-  readonly mostBytesOfPaths: number;
+  readonly maxPathBytes: number;
+  readonly maxBytesOfPaths: number;
   /** Maximum bytes of the tree objects of all compared folders, both versions; bounds the memory of this reader. */
-  readonly mostTreeBytes: number;
+  readonly maxTreeBytes: number;
 }
 
 /**
@@ -36,8 +36,8 @@ export interface TreeLimits {
  * longer path.
  */
 export const treeLimits: TreeLimits = {
-  ...{ mostEntries: 100_000, mostDepth: 200 },
-  ...{ mostPathBytes: 4095, mostBytesOfPaths: 16 * 1024 * 1024, mostTreeBytes: 20 * 1024 * 1024 },
+  ...{ maxEntries: 100_000, maxDepth: 200 },
+  ...{ maxPathBytes: 4095, maxBytesOfPaths: 16 * 1024 * 1024, maxTreeBytes: 20 * 1024 * 1024 },
 };
 
 export interface ChangesToRead {
@@ -92,8 +92,8 @@ export async function readChangedEntries(
 
 async function readFolder(walk: Walk, folder: Folder): Promise<Unread | null> {
   const { see, limits } = walk;
-  if (folder.depth > limits.mostDepth)
-    return { why: "too-deep", reason: `its folders are nested more than ${limits.mostDepth} deep` };
+  if (folder.depth > limits.maxDepth)
+    return { why: "too-deep", reason: `its folders are nested more than ${limits.maxDepth} deep` };
   const trees = await treesOf(walk, folder);
   if ("why" in trees) return trees;
   for (const [old, row] of pairsOf(trees.was, trees.now)) {
@@ -121,18 +121,18 @@ async function readFolder(walk: Walk, folder: Folder): Promise<Unread | null> {
 
 /** Counts an entry against the limits, before its name is decoded. */
 function count(walk: Walk, folder: Folder, row: TreeRow): Unread | null {
-  const { mostEntries, mostPathBytes, mostBytesOfPaths } = walk.limits;
+  const { maxEntries, maxPathBytes, maxBytesOfPaths } = walk.limits;
   const bytes = pathBytesOf(folder, row);
   walk.entries += 1;
   walk.bytesOfPaths += bytes;
-  if (walk.entries > mostEntries)
-    return { why: "too-many", reason: `it changes more than ${mostEntries} files and folders` };
-  if (bytes > mostPathBytes)
-    return { why: "too-long", reason: `one of its paths is longer than ${mostPathBytes} bytes` };
-  if (walk.bytesOfPaths > mostBytesOfPaths)
+  if (walk.entries > maxEntries)
+    return { why: "too-many", reason: `it changes more than ${maxEntries} files and folders` };
+  if (bytes > maxPathBytes)
+    return { why: "too-long", reason: `one of its paths is longer than ${maxPathBytes} bytes` };
+  if (walk.bytesOfPaths > maxBytesOfPaths)
     return {
       why: "too-long",
-      reason: `the paths that it changes add up to more than ${showBytes(mostBytesOfPaths)}`,
+      reason: `the paths that it changes add up to more than ${showBytes(maxBytesOfPaths)}`,
     };
   return null;
 }
@@ -157,10 +157,10 @@ async function treesOf(
     return { why: "incomplete", reason };
   }
   walk.treeBytes += facts.reduce((sum, fact) => sum + (fact?.bytes ?? 0), 0);
-  if (walk.treeBytes > limits.mostTreeBytes)
+  if (walk.treeBytes > limits.maxTreeBytes)
     return {
       why: "too-many",
-      reason: `the lists of the folders that it changes add up to more than ${showBytes(limits.mostTreeBytes)}`,
+      reason: `the lists of the folders that it changes add up to more than ${showBytes(limits.maxTreeBytes)}`,
     };
   const contents: Buffer[] = [];
   for await (const content of objects.contents(ids)) contents.push(content);

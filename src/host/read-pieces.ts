@@ -6,9 +6,9 @@ import type { OutputChunk } from "../ports/containers.ts";
 const lookAgainMs = 200;
 const readBytes = 256 * 1024;
 /** Longer than any event that swarm writes. */
-const longestLine = 64 * 1024;
+const maxLineLength = 64 * 1024;
 /** More events than swarm writes for any task. */
-const mostEvents = 100_000;
+const maxEvents = 100_000;
 
 /** Yields the output of both logs in the order of the events; with `follow`, until the task has ended. */
 export async function* readPieces(
@@ -58,7 +58,7 @@ function taskEvents(file: string): {
       if (bytesRead === 0) break;
       position += bytesRead;
       const lines = (rest + buffer.toString("latin1", 0, bytesRead)).split("\n");
-      rest = (lines.pop() ?? "").slice(0, longestLine);
+      rest = (lines.pop() ?? "").slice(0, maxLineLength);
       for (const line of lines)
         for (const event of parsed(Buffer.from(line, "latin1").toString())) take(event);
     }
@@ -72,7 +72,7 @@ function taskEvents(file: string): {
     if (event.event === "task-started") {
       events = [];
       given = 0;
-    } else if (events.length < mostEvents) events.push(event);
+    } else if (events.length < maxEvents) events.push(event);
   }
 }
 

@@ -21,7 +21,7 @@ export interface SecretDeps {
 }
 
 const largestFile = 1024 * 1024;
-const longestSecret = 16_000;
+const maxSecretLength = 16_000;
 
 /**
  * Reads the secret of a reference: one line fit for a header, or the login of a subscription. Else throws
@@ -96,6 +96,6 @@ function checked(text: string, { env }: SecretDeps, refuse: Refuse): string {
   if (parseLogin(text) !== null) return text;
   if (/[\r\n]/.test(text)) refuse("it has several lines, but is not a login");
   if (!/^[\x20-\x7e]+$/.test(text)) refuse("it has characters that a header cannot hold");
-  if (text.length > longestSecret) refuse(`it is longer than ${longestSecret} characters`);
+  if (text.length > maxSecretLength) refuse(`it is longer than ${maxSecretLength} characters`);
   return text;
 }

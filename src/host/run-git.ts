@@ -5,30 +5,30 @@ import { type GitEnded, type GitStart, gitFailure, startGit } from "./start-git.
 export interface GitRun extends GitStart {
   /** Bytes for stdin, or a file that git reads from the handle's position. */
   readonly input?: Uint8Array | FileHandle;
-  readonly mostBytes?: number;
+  readonly maxBytes?: number;
 }
 
 export interface GitEnd extends GitEnded {
   readonly output: Buffer;
-  /** Whether git was ended because its output exceeded `mostBytes`. */
+  /** Whether git was ended because its output exceeded `maxBytes`. */
   readonly isCut: boolean;
 }
 
-const longestAnswer = 256 * 1024 * 1024;
+const maxAnswerTokens = 256 * 1024 * 1024;
 
 /** Runs git without a shell and without prompts. Throws the signal's reason when it is aborted. */
 export async function runGit(
   args: readonly string[],
-  { input, mostBytes = longestAnswer, ...start }: GitRun,
+  { input, maxBytes = maxAnswerTokens, ...start }: GitRun,
 ): Promise<GitEnd> {
   const stdin = input === undefined ? "ignore" : input instanceof Uint8Array ? "pipe" : input.fd;
   const { child, ended, stop } = startGit(args, { ...start, stdin });
   const pieces: Buffer[] = [];
   let length = 0;
   child.stdout?.on("data", (chunk: Buffer) => {
-    pieces.push(chunk.subarray(0, Math.max(0, mostBytes - length)));
+    pieces.push(chunk.subarray(0, Math.max(0, maxBytes - length)));
     length += chunk.length;
-    if (length > mostBytes) stop();
+    if (length > maxBytes) stop();
   });
   // git may end before it has read all input; its exit code decides.
   child.stdin?.on("error", () => {});
@@ -37,9 +37,9 @@ export async function runGit(
   const end = await ended;
   start.signal?.throwIfAborted();
   const output = Buffer.concat(pieces);
-  const isCut = length > mostBytes;
+  const isCut = length > maxBytes;
   if (!isCut && !end.isTimedOut) return { ...end, output, isCut };
-  const reason = isCut ? `its answer is longer than ${showBytes(mostBytes)}` : lateReason(start);
+  const reason = isCut ? `its answer is longer than ${showBytes(maxBytes)}` : lateReason(start);
   return { ...end, exitCode: undefined, output, isCut, reason };
 }
 

@@ -18,7 +18,7 @@ export type RunSecretProgram = (
   how: { readonly folder: string; readonly env: Environment },
 ) => Promise<SecretProgramEnd>;
 
-const mostBytes = 1024 * 1024;
+const maxBytes = 1024 * 1024;
 /** Time for the rest of the output in the pipe after a program has ended. */
 const restMs = 500;
 
@@ -55,13 +55,13 @@ export function secretPrograms(limitMs = 30_000): RunSecretProgram {
   };
 }
 
-/** Collects a stream's text; calls `onTooMuch` beyond `mostBytes`. */
+/** Collects a stream's text; calls `onTooMuch` beyond `maxBytes`. */
 function gather(stream: Readable, onTooMuch: () => void): () => string {
   const chunks: Buffer[] = [];
   let bytes = 0;
   stream.on("data", (chunk: Buffer) => {
     bytes += chunk.length;
-    if (bytes <= mostBytes) chunks.push(chunk);
+    if (bytes <= maxBytes) chunks.push(chunk);
     else onTooMuch();
   });
   return () => Buffer.concat(chunks).toString("utf8");

@@ -1,17 +1,17 @@
 import type { CleanRoom } from "./clean-room.ts";
 
-/** The contents of blobs by their ids; null for a larger blob than `mostFileBytes` and for anything else. */
+/** The contents of blobs by their ids; null for a larger blob than `maxFileBytes` and for anything else. */
 export async function readSmallFiles(
   room: CleanRoom,
   ids: readonly string[],
-  mostFileBytes: number,
+  maxFileBytes: number,
 ): Promise<ReadonlyMap<string, string | null>> {
   const unique = [...new Set(ids)].filter((id) => !/^0+$/.test(id));
   const found = new Map<string, string | null>(unique.map((id) => [id, null]));
   const facts = await room.objects.about(unique);
   const small = unique.filter((_, at) => {
     const file = facts[at];
-    return file?.type === "blob" && file.bytes <= mostFileBytes;
+    return file?.type === "blob" && file.bytes <= maxFileBytes;
   });
   let at = 0;
   for await (const content of room.objects.contents(small)) found.set(small[at++] ?? "", content.toString());

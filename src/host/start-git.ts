@@ -44,7 +44,7 @@ export interface GitEnded {
 
 /** Grace period between SIGTERM and SIGKILL. */
 const killAfterMs = 5_000;
-const longestComplaint = 64 * 1024;
+const maxComplaintLength = 64 * 1024;
 
 /** Running git processes, which must not outlive this one. */
 const running = new Set<ChildProcess>();
@@ -69,7 +69,7 @@ export function startGit(
   const complaints: Buffer[] = [];
   let length = 0;
   child.stderr?.on("data", (chunk: Buffer) => {
-    if (length < longestComplaint) complaints.push(chunk);
+    if (length < maxComplaintLength) complaints.push(chunk);
     length += chunk.length;
   });
 

@@ -49,7 +49,7 @@ export async function importBundle(
   await using quarantine = await openQuarantine(commonFolder, signal);
   const file = join(quarantine.folder, "bundle");
   const stored = await storeStream(file, work.bundle, work);
-  if (stored === "too-large") return refused("too-large", `it is larger than ${work.mostBytes} bytes`);
+  if (stored === "too-large") return refused("too-large", `it is larger than ${work.maxBytes} bytes`);
   if (stored === "checksum") return refused("checksum", "its bytes do not match their checksum");
   signal?.throwIfAborted();
   reached("stored");

@@ -10,7 +10,7 @@ export interface GitTalk {
   end(): Promise<void>;
 }
 
-const longestLine = 64 * 1024;
+const maxLineLength = 64 * 1024;
 
 export function talkToGit(args: readonly string[], start: GitStart): GitTalk {
   const { child, ended, stop } = startGit(args, { ...start, stdin: "pipe" });
@@ -45,7 +45,7 @@ export function talkToGit(args: readonly string[], start: GitStart): GitTalk {
       for (let from = 0; ; ) {
         const end = held.indexOf(10, from);
         if (end >= 0) return take(end + 1).toString("utf8", 0, end);
-        if (held.length > longestLine) throw gitFailure(args, "its answer has no line break");
+        if (held.length > maxLineLength) throw gitFailure(args, "its answer has no line break");
         from = held.length;
         await more();
       }

@@ -1,7 +1,7 @@
 import type { ObjectReader } from "./object-reader.ts";
 
 /** Further back git's own walk is cheaper; and no honest commit is larger. */
-const [mostSteps, mostTogether, mostBytes] = [32, 64, 64 * 1024];
+const [maxSteps, maxTogether, maxBytes] = [32, 64, 64 * 1024];
 
 /**
  * Whether all commits are the tip or among its ancestors, as far as a few steps back can show it; the work of
@@ -15,15 +15,15 @@ export async function areNearbyAncestors(
   const missing = new Set(commits);
   const seen = new Set<string>();
   let layer = [tip];
-  for (let step = 0; step < mostSteps && layer.length > 0; step += 1) {
+  for (let step = 0; step < maxSteps && layer.length > 0; step += 1) {
     for (const id of layer) {
       seen.add(id);
       missing.delete(id);
     }
     if (missing.size === 0) return true;
     const facts = await objects.about(layer);
-    const isPlain = facts.every((fact) => fact?.type === "commit" && fact.bytes <= mostBytes);
-    if (!isPlain || layer.length > mostTogether) return false;
+    const isPlain = facts.every((fact) => fact?.type === "commit" && fact.bytes <= maxBytes);
+    if (!isPlain || layer.length > maxTogether) return false;
     const parents = new Set<string>();
     for await (const commit of objects.contents(layer))
       for (const id of parentsIn(commit)) if (!seen.has(id)) parents.add(id);

@@ -134,7 +134,7 @@ interface Copy {
 }
 
 const fewBytes = 4 * 1024 * 1024;
-const mostAtOnce = 256;
+const maxAtOnce = 256;
 
 /** Reads in batches: one git process for many files, without all of them in memory at once. */
 async function* withContents(
@@ -149,7 +149,7 @@ async function* withContents(
       yield { ...copy, content: contents[index] ?? new Uint8Array() };
     at += some.length;
     const bytes = contents.reduce((sum, { length }) => sum + length, 0);
-    count = bytes > fewBytes ? Math.max(1, Math.floor(count / 8)) : Math.min(mostAtOnce, count * 2);
+    count = bytes > fewBytes ? Math.max(1, Math.floor(count / 8)) : Math.min(maxAtOnce, count * 2);
   }
 }
 

@@ -5,7 +5,7 @@ export interface BundleToImport {
   readonly bundle: AsyncIterable<Uint8Array>;
   /** The expected checksum of the bundle, in hexadecimal digits. */
   readonly sha256: string;
-  readonly mostBytes: number;
+  readonly maxBytes: number;
   /** The one ref that the bundle must hold, at `tip`. */
   readonly expectedRef: string;
   /** The commit from which the work started; it is in the repository. */

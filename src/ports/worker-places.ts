@@ -24,7 +24,7 @@ export interface WorkerChannel {
   readJournal(worker: { readonly slug: string; readonly attempt: number }): AsyncIterable<JournalledMessage>;
   /** Reads a file that an adapter stored. */
   readFile(
-    file: { readonly containerId: string; readonly path: string; readonly mostBytes: number },
+    file: { readonly containerId: string; readonly path: string; readonly maxBytes: number },
     signal: AbortSignal,
   ): AsyncIterable<Uint8Array>;
   /** Copies a repository's bundle to the adapter's path for it, in a container that has not started. */

@@ -23,7 +23,7 @@ export interface TaskAttempt {
 }
 
 /** The maximum of stdout and stderr together. */
-const mostOutputBytes = 64 * 1024 * 1024;
+const maxOutputBytes = 64 * 1024 * 1024;
 const shownOutput = 10_000;
 const stopAgainMs = 500;
 
@@ -62,7 +62,7 @@ export async function attemptTask(
       containers,
       {
         ...{ containerId, command, workdir: "/work", timeoutMs: null, outputLimit: shownOutput },
-        ...{ maxOutputBytes: mostOutputBytes, key },
+        ...{ maxOutputBytes, key },
         onOutput: async (chunk) => {
           await log.write(chunk);
           await onOutput(chunk);

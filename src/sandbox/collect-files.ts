@@ -24,7 +24,7 @@ export interface CollectedFiles {
 
 type Folder = "work" | "outputs";
 
-const longestMs = 60 * 60_000;
+const maxMs = 60 * 60_000;
 const listed = { items: 100, characters: 100_000 };
 
 /**
@@ -53,8 +53,8 @@ export async function collectFiles(
   const take = async (name: Folder): Promise<string | null> => {
     const into = folders.pathFor(record.id, `.${name}-${randomBytes(4).toString("hex")}`);
     const limit = new AbortController();
-    const facts = { command: `bringing out /${name}`, limitMs: longestMs };
-    const timer = setTimeout(() => limit.abort(new SwarmError("COMMAND_TIMEOUT", facts)), longestMs);
+    const facts = { command: `bringing out /${name}`, limitMs: maxMs };
+    const timer = setTimeout(() => limit.abort(new SwarmError("COMMAND_TIMEOUT", facts)), maxMs);
     try {
       const copied = await copyPathOut(
         containers,

@@ -10,7 +10,7 @@ export interface Complaint {
 }
 
 /** The maximum length of a kept line: the task chooses file names and their length. */
-const longestLine = 600;
+const maxLineLength = 600;
 
 /** Splits a stream of chunks into lines of bounded length and parses each. */
 export function complaintLines(take: (complaint: Complaint) => void): {
@@ -27,10 +27,10 @@ export function complaintLines(take: (complaint: Complaint) => void): {
     end,
     add(bytes) {
       const [first = "", ...others] = Buffer.from(bytes).toString().split("\n");
-      line = (line + first).slice(0, longestLine);
+      line = (line + first).slice(0, maxLineLength);
       for (const other of others) {
         end();
-        line = other.slice(0, longestLine);
+        line = other.slice(0, maxLineLength);
       }
     },
   };

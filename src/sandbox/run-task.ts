@@ -35,7 +35,7 @@ export interface RanTask {
 
 const afterwardsMs = 60_000;
 /** The maximum length of a reason in a record. */
-const longestReason = 2_000;
+const maxReasonLength = 2_000;
 
 /** Runs a task file in a sandbox with its interpreter, and collects its outputs. */
 export async function runTask(
@@ -166,7 +166,7 @@ function isWatchedLimit(reason: SandboxRecord["reason"]): boolean {
 }
 
 function reasonOf(error: unknown): { code: string; message: string } {
-  const message = (error instanceof Error ? error.message : String(error)).slice(0, longestReason);
+  const message = (error instanceof Error ? error.message : String(error)).slice(0, maxReasonLength);
   return { code: error instanceof SwarmError ? error.code : "INTERRUPTED", message };
 }
 

@@ -35,7 +35,7 @@ const copyLimits: ArchiveLimits = { entries: 1_000_000, bytes: 8 * 1024 ** 3, na
 const listedComplaints = { items: 100, characters: 60_000 };
 
 const fileMs = 10 * 60_000;
-const longestList = 64 * 1024 * 1024;
+const maxListLength = 64 * 1024 * 1024;
 
 /** The bytes of a file; PATH_REFUSED beyond `maxBytes`. Paths are absolute in the container. */
 export async function readFileIn(
@@ -96,7 +96,7 @@ export async function listFolderIn(
     {
       containerId: id,
       command: ["sh", "-c", scripts.listFolder, "sh", path],
-      ...{ timeoutMs: fileMs, outputLimit: 2_000, maxOutputBytes: longestList },
+      ...{ timeoutMs: fileMs, outputLimit: 2_000, maxOutputBytes: maxListLength },
       onOutput: ({ stream, bytes }) => {
         if (stream === "stdout") chunks.push(Uint8Array.from(bytes));
       },

@@ -83,7 +83,7 @@ export interface SandboxFacts {
 }
 
 const destroyMs = 30_000;
-const longestFile = 256 * 1024 * 1024;
+const maxFileLength = 256 * 1024 * 1024;
 
 /** The `Sandbox` of an existing container. */
 export function sandboxAt(containers: Containers, facts: SandboxFacts): Sandbox {
@@ -130,7 +130,7 @@ export function sandboxAt(containers: Containers, facts: SandboxFacts): Sandbox 
     readFile: async (path, options) =>
       readFileIn(
         containers,
-        { id, path: pathOf(path, options), maxBytes: options?.maxBytes ?? longestFile },
+        { id, path: pathOf(path, options), maxBytes: options?.maxBytes ?? maxFileLength },
         options?.signal,
       ),
 

@@ -16,7 +16,7 @@ export interface WatchedSandbox {
 }
 
 /** The bounds of the polling interval: it is shorter while the disk fills up fast. */
-const looks = { leastMs: 250, mostMs: 3_000 };
+const looks = { leastMs: 250, maxMs: 3_000 };
 const firstLookMs = 1_000;
 const countEveryMs = 3_000;
 const countMs = 20_000;
@@ -62,7 +62,7 @@ export async function watchLimits(
   for (;;) {
     await time.wait(waitMs, signal);
     const atMs = time.now();
-    waitMs = looks.mostMs;
+    waitMs = looks.maxMs;
     try {
       const facts = await containers.look(id, { withDisk: true }, signal);
       if (facts && ended.has(facts.state))
@@ -87,7 +87,7 @@ export async function watchLimits(
       if (counted.files > limits.files)
         return new SwarmError("FILES_EXHAUSTED", { name, limit: limits.files });
       const growth = { grownBytes: bytes - last.bytes, inMs: atMs - last.atMs };
-      const leastMs = Math.min(looks.mostMs, Math.max(looks.leastMs, time.now() - atMs));
+      const leastMs = Math.min(looks.maxMs, Math.max(looks.leastMs, time.now() - atMs));
       waitMs = nextLookMs({ ...growth, leftBytes: limits.diskBytes - bytes }, { ...looks, leastMs });
       last = { atMs, bytes };
     } catch (error) {

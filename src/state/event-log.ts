@@ -27,7 +27,7 @@ interface Opened {
 }
 
 const usualFileBytes = 8 * 1024 ** 2;
-const mostWaiting = 5_000;
+const maxWaiting = 5_000;
 const batchLines = 100;
 const lineBreak = 0x0a;
 const { O_RDWR, O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK } = constants;
@@ -127,7 +127,7 @@ export function eventLog({
       if (isClosed) return;
       waiting.push(lineOf(event));
       // When the queue is full, drop the oldest events: the newest say more.
-      if (waiting.length > mostWaiting) lost += waiting.splice(0, batchLines).length;
+      if (waiting.length > maxWaiting) lost += waiting.splice(0, batchLines).length;
       start();
     },
 

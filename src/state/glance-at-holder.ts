@@ -4,7 +4,7 @@ import type { LockHolder } from "../domain/lock-holder.ts";
 import { parseHolder } from "./lock-holder.ts";
 import { readSmall } from "./read-small.ts";
 
-const mostBytes = 64 * 1024;
+const maxBytes = 64 * 1024;
 
 /**
  * The holder of a kernel lock, read from `/proc/locks` without loading the native lock module: null when no
@@ -14,7 +14,7 @@ export function glanceAtHolder(file: string): LockHolder | null | undefined {
   try {
     const stats = lstatSync(file, { bigint: true, throwIfNoEntry: false });
     if (!stats) return null;
-    const holder = parseHolder(readSmall(file, mostBytes) ?? "");
+    const holder = parseHolder(readSmall(file, maxBytes) ?? "");
     if (!holder || !(holder.pid > 0) || holder.host !== hostname()) return undefined;
     if (isLocked(stats)) return holder;
     return isAlive(holder.pid) ? undefined : null;

@@ -8,7 +8,7 @@ import { waitFor } from "./wait-for.ts";
 
 const defaultStaleMs = 10_000;
 const renewalsPerStale = 5;
-const mostBytes = 64 * 1024;
+const maxBytes = 64 * 1024;
 const longAgo = new Date(0);
 
 /**
@@ -29,7 +29,7 @@ export function portableLock(
   const holder = (): LockHolder | null => {
     const newest = claims.newest();
     if (!newest || !isHeld(newest)) return null;
-    return parseHolder(readSmall(newest.path, mostBytes) ?? "") ?? unknownHolder;
+    return parseHolder(readSmall(newest.path, maxBytes) ?? "") ?? unknownHolder;
   };
 
   return {

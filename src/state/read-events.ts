@@ -13,7 +13,7 @@ export const keptFiles: readonly string[] = [
   "events.3.ndjson",
 ];
 
-const longestLine = 64 * 1024;
+const maxLineLength = 64 * 1024;
 
 /**
  * Reads the events in a folder, also while the owner writes them. Skips a torn line and a line that is not an
@@ -96,8 +96,8 @@ class OpenFiles implements AsyncDisposable {
       if (isMet) continue;
       // Another program truncated the file: read it from its start.
       if (known && size < known.position)
-        Object.assign(known, { position: 0, cutter: new LineCutter(longestLine) });
-      found.push([identity, known ?? { handle, position: 0, cutter: new LineCutter(longestLine) }]);
+        Object.assign(known, { position: 0, cutter: new LineCutter(maxLineLength) });
+      found.push([identity, known ?? { handle, position: 0, cutter: new LineCutter(maxLineLength) }]);
     }
     return new Map(found.reverse());
   }

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 
 const shortestMs = 1;
-const longestMs = 25;
+const maxMs = 25;
 /**
  * After this share of the time it polls more often again: otherwise newer waiters, which poll fast, could
  * starve this one.
@@ -20,7 +20,7 @@ export async function waitFor<Answer>(
 ): Promise<Answer | undefined> {
   const begun = performance.now();
   const end = begun + waitMs;
-  for (let pauseMs = shortestMs; ; pauseMs = Math.min(longestMs, pauseMs * 1.5)) {
+  for (let pauseMs = shortestMs; ; pauseMs = Math.min(maxMs, pauseMs * 1.5)) {
     signal?.throwIfAborted();
     const answer = await ask();
     if (answer !== undefined || performance.now() >= end) return answer;

@@ -14,7 +14,7 @@ export interface StoredWork extends StoredBundle {
 }
 
 /** The maximum size of a bundle, which contains only the difference to a commit that is here already. */
-const mostBytes = 4 * 1024 ** 3;
+const maxBytes = 4 * 1024 ** 3;
 
 /**
  * Imports a bundle that an adapter stored. Records the intended ref move first, so that after a crash the next owner knows it.
@@ -38,7 +38,7 @@ export async function collectWork(
   const outcome = await work.importBundle(
     {
       ...{
-        mostBytes,
+        maxBytes,
         old,
         keep: ref,
         base: worker.request.baseCommit ?? worker.base,
@@ -47,7 +47,7 @@ export async function collectWork(
       },
       ...(stored.start && { start: stored.start }),
       bundle: passing(
-        channel.readFile({ containerId: stored.containerId, path: stored.bundle, mostBytes }, signal),
+        channel.readFile({ containerId: stored.containerId, path: stored.bundle, maxBytes }, signal),
         () => crashPoint("mid-collect"),
       ),
       expectedRef: isFailed ? `refs/aimi/failed/${failedStory}` : `refs/heads/${branchName}`,

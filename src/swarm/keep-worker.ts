@@ -32,7 +32,7 @@ export interface SuperviseOptions {
 }
 
 /** The longest wait between two attempts to reach an engine that does not answer. */
-const longestWaitMs = 10_000;
+const maxWaitMs = 10_000;
 /** The time that an agent has to end after its worker's budget is used up. */
 const endGraceMs = 10_000;
 
@@ -106,7 +106,7 @@ export function superviseWorker(
       } catch (error) {
         if (!(error instanceof SwarmError)) throw error;
         if (!isError(error, "ENGINE_UNREACHABLE")) return giveUp(error);
-        const waitMs = Math.min(longestWaitMs, 250 * 2 ** Math.min(failures, 10));
+        const waitMs = Math.min(maxWaitMs, 250 * 2 ** Math.min(failures, 10));
         deps.tell({ event: "line", worker: waiting.slug, status: "lost", why: error.message });
         if (!(await isWaitedFor(waitMs))) return findContainer(await deps.read(), waiting.name);
       }

@@ -17,7 +17,7 @@ export interface LookDeps extends CheckStateDeps {
 }
 
 /** An adopted container is judged again and its record corrected once more, so the last round finds nothing to do. */
-const mostRounds = 3;
+const maxRounds = 3;
 
 /**
  * The status of the swarm: compares it with the engine and, without a living owner, corrects the records as far as that
@@ -70,7 +70,7 @@ function mayCorrect(state: SwarmState, corrections: readonly Correction[], now: 
 async function correct(deps: LookDeps, scope: EngineScope, before: SwarmStatus): Promise<SwarmStatus> {
   const applied: Correction[] = [];
   let status = before;
-  for (let round = 0; round < mostRounds; round += 1) {
+  for (let round = 0; round < maxRounds; round += 1) {
     // This process is the owner.
     const checked = await checkState({ ...deps, owner: { holder: async () => null } }, scope);
     if (!checked.reconciled || !checked.state) return status;

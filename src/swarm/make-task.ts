@@ -29,9 +29,9 @@ export interface TaskRequest {
   readonly verify: readonly string[] | null;
 }
 
-const longestBranch = 200;
-const longestCheck = 4_000;
-const mostChecks = 50;
+const maxBranchLength = 200;
+const maxCheckLength = 4_000;
+const maxChecks = 50;
 
 /** The checks of a task, by their source. */
 export type TaskCheck =
@@ -91,15 +91,15 @@ export async function makeTask(
 }
 
 function refuseWords({ branch, verify }: TaskRequest): void {
-  if (branch !== null && branch.length > longestBranch)
+  if (branch !== null && branch.length > maxBranchLength)
     throw new SwarmError("INVALID_VALUE", {
-      ...{ name: "--branch", value: branch, expected: `at most ${longestBranch} characters` },
+      ...{ name: "--branch", value: branch, expected: `at most ${maxBranchLength} characters` },
     });
-  const wrong = verify?.find((command) => command.trim() === "" || command.length > longestCheck);
-  if (wrong !== undefined || (verify?.length ?? 0) > mostChecks)
+  const wrong = verify?.find((command) => command.trim() === "" || command.length > maxCheckLength);
+  if (wrong !== undefined || (verify?.length ?? 0) > maxChecks)
     throw new SwarmError("INVALID_VALUE", {
       ...{ name: "--verify", value: (wrong ?? `${verify?.length} commands`).slice(0, 100) },
-      expected: `at most ${mostChecks} commands of 1 to ${longestCheck} characters`,
+      expected: `at most ${maxChecks} commands of 1 to ${maxCheckLength} characters`,
     });
 }
 

@@ -86,7 +86,7 @@ export async function endPauses(
 }
 
 /** `setTimeout` fires at once beyond 2³¹−1 ms, so cap it; waking early is harmless. */
-const longestTimerMs = 2 ** 31 - 1;
+const maxTimerMs = 2 ** 31 - 1;
 
 /** Notifies the wake signal at the end of the next pause after `lookedAt`; `endPauses` has handled the earlier ones. */
 export function notifyWhenPausesEnd(
@@ -97,7 +97,7 @@ export function notifyWhenPausesEnd(
 ): Disposable {
   const ends = containers.flatMap(({ paused }) => (paused?.until ? Date.parse(paused.until) : []));
   const next = Math.min(...ends.filter((until) => until > lookedAt.getTime()));
-  const ms = Math.min(Math.max(0, next - clock().getTime()), longestTimerMs);
+  const ms = Math.min(Math.max(0, next - clock().getTime()), maxTimerMs);
   const timer = Number.isFinite(next) ? setTimeout(ring, ms) : undefined;
   return { [Symbol.dispose]: () => clearTimeout(timer) };
 }

@@ -30,7 +30,7 @@ export interface WorkerControl {
 }
 
 /** The number of unwritten messages beyond which they are written to the state at once. */
-const mostUnwritten = 1_000;
+const maxUnwritten = 1_000;
 
 /**
  * Runs one worker from its recorded state to its end: container, conversation, import of its work. Continues what an earlier
@@ -165,7 +165,7 @@ async function listen(
     unwritten.push((record) => withMessage(record, message, deps.clock()));
     if (message.type === "progress-update" && message.payload.status === "in_progress")
       deps.crashPoint("mid-run");
-    if (message.type === "progress-update" || unwritten.length > mostUnwritten) await write();
+    if (message.type === "progress-update" || unwritten.length > maxUnwritten) await write();
     else writeSoon();
     const stored = storedBy(message);
     if (stored === null || failure !== null) continue;

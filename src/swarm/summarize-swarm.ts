@@ -27,7 +27,7 @@ export interface SummarizeDeps {
 }
 
 /** The maximum numbers of commits and paths in a summary: readers do not need more. */
-const [mostCommits, mostPaths] = [100, 100];
+const [maxCommits, maxPaths] = [100, 100];
 /** The number of workers to summarise at once: each needs several git processes. */
 const atOnce = 4;
 
@@ -87,14 +87,14 @@ async function lookAtWork(
     const { paths, isCut: isMore, deleted } = await work.sensitivePaths(baseCommit, collected.commit);
     return {
       changes: {
-        commits: commits.slice(-mostCommits),
+        commits: commits.slice(-maxCommits),
         ...totals,
-        isCut: isCut || commits.length > mostCommits,
+        isCut: isCut || commits.length > maxCommits,
       },
       sensitive: {
-        paths: paths.slice(0, mostPaths),
-        isCut: isMore || paths.length > mostPaths,
-        deleted: { ...deleted, paths: deleted.paths.slice(0, mostPaths) },
+        paths: paths.slice(0, maxPaths),
+        isCut: isMore || paths.length > maxPaths,
+        deleted: { ...deleted, paths: deleted.paths.slice(0, maxPaths) },
       },
     };
   } catch (error) {

@@ -5,7 +5,7 @@ import { openIfFile } from "./open-if-file.ts";
 export interface GrowingLines {
   /**
    * Yields the whole lines that are new since the last call. A last line without its line break waits for a
-   * later call. Skips a line that is not JSON or is longer than `longestLine`.
+   * later call. Skips a line that is not JSON or is longer than `maxLineLength`.
    */
   news(): AsyncGenerator<unknown>;
 }
@@ -16,9 +16,12 @@ const lineBreak = 0x0a;
  * Reads from the beginning; the file need not exist yet. A file that was emptied or replaced is read from its
  * beginning again.
  */
-export function growingLines(file: string, { longestLine }: { readonly longestLine: number }): GrowingLines {
+export function growingLines(
+  file: string,
+  { maxLineLength }: { readonly maxLineLength: number },
+): GrowingLines {
   // The next read starts after the last whole line, so one line of the longest kind always fits.
-  const chunk = Buffer.allocUnsafeSlow(longestLine);
+  const chunk = Buffer.allocUnsafeSlow(maxLineLength);
   let identity = "";
   let position = 0;
   let isTooLong = false;

@@ -6,7 +6,7 @@ import type { NumberedLines } from "./numbered-lines.ts";
 import { jsonLines } from "./text-lines.ts";
 
 /** The largest message from the host is a task file with its envelope. */
-const longestRequest = 8 << 20;
+const maxRequestLength = 8 << 20;
 
 export interface Listener {
   /** Sends a line that is in no journal; drops it while the connection is blocked by back-pressure. */
@@ -65,7 +65,7 @@ export async function openListeners(path: string, deps: ListenersDeps): Promise<
 
   async function serve(socket: Socket, listener: Listener, gone: AbortSignal): Promise<void> {
     let isGreeted = false;
-    for await (const message of jsonLines(socket, { longest: longestRequest })) {
+    for await (const message of jsonLines(socket, { longest: maxRequestLength })) {
       if (isGreeted) {
         deps.hear(message, listener);
         continue;

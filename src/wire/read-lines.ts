@@ -4,16 +4,16 @@ import ndjson from "ndjson";
 import { LineCutter } from "./line-cutter.ts";
 
 /**
- * The JSON values of a stream, one per line, in order. Drops a line longer than `longestLine` without
+ * The JSON values of a stream, one per line, in order. Drops a line longer than `maxLineLength` without
  * buffering it. Also drops a line that is not JSON: a killed writer leaves a torn last line. A caller that
  * must notice such lines uses `readMessages`.
  */
 export async function* readLines(
   source: Readable,
-  { longestLine }: { longestLine: number },
+  { maxLineLength }: { maxLineLength: number },
 ): AsyncGenerator<unknown> {
   const parsed = ndjson.parse({ strict: false });
-  const done = pipeline(source, boundLines(longestLine), parsed).catch((error: Error) =>
+  const done = pipeline(source, boundLines(maxLineLength), parsed).catch((error: Error) =>
     parsed.destroy(error),
   );
   for await (const message of parsed) yield message;

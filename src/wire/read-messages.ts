@@ -8,13 +8,13 @@ export type WireLine =
 
 export interface WireLimits {
   /** Longest accepted line in bytes, with its line break. */
-  readonly longestLine: number;
+  readonly maxLineLength: number;
   /** Deepest accepted nesting of objects and lists. */
   readonly deepest: number;
 }
 
 /** Maximum lines of a group, however short they are. */
-const mostLines = 256;
+const maxLines = 256;
 
 /**
  * Yields the JSON values of a stream, in order and grouped as they arrive, up to the first violation: a line
@@ -24,21 +24,21 @@ const mostLines = 256;
  */
 export async function* readMessages(
   source: AsyncIterable<Uint8Array>,
-  { longestLine, deepest }: WireLimits,
+  { maxLineLength, deepest }: WireLimits,
 ): AsyncGenerator<readonly WireLine[]> {
-  const cutter = new LineCutter(longestLine);
+  const cutter = new LineCutter(maxLineLength);
   for await (const piece of source) {
     let group: WireLine[] = [];
     for (const bytes of cutter.cut(piece)) {
       const line: WireLine = bytes
         ? readLine(bytes, deepest)
-        : { kind: "violation", reason: `a line is longer than ${longestLine} bytes` };
+        : { kind: "violation", reason: `a line is longer than ${maxLineLength} bytes` };
       group.push(line);
       if (line.kind === "violation") {
         yield group;
         return;
       }
-      if (group.length === mostLines) {
+      if (group.length === maxLines) {
         yield group;
         group = [];
       }

@@ -45,7 +45,7 @@ async function attacked(
 ): Promise<{ readonly growth: number; readonly status: number }> {
   await using upstream = await endless();
   await mkdir(folder, { recursive: true });
-  const bounds = { room: { mostBytesPerWorker: room, mostBytes: room, alwaysBytes: 1000 } };
+  const bounds = { room: { maxBytesPerWorker: room, maxBytes: room, alwaysBytes: 1000 } };
   const child = fork(program, [folder, upstream.url, JSON.stringify(bounds)], { execArgv: ["--expose-gc"] });
   try {
     const { door = "" } = await heard(child);

@@ -8,7 +8,7 @@ import { expectedReadings, generateTrees, type Reading, storeTrees } from "../fa
 import { said, startProgram } from "../fakes/processes.ts";
 
 const together = 1_000;
-const mostMb = 64;
+const maxMb = 64;
 
 test(
   `${count.generatedTrees} generated trees are read or refused as git and the limits say, in bounded memory`,
@@ -30,7 +30,7 @@ test(
         const end = reading.why ?? "read";
         ends.set(end, (ends.get(end) ?? 0) + 1);
       }
-      expect(addedMb).toBeLessThanOrEqual(mostMb);
+      expect(addedMb).toBeLessThanOrEqual(maxMb);
     }
     // Each end was met, or the trees are too much alike.
     for (const end of ["read", "too-deep", "too-many", "too-long"])

@@ -27,7 +27,7 @@ import { commitAsTester, expectTidy, head, headerOf, repositoryAt, workOf } from
 commitAsTester();
 
 /** What an owner may need above what it has at its start, for whatever a bundle holds. */
-const mostMb = 64;
+const maxMb = 64;
 
 const content = blob("x");
 const file = idOf(content);
@@ -82,12 +82,12 @@ describe("a bundle of a hostile tree", () => {
       const bytes = bundleOf(headerOf(base, idOf(made)), packOf([content, ...trees, made]));
       const at = join(folder, "hostile.bundle");
       writeFileSync(at, bytes);
-      const { bundle: _, ...facts } = workOf(bytes, { base, tip: idOf(made), mostBytes: 1024 ** 3 });
+      const { bundle: _, ...facts } = workOf(bytes, { base, tip: idOf(made), maxBytes: 1024 ** 3 });
 
       const { outcome, addedMb } = await weighed(repository, at, facts);
 
       expect(outcome).toMatchObject({ kind: "refused", why });
-      expect(Math.max(...Object.values(addedMb))).toBeLessThanOrEqual(mostMb);
+      expect(Math.max(...Object.values(addedMb))).toBeLessThanOrEqual(maxMb);
       expectTidy(repository);
     }, 60_000);
 });
@@ -119,12 +119,12 @@ const large: readonly [what: string, make: () => RawObject[]][] = [
 ];
 
 test("the bounds are those that the docs name", () => {
-  const { mostEntries, mostDepth, mostPathBytes, mostBytesOfPaths, mostTreeBytes } = treeLimits;
+  const { maxEntries, maxDepth, maxPathBytes, maxBytesOfPaths, maxTreeBytes } = treeLimits;
   const told = readFileSync(new URL("../../docs/swarm.md", import.meta.url), "utf8").replace(/\s+/g, " ");
 
   expect(told).toContain(
-    `at most ${mostEntries} files and folders, ${mostDepth} folders deep, with paths of at most ${mostPathBytes} bytes each and ` +
-      `${showBytes(mostBytesOfPaths)} in all, in folders whose lists have at most ${showBytes(mostTreeBytes)}.`,
+    `at most ${maxEntries} files and folders, ${maxDepth} folders deep, with paths of at most ${maxPathBytes} bytes each and ` +
+      `${showBytes(maxBytesOfPaths)} in all, in folders whose lists have at most ${showBytes(maxTreeBytes)}.`,
   );
 });
 
@@ -137,12 +137,12 @@ describe("work that is as large as may be", () => {
       const bytes = bundleOf(headerOf(base, idOf(made)), packOf([content, ...trees, made]));
       const at = join(folder, "hostile.bundle");
       writeFileSync(at, bytes);
-      const { bundle: _, ...facts } = workOf(bytes, { base, tip: idOf(made), mostBytes: 1024 ** 3 });
+      const { bundle: _, ...facts } = workOf(bytes, { base, tip: idOf(made), maxBytes: 1024 ** 3 });
 
       const { outcome, addedMb } = await weighed(repository, at, facts);
 
       expect(outcome).toMatchObject({ kind: "taken" });
-      expect(Math.max(...Object.values(addedMb))).toBeLessThanOrEqual(mostMb);
+      expect(Math.max(...Object.values(addedMb))).toBeLessThanOrEqual(maxMb);
       expectTidy(repository);
     }, 60_000);
 });

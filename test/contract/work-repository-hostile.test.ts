@@ -34,7 +34,7 @@ describe("a stream that is not what was stored", () => {
     const { base, tip, bytes, work } = oneCommit(repository, folder);
 
     expect(await refusal(repository, { ...work(), sha256: "0".repeat(64) })).toBe("checksum");
-    expect(await refusal(repository, { ...work(), mostBytes: bytes.length - 1 })).toBe("too-large");
+    expect(await refusal(repository, { ...work(), maxBytes: bytes.length - 1 })).toBe("too-large");
     expect(await refusal(repository, workOf(bytes.subarray(0, -30), { base, tip }))).toBe("pack");
     expect(await refusal(repository, workOf(Buffer.alloc(0), { base, tip }))).toBe("header");
     for (const name of ["HEAD", "--output=x", `${tip}^`, tip.toUpperCase(), `${tip}\n`])
@@ -55,7 +55,7 @@ describe("a stream that is not what was stored", () => {
       await refusal(repository, {
         ...workOf(Buffer.alloc(0), { base, tip: base, keep }),
         bundle,
-        mostBytes: 10_000,
+        maxBytes: 10_000,
       }),
     ).toBe("too-large");
     expect(pieces).toBe(11);

@@ -9,7 +9,7 @@ import { count } from "../counts.ts";
 import { test } from "../fakes/folders.ts";
 import { startProgram } from "../fakes/processes.ts";
 
-const longestLifeMs = 25;
+const maxLifeMs = 25;
 
 /** Kills writers, in turn at a random moment and in the midst of a write; how often the file was torn, and how often a temporary file was left. */
 async function killWriters(
@@ -23,7 +23,7 @@ async function killWriters(
   const killOne = async (atRandom: boolean): Promise<void> => {
     const child = startProgram("write-process", file, how);
     if (child.stdout) await once(child.stdout, "data");
-    if (atRandom) await delay(Math.random() * longestLifeMs);
+    if (atRandom) await delay(Math.random() * maxLifeMs);
     else await untilWriteBegins(file, folder);
     const gone = once(child, "exit");
     child.kill("SIGKILL");

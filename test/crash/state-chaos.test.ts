@@ -16,7 +16,7 @@ import { type UpdateOutcome, updateOutcome } from "../fakes/update-outcome.ts";
 const pauseMs = Math.min(3_000, count.chaosMs / 20);
 const blowEveryMs = 80;
 const writers = 24;
-const mostPaused = 14;
+const maxPaused = 14;
 const pauseShare = 0.4;
 
 interface Chaos extends UpdateOutcome {
@@ -62,7 +62,7 @@ async function chaos(folder: string, how: string, forMs: number): Promise<Chaos>
     const candidates = [...alive].filter((child) => !paused.has(child));
     const victim = candidates[Math.floor(Math.random() * candidates.length)];
     if (!victim) continue;
-    if (paused.size < mostPaused && Math.random() < pauseShare) pause(victim);
+    if (paused.size < maxPaused && Math.random() < pauseShare) pause(victim);
     else kill(victim);
   }
   over = true;

@@ -8,7 +8,7 @@ import { scripted, startWorker } from "../fakes/worker.ts";
 const engine = openEngine(inject("endpoint"));
 const { runtimes: found } = await engine.info();
 /** Longer than a preparation takes, so that every part of it is met. */
-const longestMs = { runc: 500, runsc: 1_500 };
+const maxMs = { runc: 500, runsc: 1_500 };
 
 /** Says each time it is begun whether all is there that earlier stories made, and goes on when it is told to. */
 const looking = `if [ $AIMI_STORY_ID = US-001 ]; then mkdir -p a/b; echo precious > a/b/precious.txt; rm README.md; exit; fi
@@ -42,7 +42,7 @@ describe("kill -9 at a random moment while a new container prepares its workspac
           await worker.replace();
           {
             await using line = await host.join();
-            await new Promise((resolve) => setTimeout(resolve, chance.below(longestMs[runtime])));
+            await new Promise((resolve) => setTimeout(resolve, chance.below(maxMs[runtime])));
             await worker.containers.stop(worker.id, { graceMs: 0 });
             host.keep(line);
           }

@@ -89,7 +89,7 @@ for (const runtime of ["runc", "runsc"]) {
     const path = checkpoint?.bundle ?? "";
     for await (const bytes of fetchStored(
       talk.deps,
-      { containerId: worker.id, path, mostBytes: 1e6 },
+      { containerId: worker.id, path, maxBytes: 1e6 },
       AbortSignal.timeout(10_000),
     ))
       stored.push(bytes);

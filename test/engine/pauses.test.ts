@@ -12,12 +12,12 @@ const endpoint = inject("endpoint");
 const engine = openEngine(endpoint);
 const { runtimes } = await engine.info();
 /** The longest that a command may be without an answer. */
-const longestMs = 30_000;
+const maxMs = 30_000;
 
 interface Told {
   readonly ran: number;
   readonly refused: number;
-  readonly longestMs: number;
+  readonly maxMs: number;
 }
 
 async function beginPrograms(id: string): Promise<{ readonly end: () => Promise<Told> } & AsyncDisposable> {
@@ -46,14 +46,14 @@ describe.each(["runc", "runsc"])("a container of %s", (runtime) => {
       const { id } = await containers.create(specOf(baseImage, runtime, { command: ["sleep", "infinity"] }));
       await using cleanUp = new AsyncDisposableStack();
       // Where it fails, why it went wrong is the reason to tell; what is left behind is told after all tests.
-      cleanUp.defer(() => containers.remove(id, AbortSignal.timeout(longestMs)).catch(() => {}));
+      cleanUp.defer(() => containers.remove(id, AbortSignal.timeout(maxMs)).catch(() => {}));
       await containers.start(id);
       const others = await Promise.all([1, 2, 3].map(() => beginPrograms(id)));
       for (const other of others) cleanUp.use(other);
       let longest = 0;
       const timed = async (act: (signal: AbortSignal) => Promise<void>, round: number): Promise<void> => {
         const begun = performance.now();
-        await act(AbortSignal.timeout(longestMs)).catch((cause: unknown) => {
+        await act(AbortSignal.timeout(maxMs)).catch((cause: unknown) => {
           throw new Error(`round ${round}: ${act}`, { cause });
         });
         longest = Math.max(longest, performance.now() - begun);
@@ -69,9 +69,9 @@ describe.each(["runc", "runsc"])("a container of %s", (runtime) => {
       const told = await Promise.all(others.map((other) => other.end()));
 
       console.info(`${runtime}: ${count.pauseRounds} rounds, longest ${Math.round(longest)} ms`, told);
-      for (const { ran, longestMs: waited } of told) {
+      for (const { ran, maxMs: waited } of told) {
         expect(ran).toBeGreaterThan(0);
-        expect(waited).toBeLessThan(longestMs);
+        expect(waited).toBeLessThan(maxMs);
       }
     },
   );

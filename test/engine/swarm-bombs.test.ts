@@ -27,9 +27,9 @@ const MiB = 1024 ** 2;
 const minute = 60_000;
 
 /** Of a process that owns a swarm or a sandbox, above what it had when its work began. */
-const mostGrowth = 64 * MiB;
+const maxGrowth = 64 * MiB;
 /** What a summary of any task may have. */
-const mostSummary = MiB;
+const maxSummary = MiB;
 
 /** gVisor takes its time: with reduced counts it gets the bombs that are about it. */
 const areAll = count.attackedRuntimes > 1;
@@ -88,7 +88,7 @@ for (const { runtime, isolation, bombs, tasks } of worlds)
 
     function expectSmall({ peakBytes }: Watched, startBytes: number | null): void {
       expect(startBytes, "what it had at its start").toBeGreaterThan(0);
-      expect(peakBytes() - (startBytes ?? 0), "bytes above its start").toBeLessThanOrEqual(mostGrowth);
+      expect(peakBytes() - (startBytes ?? 0), "bytes above its start").toBeLessThanOrEqual(maxGrowth);
     }
 
     const endOf = ({ end, endOnGvisor = end }: WorkerBomb): BombEnd =>
@@ -103,7 +103,7 @@ for (const { runtime, isolation, bombs, tasks } of worlds)
         ...{ status: end.status, code: end.code, restarts: 0 },
         ...(end.says && { message: expect.stringMatching(end.says) }),
       });
-      expect(burst?.ownerBytes, "bytes that its owner grew by").toBeLessThanOrEqual(mostGrowth);
+      expect(burst?.ownerBytes, "bytes that its owner grew by").toBeLessThanOrEqual(maxGrowth);
       expectCalm(burst?.span ?? { from: 0, to: 0 });
     });
 
@@ -127,7 +127,7 @@ for (const { runtime, isolation, bombs, tasks } of worlds)
       expect(run.exit, run.stderr.slice(-1_000)).toBe(exit);
       if (code !== null) expect(run.stderr).toContain(code);
       expect(kept).toBe(content);
-      expect(summaryBytes).toBeLessThanOrEqual(mostSummary);
+      expect(summaryBytes).toBeLessThanOrEqual(maxSummary);
       const [before, after] = lists;
       expect([after.exit, stats.exit], after.stderr + stats.stderr).toEqual([0, 0]);
       expectSmall(run, run.startBytes);

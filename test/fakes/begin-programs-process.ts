@@ -10,7 +10,7 @@ const { containers } = await openEngine(endpoint).open();
 const stopping = new AbortController();
 process.once("SIGTERM", () => stopping.abort());
 
-const told = { ran: 0, refused: 0, longestMs: 0 };
+const told = { ran: 0, refused: 0, maxMs: 0 };
 process.stdout.write("ready\n");
 while (!stopping.signal.aborted) {
   const begun = performance.now();
@@ -23,6 +23,6 @@ while (!stopping.signal.aborted) {
     if (!isError(error, "CONTAINER_NOT_RUNNING")) throw error;
     told.refused += 1;
   }
-  told.longestMs = Math.max(told.longestMs, Math.round(performance.now() - begun));
+  told.maxMs = Math.max(told.maxMs, Math.round(performance.now() - begun));
 }
 process.stdout.write(`${JSON.stringify(told)}\n`);

@@ -293,7 +293,7 @@ function authorization(token: string): string {
 }
 
 /** More at once would wait for each other on a busy machine, and be taken for what does not answer. */
-const mostAtOnce = 8;
+const maxAtOnce = 8;
 
 /** What came of each, a few at a time. */
 async function attemptAll(
@@ -313,7 +313,7 @@ async function attemptAll(
   const work = async (): Promise<void> => {
     for (let next = waiting.shift(); next; next = waiting.shift()) await next();
   };
-  await Promise.all(Array.from({ length: mostAtOnce }, work));
+  await Promise.all(Array.from({ length: maxAtOnce }, work));
   return Object.fromEntries(outcomes);
 }
 

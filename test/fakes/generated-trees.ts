@@ -42,8 +42,8 @@ export function generateTrees(chance: Chance, count: number): Generated {
 function limitsBy(chance: Chance): TreeLimits {
   const limit = (...some: readonly number[]): number => chance.pick([...some, 1_000_000]);
   return {
-    ...{ mostEntries: limit(3, 10, 30), mostDepth: limit(0, 1, 3, 6), mostPathBytes: limit(5, 20, 80) },
-    ...{ mostBytesOfPaths: limit(20, 100, 500), mostTreeBytes: limit(100, 500, 2_000) },
+    ...{ maxEntries: limit(3, 10, 30), maxDepth: limit(0, 1, 3, 6), maxPathBytes: limit(5, 20, 80) },
+    ...{ maxBytesOfPaths: limit(20, 100, 500), maxTreeBytes: limit(100, 500, 2_000) },
   };
 }
 
@@ -115,9 +115,9 @@ function judged({ base, tip, limits }: Pair, rows: readonly Row[], objects: Gene
   const sizeOf = (id: string): number => objects.get(id)?.bytes.length ?? 0;
   let [entries, bytesOfPaths, treeBytes] = [0, 0, 0];
   const looked = (depth: number, ids: readonly string[]): Unread["why"] | null => {
-    if (depth > limits.mostDepth) return "too-deep";
+    if (depth > limits.maxDepth) return "too-deep";
     for (const id of ids) treeBytes += sizeOf(id);
-    return treeBytes > limits.mostTreeBytes ? "too-many" : null;
+    return treeBytes > limits.maxTreeBytes ? "too-many" : null;
   };
   let why = base === tip ? null : looked(0, [base, tip]);
   for (const { path, modes: both, ids } of rows) {
@@ -125,8 +125,8 @@ function judged({ base, tip, limits }: Pair, rows: readonly Row[], objects: Gene
     const bytes = Buffer.byteLength(path);
     entries += 1;
     bytesOfPaths += bytes;
-    if (entries > limits.mostEntries) why = "too-many";
-    else if (bytes > limits.mostPathBytes || bytesOfPaths > limits.mostBytesOfPaths) why = "too-long";
+    if (entries > limits.maxEntries) why = "too-many";
+    else if (bytes > limits.maxPathBytes || bytesOfPaths > limits.maxBytesOfPaths) why = "too-long";
     else if (both.includes("040000"))
       why = looked(
         path.split("/").length,

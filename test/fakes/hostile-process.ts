@@ -147,7 +147,7 @@ if (what === "streams") {
   const source = what === "line" ? endlessLine(count) : what === "scraps" ? scraps(count) : beats(count);
   if (how === "ours") await readOurs(source);
   else if (how === "dropping")
-    for await (const _ of readLines(Readable.from(source), { longestLine: 64 * 1024 })) seen.accepted += 1;
+    for await (const _ of readLines(Readable.from(source), { maxLineLength: 64 * 1024 })) seen.accepted += 1;
   else if (how === "copyless") await keepViews(source);
   else await readNaively(source).catch(() => {});
   look();

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 
 const treeBytes: number = 50 * 1024 * 1024;
 /** Larger files are bundles that nobody wrote. */
-const mostBytes: number = 1024 * 1024;
+const maxBytes: number = 1024 * 1024;
 
 const packages = fileURLToPath(new URL("../../node_modules/", import.meta.url));
 const isCode = (path: string): boolean => /\.(?:[cm]?[jt]s|json|md)$/.test(path) && !/^\./.test(path);
@@ -15,7 +15,7 @@ export function makeTree(repository: string): void {
   let bytes = 0;
   for (const path of filesOf(packages)) {
     const { size } = statSync(join(packages, path));
-    if (size > mostBytes) continue;
+    if (size > maxBytes) continue;
     if (bytes + size > treeBytes) break;
     bytes += size;
     const to = join(repository, "src", path);

@@ -29,7 +29,7 @@ export function workOf(
 ): BundleToImport {
   return {
     ...{ bundle: inPieces(bytes), sha256: createHash("sha256").update(bytes).digest("hex"), keep },
-    ...{ mostBytes: 16 * 1024 * 1024, expectedRef: "refs/heads/work", old: null, ...facts },
+    ...{ maxBytes: 16 * 1024 * 1024, expectedRef: "refs/heads/work", old: null, ...facts },
   };
 }
 

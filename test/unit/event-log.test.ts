@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test as plain } from "vitest";
-import { eventLine, longestEventLine } from "../../src/domain/event-line.ts";
+import { eventLine, maxEventLineLength } from "../../src/domain/event-line.ts";
 import type { EventLog, KeptEvent } from "../../src/ports/event-log.ts";
 import { findViolations } from "../../src/schema/find-violations.ts";
 import { type EventLogOptions, eventLog } from "../../src/state/event-log.ts";
@@ -96,7 +96,7 @@ describe("a line of the event log", () => {
   ] as const)("is never longer than its bound, and says that it is cut: %s", ([, facts]) => {
     const line = eventLine({ event: "ended", worker: "login", ...facts }, { at, swarmId });
 
-    expect(Buffer.byteLength(line)).toBeLessThanOrEqual(longestEventLine);
+    expect(Buffer.byteLength(line)).toBeLessThanOrEqual(maxEventLineLength);
     expect(JSON.parse(line)).toMatchObject({ at, swarmId, event: "ended", worker: "login", isCut: true });
   });
 });

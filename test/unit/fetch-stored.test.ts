@@ -22,7 +22,7 @@ interface World {
   archived?: Buffer;
 }
 
-function fetch(world: World, wanted = path, mostBytes = 1_000): Promise<Uint8Array[]> {
+function fetch(world: World, wanted = path, maxBytes = 1_000): Promise<Uint8Array[]> {
   const containers: Pick<Containers, "copyOut" | "exec" | "look"> = {
     look: async (id) =>
       world.state === "absent"
@@ -80,7 +80,7 @@ function fetch(world: World, wanted = path, mostBytes = 1_000): Promise<Uint8Arr
     readArchive: (archive: AsyncIterable<Uint8Array>, limits: Parameters<typeof readArchive>[1]["limits"]) =>
       readArchive(archive, { limits }),
   };
-  const file = { containerId: "c0ffee", path: wanted, mostBytes };
+  const file = { containerId: "c0ffee", path: wanted, maxBytes };
   return Array.fromAsync(fetchStored(deps, file, new AbortController().signal));
 }
 

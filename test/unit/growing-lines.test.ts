@@ -4,12 +4,12 @@ import { describe, expect } from "vitest";
 import { folderBell, growingLines } from "../../src/wire/growing-lines.ts";
 import { test } from "../fakes/folders.ts";
 
-const longestLine = 64;
+const maxLineLength = 64;
 
 describe("the lines of a file that grows", () => {
   test("are told once each, and a torn one when it is whole", async ({ folder }) => {
     const file = join(folder, "journal");
-    const lines = growingLines(file, { longestLine });
+    const lines = growingLines(file, { maxLineLength });
     const news = () => Array.fromAsync(lines.news());
 
     expect(await news()).toEqual([]);
@@ -23,7 +23,7 @@ describe("the lines of a file that grows", () => {
   test("are whole where the one that was torn was cut off and written anew", async ({ folder }) => {
     const file = join(folder, "journal");
     writeFileSync(file, '{"a":1}\n{"torn":');
-    const lines = growingLines(file, { longestLine });
+    const lines = growingLines(file, { maxLineLength });
     expect(await Array.fromAsync(lines.news())).toEqual([{ a: 1 }]);
 
     truncateSync(file, '{"a":1}\n'.length);
@@ -35,7 +35,7 @@ describe("the lines of a file that grows", () => {
   test("are read from the beginning when another file takes the place of the first", async ({ folder }) => {
     const file = join(folder, "journal");
     writeFileSync(file, '{"a":1}\n');
-    const lines = growingLines(file, { longestLine });
+    const lines = growingLines(file, { maxLineLength });
     await Array.fromAsync(lines.news());
 
     writeFileSync(join(folder, "other"), '{"b":2}\n{"c":3}\n');
@@ -48,14 +48,14 @@ describe("the lines of a file that grows", () => {
     const file = join(folder, "journal");
     const fitting = (length: number): string => `"${"y".repeat(length - 3)}"\n`;
     const content = [
-      ...['{"a":1}\n', "no JSON\n", "\n", fitting(longestLine), `"${"x".repeat(3 * longestLine)}"\n`],
-      ...['{"b":2}\n', `"${"x".repeat(longestLine)}"\n`, '{"c":3}\n'],
+      ...['{"a":1}\n', "no JSON\n", "\n", fitting(maxLineLength), `"${"x".repeat(3 * maxLineLength)}"\n`],
+      ...['{"b":2}\n', `"${"x".repeat(maxLineLength)}"\n`, '{"c":3}\n'],
     ].join("");
     writeFileSync(file, content);
 
-    expect(await Array.fromAsync(growingLines(file, { longestLine }).news())).toEqual([
+    expect(await Array.fromAsync(growingLines(file, { maxLineLength }).news())).toEqual([
       { a: 1 },
-      "y".repeat(longestLine - 3),
+      "y".repeat(maxLineLength - 3),
       { b: 2 },
       { c: 3 },
     ]);
@@ -65,7 +65,9 @@ describe("the lines of a file that grows", () => {
     writeFileSync(join(folder, "secret"), '{"a":1}\n');
     symlinkSync(join(folder, "secret"), join(folder, "journal"));
 
-    expect(await Array.fromAsync(growingLines(join(folder, "journal"), { longestLine }).news())).toEqual([]);
+    expect(await Array.fromAsync(growingLines(join(folder, "journal"), { maxLineLength }).news())).toEqual(
+      [],
+    );
   });
 });
 

@@ -5,9 +5,9 @@ import { readLines } from "../../src/wire/read-lines.ts";
 import { test } from "../fakes/folders.ts";
 import { write } from "../fakes/repository.ts";
 
-async function linesOf(chunks: readonly string[], longestLine = 64): Promise<unknown[]> {
+async function linesOf(chunks: readonly string[], maxLineLength = 64): Promise<unknown[]> {
   return await Array.fromAsync(
-    readLines(Readable.from(chunks.map((chunk) => Buffer.from(chunk))), { longestLine }),
+    readLines(Readable.from(chunks.map((chunk) => Buffer.from(chunk))), { maxLineLength }),
   );
 }
 
@@ -42,7 +42,7 @@ describe("lines of JSON", () => {
       yield Buffer.from('\n{"after":true}\n');
     }
 
-    expect(await Array.fromAsync(readLines(Readable.from(flood()), { longestLine: 64 * 1024 }))).toEqual([
+    expect(await Array.fromAsync(readLines(Readable.from(flood()), { maxLineLength: 64 * 1024 }))).toEqual([
       { after: true },
     ]);
     expect(most - before).toBeLessThan(64 * 1024 * 1024);

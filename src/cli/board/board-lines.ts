@@ -41,7 +41,7 @@ export function boardLines(
   ].map((line) => cutTo(line, columns, look.unicode ? "…" : "..."));
   const begun = picture.workers.filter(({ status }) => status !== "waiting");
   const room = rows - below.length;
-  const chosen = begun.length <= room ? begun : mostTelling(begun, room - 1);
+  const chosen = begun.length <= room ? begun : maxTelling(begun, room - 1);
   const left = begun.filter((worker) => !chosen.includes(worker));
   const layout = layoutFor(picture.workers, columns, look);
   const lines = [
@@ -53,7 +53,7 @@ export function boardLines(
 }
 
 /** The most important workers that fit, in their order. */
-function mostTelling(workers: readonly WorkerPicture[], room: number): WorkerPicture[] {
+function maxTelling(workers: readonly WorkerPicture[], room: number): WorkerPicture[] {
   const rank = (worker: WorkerPicture): number =>
     hasEnded(worker) ? (worker.status === "completed" ? 2 : 1) : 0;
   const byWorth = workers.toSorted(
@@ -77,7 +77,7 @@ function wholeLines(
   ];
 }
 
-const mostWhys = 3;
+const maxWhys = 3;
 
 /** `12 waiting: 9 for a free slot, 3 for what they depend on`. */
 function waitingLine({ workers }: SwarmPicture, look: Look): string[] {
@@ -90,9 +90,9 @@ function waitingLine({ workers }: SwarmPicture, look: Look): string[] {
     .map(([why, those]) => ({ why: shown(why, look).replace(/^waits /, ""), count: those.length }));
   const [only] = whys;
   if (only?.count === waiting.length) return [`${waiting.length} waiting ${only.why}`];
-  const others = sum(whys.slice(mostWhys).map(({ count }) => count));
+  const others = sum(whys.slice(maxWhys).map(({ count }) => count));
   const told = [
-    ...whys.slice(0, mostWhys).map(({ why, count }) => `${count} ${why}`),
+    ...whys.slice(0, maxWhys).map(({ why, count }) => `${count} ${why}`),
     ...(others === 0 ? [] : [`${others} for something else`]),
   ].join(", ");
   return [`${waiting.length} waiting${told ? `: ${told}` : ""}`];

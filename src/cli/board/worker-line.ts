@@ -63,11 +63,11 @@ export function layoutFor(
     left -= width + gap.length;
     return width;
   };
-  const longestBranch = Math.min(30, widest(branchOf(look)));
+  const maxBranchLength = Math.min(30, widest(branchOf(look)));
   return {
     ...{ columns, gap, slug, stories },
     elapsed: ifRoom(Math.max("00:00".length, widest(elapsedOf(look.now)))),
-    branch: ifRoom(longestBranch, Math.min(shortestBranch, longestBranch)),
+    branch: ifRoom(maxBranchLength, Math.min(shortestBranch, maxBranchLength)),
     tokens: ifRoom(widest(tokensOf)),
     cost: ifRoom(widest(costOf)),
   };

@@ -67,14 +67,14 @@ function sessionSignal(): Disposable & { readonly signal: AbortSignal } {
   return { signal: controller.signal, [Symbol.dispose]: () => clearInterval(timer) };
 }
 
-const mostBytes = 256 * 1024;
+const maxBytes = 256 * 1024;
 
 async function textOf(bytes: AsyncIterable<Uint8Array>): Promise<string> {
   const pieces: Uint8Array[] = [];
   let length = 0;
   for await (const piece of bytes) {
     length += piece.length;
-    if (length > mostBytes) return "";
+    if (length > maxBytes) return "";
     pieces.push(piece);
   }
   return Buffer.concat(pieces).toString();

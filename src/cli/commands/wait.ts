@@ -12,7 +12,7 @@ import type { Output } from "../output.ts";
 import { resultLines } from "../result-lines.ts";
 import { outcomeOf } from "../swarm-outcome.ts";
 
-const longestMs = 24 * 86_400_000;
+const maxMs = 24 * 86_400_000;
 
 export const wait: CommandHandler = async ({ swarm, output, signal }, args, { timeout }) => {
   const timeoutMs = timeoutIn(timeout);
@@ -32,7 +32,7 @@ export const wait: CommandHandler = async ({ swarm, output, signal }, args, { ti
 function timeoutIn(option: unknown): number | null {
   if (option === undefined) return null;
   const ms = parseDurationMs(String(option));
-  if (ms !== undefined && ms <= longestMs) return ms;
+  if (ms !== undefined && ms <= maxMs) return ms;
   const expected = "a time such as 90s, 30m or 6h, at most 24d";
   throw new SwarmError("INVALID_VALUE", { name: "--timeout", value: String(option), expected });
 }

@@ -46,7 +46,7 @@ export interface Findings {
 /** Mark in a build's output when a layer stays empty because the base image's tool does not fit the project. */
 export const leftOutMark = "AIMI-LEFT-OUT:";
 
-export const mostLayers = 20;
+export const maxLayers = 20;
 
 /** A layer; parts that the caller leaves out are empty. */
 export function layer(

@@ -2,7 +2,7 @@ import { countOf } from "../count-of.ts";
 import { dockerIgnore } from "../docker-ignore.ts";
 import { findSecretInManifest, looksSecret } from "../secret-files.ts";
 import { byDepth, folderOf, isBelow, nameOf } from "../tree-path.ts";
-import { type DependencyLayer, type Findings, type LeftOut, mostLayers } from "./dependency-layer.ts";
+import { type DependencyLayer, type Findings, type LeftOut, maxLayers } from "./dependency-layer.ts";
 
 /** The part of a commit that detectors see: its manifests, without ignored, secret and vendored ones. */
 export interface ManifestTree {
@@ -114,8 +114,8 @@ export function eachRoot(folders: readonly string[], judge: (folder: string) => 
       leftOut.push({ path: folder, reason: "its name has characters that do not go into a Dockerfile" });
       continue;
     }
-    if (layers.length === mostLayers) {
-      leftOut.push({ path: folder, reason: `there are already ${mostLayers} layers` });
+    if (layers.length === maxLayers) {
+      leftOut.push({ path: folder, reason: `there are already ${maxLayers} layers` });
       continue;
     }
     const verdict = judge(folder);
