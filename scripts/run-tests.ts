@@ -13,7 +13,7 @@ const { values, positionals: names } = parseArgs({
 });
 const { full = false, only, title } = values;
 const isWhole = names.length === 0 && only === undefined && title === undefined;
-const ofEngine = ["engine", "alone", "agents"];
+const ofEngine = ["beside", "agents", "alone"];
 
 process.exitCode = await main();
 

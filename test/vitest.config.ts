@@ -4,11 +4,12 @@ import { SlowestFirst } from "./slowest-first.ts";
 
 const minute = 60_000;
 
-/** They wait for a container, a clock or a network more than they work. */
-const beside = { maxWorkers: 6, sequence: { groupOrder: 1 } };
-/** What they measure is the machine's. */
-const alone = { fileParallelism: false, sequence: { groupOrder: 2 } };
-const aloneOnEngine = ["test/engine/swarm-bombs.test.ts", "test/engine/bombs.test.ts"];
+/** Each has repositories and containers of its own, so none meets another. */
+const beside = [
+  ...["adapter*", "conversation", "new-agent"],
+  ...["swarm-!(auto|bombs)", "gateway-*", "watch-commands", "agent-shell", "cleanup"],
+  ...["sandbox-commands", "sandbox-endings", "sandbox-outputs"],
+].map((name) => `test/engine/${name}.test.ts`);
 
 const onEngine: TestUserConfig = {
   globalSetup: ["test/engine/shared-engine.ts"],
@@ -48,27 +49,32 @@ const config: ViteUserConfig = defineConfig({
           name: "crash",
           include: ["test/crash/**/*.test.ts"],
           testTimeout: 10 * minute,
-          ...beside,
+          fileParallelism: false,
+          sequence: { groupOrder: 1 },
         },
       },
       {
         test: {
-          name: "engine",
-          include: ["test/engine/**/*.test.ts"],
-          exclude: aloneOnEngine,
-          ...onEngine,
-          ...beside,
+          ...{ name: "beside", include: beside, ...onEngine },
+          maxWorkers: 3,
+          sequence: { groupOrder: 2 },
         },
       },
-      { test: { name: "alone", include: aloneOnEngine, ...onEngine, ...alone } },
       {
         test: {
-          name: "agents",
-          include: ["test/agents/**/*.test.ts"],
-          ...onEngine,
+          ...{ name: "agents", include: ["test/agents/**/*.test.ts"], ...onEngine },
           testTimeout: 10 * minute,
           hookTimeout: 10 * minute,
-          ...beside,
+          maxWorkers: 3,
+          sequence: { groupOrder: 2 },
+        },
+      },
+      {
+        // They change the engine, count all that it has, or measure the machine.
+        test: {
+          ...{ name: "alone", include: ["test/engine/**/*.test.ts"], exclude: beside, ...onEngine },
+          fileParallelism: false,
+          sequence: { groupOrder: 3 },
         },
       },
       {
@@ -76,7 +82,8 @@ const config: ViteUserConfig = defineConfig({
           name: "sysbox",
           include: ["test/sysbox/**/*.test.ts"],
           testTimeout: 5 * minute,
-          ...alone,
+          fileParallelism: false,
+          sequence: { groupOrder: 3 },
         },
       },
     ],

@@ -164,7 +164,7 @@ describe("one worker's bundle", () => {
       const collected = async (slug: string, { bytes, tip }: ReturnType<typeof bundleWith>) => {
         const swarm = fakeSwarm([{ slug }]);
         Object.assign(swarm.deps, { work: repositoryAt(repository) });
-        Object.assign(swarm.deps.channel, { stored: () => Readable.from([bytes]) });
+        Object.assign(swarm.deps.channel, { readFile: () => Readable.from([bytes]) });
         const name = swarm.nameOf(slug);
         await swarm.deps.change(name, (record) => ({ ...record, branchName: "feat/one" }));
         const worker = { name, slug, base, request: {} } as Parameters<typeof collectWork>[1];

@@ -113,7 +113,7 @@ describe("nights that come by themselves", () => {
     beside(place, "sh", "-c", "crontab -l | sed 's/^0 23 /* * /' | crontab -");
 
     await eventually("the first night ends", async () => /The night is over/.test(said()) || null, 120_000);
-    await eventually("a later night merges", async () => /integration is at /.test(said()) || null, 240_000);
+    await eventually("a later night merges", async () => /integration is at /.test(said()) || null, 480_000);
     await eventually(
       "the last one has nothing to do",
       async () => /Nothing to carry out/.test(said()) || null,
@@ -126,5 +126,5 @@ describe("nights that come by themselves", () => {
       /^swarm\/\w+\/integration$/,
     );
     await eventually("nothing is left", async () => (await leftOnEngine(place)).length === 0 || null, 60_000);
-  }, 600_000);
+  }, 900_000);
 });

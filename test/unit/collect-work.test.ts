@@ -13,12 +13,12 @@ async function knownAt(collecting: RefMove | null, at: string): Promise<string |
   const ref = `refs/aimi/${swarm.deps.swarmId}/one`;
   Object.assign(swarm.deps.work, {
     keptAt: async () => at,
-    async takeIn(work: BundleToImport) {
+    async importBundle(work: BundleToImport) {
       taken.push(work);
       return { kind: "taken", commit: work.tip };
     },
   });
-  Object.assign(swarm.deps.channel, { stored: async function* () {} });
+  Object.assign(swarm.deps.channel, { readFile: async function* () {} });
   await swarm.deps.change(name, (record) => ({
     ...record,
     ...{ collected: { commit: first, ref, at: "2026-01-02T00:00:00.000Z" } },
