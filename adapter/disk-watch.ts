@@ -67,7 +67,7 @@ export function isMeasurementDue(last: Measured | null, { atMs, usedBytes }: Qui
     leftBytes: last.leftBytes,
   };
   const leastMs = restsPerMeasurement * last.tookMs;
-  return growth.inMs >= nextLookMs(growth, { leastMs, maxMs: Math.max(maxMs, leastMs) });
+  return growth.inMs >= nextLookMs(growth, { minMs: leastMs, maxMs: Math.max(maxMs, leastMs) });
 }
 
 /** The interval at which the caller looks at the disk. */

@@ -160,7 +160,7 @@ async function workOut({
         ]);
         const outcome = await work.importBundle({
           ...{
-            keep: `refs/aimi/work/bench/${process.pid}-${round}`,
+            keepRef: `refs/aimi/work/bench/${process.pid}-${round}`,
             tip,
             base,
             old: null,

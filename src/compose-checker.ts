@@ -27,7 +27,7 @@ const checkLimitMs = 60 * 60_000;
 
 /** Prepares checks of a swarm's commits, as its owner. Removes the leftovers of a killed owner. */
 export async function openChecker(
-  deps: Pick<ComposeOwnerDeps, "limits" | "passes" | "repository">,
+  deps: Pick<ComposeOwnerDeps, "limits" | "crashPoint" | "repository">,
   { state: { swarmId, project }, work, commits, engine, runtime, image }: CheckerOf,
   signal: AbortSignal,
 ): Promise<CheckCommits> {
@@ -48,7 +48,7 @@ export async function openChecker(
     labels: {
       ...{ [labels.sandbox]: "true", [labels.project]: project.id, [labels.worktree]: worktree, ...own },
     },
-    onRunning: () => deps.passes("mid-check"),
+    onRunning: () => deps.crashPoint("mid-check"),
   };
   const taken = new Set<number>();
   return async (commit, commands, ending) => {

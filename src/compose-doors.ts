@@ -50,9 +50,9 @@ export async function openSwarmNetworkAccess(
   context: NetworkAccessContext,
 ): Promise<OwnedNetworkAccess> {
   const { settings, network, access } = context;
-  const doors = settings.network === "gateway" ? await gatewayOf(deps, context) : null;
+  const gateway = settings.network === "gateway" ? await gatewayOf(deps, context) : null;
   const { openNetworkAccess: withoutGateway } = await import("./swarm/doors.ts");
-  const plain = doors ?? withoutGateway(network, ({ request }) => access.credentials(request));
+  const networkAccess = gateway ?? withoutGateway(network, ({ request }) => access.credentials(request));
   const time = settings.swarmBudgetTime;
   const timeUp = new AbortController();
   const reason: Reason = {
@@ -64,12 +64,12 @@ export async function openSwarmNetworkAccess(
       ? undefined
       : setTimeout(() => timeUp.abort(reason), Math.min(parseDurationMs(time) ?? 0, maxTimerMs));
   return {
-    ...plain,
-    shut: (slug) => AbortSignal.any([plain.shut(slug), timeUp.signal]),
-    end: async (how) => doors?.end(how),
+    ...networkAccess,
+    accessEnded: (slug) => AbortSignal.any([networkAccess.accessEnded(slug), timeUp.signal]),
+    end: async (how) => gateway?.end(how),
     async [Symbol.asyncDispose]() {
       clearTimeout(timer);
-      await doors?.release();
+      await gateway?.release();
     },
   };
 }

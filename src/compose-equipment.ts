@@ -15,7 +15,7 @@ import type { OwnerServices } from "./swarm/equip-worker.ts";
 export interface OwnerServicesDeps {
   readonly clock: () => Date;
   readonly repository: () => Promise<Repository>;
-  readonly passes: CrashHook;
+  readonly crashPoint: CrashHook;
   readonly limits: () => Promise<ContainerLimits>;
   readonly stateStore: () => Promise<StateStore>;
   readonly ledger: () => Promise<LedgerFile>;
@@ -91,7 +91,7 @@ export async function buildOwnerServices(
       update,
     },
     timing: realTiming,
-    crashPoint: deps.passes,
+    crashPoint: deps.crashPoint,
     limits: await deps.limits(),
     settings,
     author: await gitIn(root).user(),
@@ -99,7 +99,13 @@ export async function buildOwnerServices(
     findProof: (slug) => proofFiles({ root, swarmId }, isProof).findProof(slug),
     prove: settings.prove ? composeProver(deps, prover, report.signal) : null,
     channel: workerPlaces({
-      ...{ containers, swarmId, timing: realTiming, findProblem: findMessageProblem, passes: deps.passes },
+      ...{
+        containers,
+        swarmId,
+        timing: realTiming,
+        findProblem: findMessageProblem,
+        crashPoint: deps.crashPoint,
+      },
       readArchive: (archive, limits) => readArchive(archive, { limits }),
       folder: join(root, ".aimi", "swarms", swarmId),
       gitFolder,
@@ -111,7 +117,7 @@ export async function buildOwnerServices(
     }),
     read: async () => (await deps.stateStore()).read(),
     readScript: (path) => readScript(join(root, ".aimi"), path),
-    async remember({ task }, outcome) {
+    async addToLedger({ task }, outcome) {
       // The ledger is keyed by the file's content, so a task without a file has no entry.
       if (task.sha256 === null) return;
       await ledger.add([

@@ -16,7 +16,7 @@ import { workerSlug } from "./domain/slug.ts";
 import { defaultSubnets, isSubnetRange } from "./domain/worker-subnets.ts";
 import type { Environment, UserFolders } from "./host/user-folders.ts";
 import type { OpenEngine } from "./ports/engine.ts";
-import type { AskingWorker, GatewayDeps } from "./swarm/gateway/gateway-deps.ts";
+import type { GatewayDeps, WorkerToAdmit } from "./swarm/gateway/gateway-deps.ts";
 import type { SwarmGateway } from "./swarm/gateway/keep-gateway.ts";
 
 export interface GatewayParts
@@ -79,9 +79,9 @@ export async function composeGateway(parts: GatewayParts): Promise<SwarmGateway>
     ...{ containers, networks, volumes, routes: localRoutes },
     // The owner adds networks to the running gateway, and not every runtime supports that.
     ownRuntime: parts.runtimes.includes("runc") ? "runc" : "crun",
-    hold: (container, listener, signal) => holdGateway(line, container, listener, signal),
+    connect: (container, listener, signal) => holdGateway(line, container, listener, signal),
     note: { find: () => files.findGateway(), keep: (note) => files.keepGateway(note) },
-    atWork: () => findAtWork(parts, files),
+    workersAtWork: () => findAtWork(parts, files),
     newSecret: () => randomBytes(32).toString("base64url"),
     sign: (secret, text) => createHmac("sha256", secret).update(text).digest("base64url"),
     hash: (text) => createHash("sha256").update(text).digest("hex"),
@@ -101,7 +101,7 @@ export async function composeGateway(parts: GatewayParts): Promise<SwarmGateway>
       ...gatewayEnvironment(agent, access),
     }),
     pause: (name, until) => pauseForModel({ ...parts, containers }, name, until),
-    keepLogin: secrets.keepLogin,
+    storeLogin: secrets.storeLogin,
     range: subnetRange(env),
   });
 }
@@ -110,8 +110,8 @@ export async function composeGateway(parts: GatewayParts): Promise<SwarmGateway>
 async function findAtWork(
   { read, recall }: Pick<GatewayParts, "read" | "recall">,
   { findRequest }: Pick<RequestFiles, "findRequest">,
-): Promise<AskingWorker[]> {
-  const found: AskingWorker[] = [];
+): Promise<WorkerToAdmit[]> {
+  const found: WorkerToAdmit[] = [];
   for (const record of (await read()).containers) {
     if (record.containerId === null || isTerminal(record.status)) continue;
     const slug = workerSlug(record);
@@ -129,7 +129,7 @@ function subnetRange(env: Environment): string {
   return range;
 }
 
-type SecretReader = Pick<GatewayDeps, "mirrors" | "keepLogin"> & {
+type SecretReader = Pick<GatewayDeps, "mirrors" | "storeLogin"> & {
   readonly endpoints: GatewayDeps["resolve"];
 };
 
@@ -166,7 +166,7 @@ async function secretReader({ env, folders, settings, onWarning }: GatewayParts)
         mirrors.push({ name, url, headers: await resolveHeaders(headers, read) });
       return mirrors;
     },
-    keepLogin(reference, login) {
+    storeLogin(reference, login) {
       writeLogin(reference, login, { home }).catch((error: unknown) => {
         const why = error instanceof Error ? error.message : String(error);
         onWarning(`A renewed login could not be written back: ${why}`);

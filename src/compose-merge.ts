@@ -26,7 +26,7 @@ export interface ComposeMergeDeps
     | "images"
     | "limits"
     | "ownerLock"
-    | "passes"
+    | "crashPoint"
     | "repository"
   > {
   readonly resolveSettings: () => Promise<Settings>;
@@ -61,7 +61,7 @@ export function composeMerge(deps: ComposeMergeDeps): MergeOperations {
       });
       const report = await mergeSwarm(
         {
-          ...{ work, commits, onStep, signal, passes: deps.passes },
+          ...{ work, commits, onStep, signal, crashPoint: deps.crashPoint },
           testCommand: async () =>
             check.kind === "recognised" ? recognisedCheck(deps, commits) : check.command,
           async runCheck(commit, command, ending) {
@@ -69,7 +69,7 @@ export function composeMerge(deps: ComposeMergeDeps): MergeOperations {
             if (!ran) throw new Error("A check ended without saying how");
             return ran;
           },
-          looksAhead: hasRoomForTwo(await deps.limits()),
+          looksAhead: fitsTwoChecks(await deps.limits()),
         },
         {
           ...{ swarmId: state.swarmId, into, isAsked: workers.length > 0 },
@@ -143,6 +143,6 @@ async function heldSettings(
   return withRecorded(settings, await requestFiles(gitFolder, swarmId).findSettings());
 }
 
-function hasRoomForTwo({ memoryBytes }: ContainerLimits): boolean {
+function fitsTwoChecks({ memoryBytes }: ContainerLimits): boolean {
   return availableParallelism() > 1 && 2 * memoryBytes <= totalmem();
 }

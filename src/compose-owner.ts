@@ -75,7 +75,7 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
       { ownSwarm },
       { tidyWorkers },
       { retryWorkers },
-      { hostRoomOf },
+      { hostCapacityOf },
     ] = await Promise.all([
       import("./state/ownership.ts"),
       import("./state/owned-state.ts"),
@@ -93,15 +93,15 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
         was: `project ${known.project.id}`,
         is: `project ${projectId}`,
       });
-    const isGoneOnWith = known !== null && !words.force && !(works.length > 0 && isFinished(known));
+    const isResumed = known !== null && !words.force && !(works.length > 0 && isFinished(known));
     // An archived swarm keeps its id, so a new one cannot reuse it.
     const freshId =
       words.swarmId === undefined || words.swarmId === known?.swarmId ? randomUUID() : words.swarmId;
-    const swarmId = isGoneOnWith ? known.swarmId : freshId;
+    const swarmId = isResumed ? known.swarmId : freshId;
     const settings = await settingsFor(swarmId);
-    if (isGoneOnWith) await refuseOtherNetwork(known, settings);
+    if (isResumed) await refuseOtherNetwork(known, settings);
     const access = await accessToModels(settings);
-    const due = await access.due(works, isGoneOnWith ? known : null, words.retry ?? []);
+    const due = await access.due(works, isResumed ? known : null, words.retry ?? []);
     access.refuse(due);
     if (works.length === 0) for (const line of access.describe(due)) report.onStep(line);
     const engine = await deps.engine(known?.engine?.endpoint ?? null);
@@ -111,8 +111,8 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
     const systemCalls = filterWords(chooseFilter(filter, found.runtime), await deps.limits());
     const { keepSettings } = await requestsOf(swarmId);
     // Records the settings before the state file, so that a visible swarm always has them.
-    if (!isGoneOnWith) await keepSettings(recordable(settings));
-    deps.passes("before-state-init");
+    if (!isResumed) await keepSettings(recordable(settings));
+    deps.crashPoint("before-state-init");
     const state = await beginSwarm(
       {
         store: await deps.stateStore(),
@@ -121,10 +121,10 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
         newId: () => swarmId,
         clock: deps.clock,
       },
-      { works, isNew: !isGoneOnWith, left: known === null ? [] : openCommands(known) },
+      { works, isNew: !isResumed, left: known === null ? [] : openCommands(known) },
     );
-    deps.passes("after-state-init");
-    if (isGoneOnWith) await keepSettings(recordable(settings));
+    deps.crashPoint("after-state-init");
+    if (isResumed) await keepSettings(recordable(settings));
     await using events = await openEvents(swarmId, report);
     const tell = (event: SwarmEvent): void => {
       events.add(event);
@@ -138,7 +138,7 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
       file: await deps.stateFile(),
       lock: await deps.ownerStateLock(),
       clock: deps.clock,
-      passes: deps.passes,
+      crashPoint: deps.crashPoint,
     });
     const update: SwarmDeps["update"] = async (changed) => {
       await owned.update(changed);
@@ -169,26 +169,26 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
       },
     });
     await using _released = networkAccess;
-    const equipped = await buildOwnerServices(deps, state, engine, {
+    const services = await buildOwnerServices(deps, state, engine, {
       ...{ image, networkAccess, settings, tell, runtime: found.runtime, report, change, changeSoon, update },
     });
-    await tidyWorkers(equipped);
-    if (words.onto === undefined) await retryWorkers(equipped, words.retry ?? []);
-    else await takeUp(equipped, { swarmId, names: words.retry ?? [], onto: words.onto });
+    await tidyWorkers(services);
+    if (words.onto === undefined) await retryWorkers(services, words.retry ?? []);
+    else await rework(services, { swarmId, names: words.retry ?? [], onto: words.onto });
     const tasks = new Map<string, WorkerTask | null>();
-    let told = state.containers.length;
+    let reported = state.containers.length;
     const ended = await ownSwarm(
-      equipped,
+      services,
       {
         ...{ policy: words.policy, watch: await watcher() },
-        ...{ parallel: settings.parallel, askRoomEveryMs: 5_000 },
-        room: hostRoomOf(engine, (found) => found[labels.swarm] === swarmId),
+        ...{ parallel: settings.parallel, askHostEveryMs: 5_000 },
+        hostCapacity: hostCapacityOf(engine, (found) => found[labels.swarm] === swarmId),
         async waitingIn(now) {
-          if (now.containers.length > told) report.begun(now);
-          told = now.containers.length;
+          if (now.containers.length > reported) report.begun(now);
+          reported = now.containers.length;
           for (const record of now.containers)
             if (!isTerminal(record.status) && !tasks.has(record.containerName))
-              tasks.set(record.containerName, await recallOrTell(swarmId, record, tell));
+              tasks.set(record.containerName, await recallOrReport(swarmId, record, tell));
           return waitingWorkers(now, ({ containerName }) => tasks.get(containerName) ?? null);
         },
       },
@@ -197,20 +197,20 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
     await networkAccess.end({ isFinished: isFinished(ended) });
     tell({ event: "finished", ...countsOf(ended) });
     await writeDown(ended, report);
-    deps.passes("before-owner-release");
+    deps.crashPoint("before-owner-release");
     return ended;
   }
 
   /** Gives results back to their agents for rework. */
-  async function takeUp(
-    equipped: SwarmDeps,
+  async function rework(
+    services: SwarmDeps,
     {
       swarmId,
       names,
       onto,
     }: { readonly swarmId: string; readonly names: readonly string[]; readonly onto: string },
   ): Promise<void> {
-    const [{ reworkWorkers: takeUpWorkers }, { mergeFile }, { isMergeReport }] = await Promise.all([
+    const [{ reworkWorkers }, { mergeFile }, { isMergeReport }] = await Promise.all([
       import("./swarm/take-up-workers.ts"),
       import("./host/merge-file.ts"),
       import("./schema/read-document.ts"),
@@ -218,7 +218,7 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
     const { root } = await deps.repository();
     const report = await mergeFile(root, isMergeReport).read(swarmId);
     const branch = onto === "integration" ? (report?.branch ?? integrationBranchOf(swarmId)) : onto;
-    await takeUpWorkers(equipped, { names, branch, report });
+    await reworkWorkers(services, { names, branch, report });
   }
 
   /** Writes the summary to a file. Ignores errors, because the work itself is complete. */
@@ -288,12 +288,12 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
 
   /** The tag of this repository's image; empty when the owner is to start no more workers. */
   async function build(report: SwarmReport, withAgents: readonly string[]): Promise<string> {
-    deps.passes("before-image-build");
+    deps.crashPoint("before-image-build");
     // No worker runs yet, so `halt` can end the build at once.
     const ending = AbortSignal.any([report.signal, report.halt]);
     const onStep = (step: string): void => {
       report.onStep(step);
-      deps.passes("during-image-build");
+      deps.crashPoint("during-image-build");
     };
     return projectImage(deps, withAgents, onStep, ending).catch((error: unknown) => {
       if (!report.halt.aborted) throw error;
@@ -301,7 +301,7 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
     });
   }
 
-  async function recallOrTell(
+  async function recallOrReport(
     swarmId: string,
     record: ContainerRecord,
     tell: (event: SwarmEvent) => void,

@@ -10,7 +10,7 @@ export interface ProverOf extends CheckerOf {
 
 /** Composes the proof of workers' results in fresh sandboxes. It loads nothing before the first result. */
 export function composeProver(
-  deps: Pick<ComposeOwnerDeps, "clock" | "limits" | "passes" | "repository">,
+  deps: Pick<ComposeOwnerDeps, "clock" | "limits" | "crashPoint" | "repository">,
   swarm: ProverOf,
   signal: AbortSignal,
 ): NonNullable<SwarmDeps["prove"]> {
@@ -26,7 +26,7 @@ export function composeProver(
     const files = proofFiles({ root, swarmId: swarm.state.swarmId }, async () => true);
     return workProver({
       ...files,
-      ...{ work: swarm.work, runChecks, passes: deps.passes, clock: deps.clock },
+      ...{ work: swarm.work, runChecks, crashPoint: deps.crashPoint, clock: deps.clock },
       testCommand: once(async () => {
         const tests = await findTests(swarm.commits);
         return tests.kind === "found" ? tests.command : null;

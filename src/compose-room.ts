@@ -1,17 +1,21 @@
 import { SwarmError } from "./domain/errors.ts";
 import type { ProjectRef } from "./domain/generated/swarm-state.ts";
-import type { HostRoom } from "./domain/parallel-workers.ts";
+import type { HostCapacity } from "./domain/parallel-workers.ts";
 import type { Repository } from "./host/find-repository.ts";
 import { type ContainerEngine, labels } from "./ports/engine.ts";
 
-export interface ComposeRoomDeps {
+export interface ComposeHostCapacityDeps {
   readonly repository: () => Promise<Repository>;
   readonly project: () => Promise<ProjectRef>;
   readonly findEngine: (endpoint: string | null) => Promise<ContainerEngine | null>;
 }
 
 /** Builds what tells a plan of the host that its workers would run on: the engine's, or this machine where no engine answers. */
-export function composeRoom({ repository, project, findEngine }: ComposeRoomDeps): () => Promise<HostRoom> {
+export function composeHostCapacity({
+  repository,
+  project,
+  findEngine,
+}: ComposeHostCapacityDeps): () => Promise<HostCapacity> {
   return async () => {
     try {
       const engine = await findEngine(null);
@@ -23,8 +27,8 @@ export function composeRoom({ repository, project, findEngine }: ComposeRoomDeps
     }
   };
 
-  async function askEngine(engine: ContainerEngine): Promise<HostRoom> {
-    const [{ hasIdentity }, { hostRoomOf }, { commonFolder, worktree }] = await Promise.all([
+  async function askEngine(engine: ContainerEngine): Promise<HostCapacity> {
+    const [{ hasIdentity }, { hostCapacityOf }, { commonFolder, worktree }] = await Promise.all([
       import("./state/project-identity.ts"),
       import("./swarm/host-room.ts"),
       repository(),
@@ -33,11 +37,11 @@ export function composeRoom({ repository, project, findEngine }: ComposeRoomDeps
     const id = (await hasIdentity(commonFolder)) ? (await project()).id : null;
     const isOwn = (found: Readonly<Record<string, string>>): boolean =>
       found[labels.project] === id && found[labels.worktree] === worktree;
-    return hostRoomOf(engine, isOwn)();
+    return hostCapacityOf(engine, isOwn)();
   }
 }
 
-async function ownMachine(): Promise<HostRoom> {
+async function ownMachine(): Promise<HostCapacity> {
   const { machineFacts } = await import("./host/machine.ts");
   const { cpus, memoryBytes } = await machineFacts();
   return { cpus, memoryBytes, others: { workers: 0, memoryBytes: 0 }, name: "this machine" };

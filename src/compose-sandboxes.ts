@@ -262,12 +262,12 @@ async function readSpec(folder: string, named: string | null): Promise<{ file: s
   }
 }
 
-const largestTask = 16 * 1024 * 1024;
+const maxTaskBytes = 16 * 1024 * 1024;
 
 async function readTask(folder: string, file: string): Promise<Uint8Array> {
   try {
     const content = await readFile(resolve(folder, file));
-    if (content.length > largestTask)
+    if (content.length > maxTaskBytes)
       throw new SwarmError("TASK_MISSING", { file, reason: "it is larger than 16 MiB" });
     return content;
   } catch (error) {

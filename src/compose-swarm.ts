@@ -45,15 +45,15 @@ export function composeSwarm(deps: ComposeSwarmDeps): SwarmOperations {
       const isLeft = words.files.length === 0 && known !== null && isOpen(known);
       if (works.length === 0 && (!isLeft || words.append))
         return { kind: "nothing", plan, files: words.files };
-      const goneOnWith = words.force ? null : known;
-      refuseWithoutBase(works, goneOnWith);
+      const resumed = words.force ? null : known;
+      refuseWithoutBase(works, resumed);
       if (words.append && (await isOwned())) {
         refuseEnded(works, known);
         const state = await append(works);
         // If the owner exited before it saw the new work, this process continues as owner.
         if (await isOwned()) return { kind: "appended", state, files: works.map(({ task }) => task.path) };
       }
-      refuseEnded(works, goneOnWith);
+      refuseEnded(works, resumed);
       return {
         kind: "carried out",
         state: await own({ ...words, works }, report),
@@ -82,25 +82,25 @@ export function composeSwarm(deps: ComposeSwarmDeps): SwarmOperations {
         .filter(({ status }) => status === "failed" || status === "stopped")
         .map(({ containerName }) => containerName);
       if (names.length === 0) return { kind: "nothing", state };
-      const wishes = names.map((name) => ({ of: "container", name, wish: "retry" }) as const);
+      const commands = names.map((name) => ({ of: "container", name, wish: "retry" }) as const);
       await refuseFlagsBesideOwner();
       // This process runs no work yet, so `halt` simply ends the wait for the owner.
-      if (await ask(wishes, AbortSignal.any([report.signal, report.halt])))
+      if (await sendToOwner(commands, AbortSignal.any([report.signal, report.halt])))
         return { kind: "asked", state: await readState() };
       const retried = { ...words, retry: names, works: [] };
       return { kind: "carried out", state: await own(retried, report) };
     },
 
-    async steer(wish, workers, signal) {
+    async steer(command, workers, signal) {
       const state = await readState();
       const chosen = workers.length > 0 ? chooseWorkers(state, workers) : state.containers;
       const names = chosen.filter(({ status }) => !isTerminal(status)).map((record) => record.containerName);
       if (names.length === 0) return { by: "nobody", state };
-      const wishes: OwnerCommand[] =
+      const commands: OwnerCommand[] =
         workers.length === 0
-          ? [{ of: "swarm", wish }]
-          : names.map((name) => ({ of: "container", name, wish }));
-      if (await ask(wishes, signal)) return { by: "owner", state: await readState() };
+          ? [{ of: "swarm", wish: command }]
+          : names.map((name) => ({ of: "container", name, wish: command }));
+      if (await sendToOwner(commands, signal)) return { by: "owner", state: await readState() };
       const [{ holdOwnership }, { steerUnowned }] = await Promise.all([
         import("./state/ownership.ts"),
         import("./swarm/steer-unowned.ts"),
@@ -109,10 +109,10 @@ export function composeSwarm(deps: ComposeSwarmDeps): SwarmOperations {
       const engine = await deps.engine(state.engine?.endpoint ?? null);
       const { containers } = await engine.open();
       const store = await deps.stateStore();
-      await store.update((now) => wishes.reduce(withoutCommand, now));
+      await store.update((now) => commands.reduce(withoutCommand, now));
       return {
         by: "us",
-        state: await steerUnowned({ store, containers, clock: deps.clock, signal }, wish, names),
+        state: await steerUnowned({ store, containers, clock: deps.clock, signal }, command, names),
       };
     },
 
@@ -132,11 +132,11 @@ export function composeSwarm(deps: ComposeSwarmDeps): SwarmOperations {
     return (await deps.findState()) ?? (await deps.stateStore()).read();
   }
 
-  async function ask(wishes: readonly OwnerCommand[], signal: AbortSignal): Promise<boolean> {
-    const { sendToOwner: askOwner } = await import("./swarm/ask-owner.ts");
-    return askOwner(
+  async function sendToOwner(commands: readonly OwnerCommand[], signal: AbortSignal): Promise<boolean> {
+    const { sendToOwner: send } = await import("./swarm/ask-owner.ts");
+    return send(
       { store: await deps.stateStore(), owner: await deps.ownerLock(), watch: await watcher() },
-      wishes,
+      commands,
       signal,
     );
   }

@@ -57,7 +57,7 @@ export function composeUpkeep(deps: ComposeUpkeepDeps): UpkeepOperations {
       );
     },
 
-    async glance() {
+    async recordedStatus() {
       const swarm = await deps.findState();
       return swarm && { swarm, owner: await (await deps.ownerLock()).holder() };
     },
@@ -92,7 +92,7 @@ export function composeUpkeep(deps: ComposeUpkeepDeps): UpkeepOperations {
         await clearMachineDeps(engine, signal),
         {
           dryRun,
-          going: {
+          removedBefore: {
             ...{ endpoint: engine?.endpoint ?? null },
             ...{ containers: isGoing("container"), volumes: isGoing("volume") },
           },

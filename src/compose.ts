@@ -5,7 +5,7 @@ import { composeEngine, composeSearch } from "./compose-engine.ts";
 import { composeLocks } from "./compose-locks.ts";
 import { composeMerge } from "./compose-merge.ts";
 import { composePlugin } from "./compose-plugin.ts";
-import { composeRoom } from "./compose-room.ts";
+import { composeHostCapacity } from "./compose-room.ts";
 import { composeSandboxes } from "./compose-sandboxes.ts";
 import { composeSchedule } from "./compose-schedule.ts";
 import { composeSettings } from "./compose-settings.ts";
@@ -38,7 +38,7 @@ export interface ComposeOptions {
   readonly command: string;
   readonly flags: SettingsFile;
   /** Called at points where a test may kill the process. */
-  readonly passes?: CrashHook;
+  readonly crashPoint?: CrashHook;
   readonly clock?: () => Date;
 }
 
@@ -48,7 +48,7 @@ export function compose({
   folder,
   command,
   flags,
-  passes = noCrashHook,
+  crashPoint = noCrashHook,
   clock = () => new Date(),
 }: ComposeOptions): Composition {
   const folders = userFolders(env);
@@ -201,7 +201,7 @@ export function compose({
   const swarm = (): SwarmOperations =>
     composeSwarm({
       ...{ env, folders, clock, repository, project, resolveSettings, images, ownerLock, taskDeps },
-      ...{ ownerStateLock, stateFile, stateStore, ledger, findState, passes, explainAllSettings },
+      ...{ ownerStateLock, stateFile, stateStore, ledger, findState, crashPoint, explainAllSettings },
       engine: engineOrOwn,
       limits: sandboxLimits,
       plan: (words) => plan(words),
@@ -222,7 +222,7 @@ export function compose({
       ...(await taskDeps()),
       ledger: await ledger(),
       git: gitIn(root),
-      room: composeRoom({ repository, project, findEngine }),
+      hostCapacity: composeHostCapacity({ repository, project, findEngine }),
       env,
     };
     return makePlan(deps, { files, again, strict, settings: await resolveSettings() });
@@ -238,7 +238,7 @@ export function compose({
       }),
     merging: () =>
       composeMerge({
-        ...{ clock, explainAllSettings, folders, images, ownerLock, passes, repository, resolveSettings },
+        ...{ clock, explainAllSettings, folders, images, ownerLock, crashPoint, repository, resolveSettings },
         ...{ engine: engineOrOwn, limits: sandboxLimits },
         state: async () => (await findState()) ?? (await stateStore()).read(),
         summary: () => watch().summary(),

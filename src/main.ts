@@ -2,7 +2,7 @@ import { realpathSync, writeSync } from "node:fs";
 import { enableCompileCache } from "node:module";
 import { dirname, join } from "node:path";
 import { version } from "./cli/version.ts";
-import type { QuickPlace } from "./hooks/quick-answers.ts";
+import type { QuickContext } from "./hooks/quick-answers.ts";
 import { userFolders } from "./host/user-folders.ts";
 
 // Commands that prompts, scripts and hooks run constantly take fast paths; only the others load the whole program.
@@ -33,7 +33,7 @@ async function run(): Promise<void> {
   process.exitCode = await runWholeProgram(words);
 }
 
-function quickPlace(): QuickPlace {
+function quickPlace(): QuickContext {
   const { state, config } = userFolders(process.env);
   return {
     ...{ folder: process.cwd(), root: dirname(programFolder()) },

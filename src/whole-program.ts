@@ -9,7 +9,7 @@ import { userFolders } from "./host/user-folders.ts";
 /** Replacements for tests. */
 export interface ProgramSeams {
   /** Called at points where a test may kill the process. */
-  readonly passes?: CrashHook;
+  readonly crashPoint?: CrashHook;
   readonly clock?: () => Date;
 }
 

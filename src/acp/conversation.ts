@@ -14,7 +14,7 @@ import type { Received } from "./receive-messages.ts";
 import type { Timing } from "./timing.ts";
 
 export interface ConversationDeps extends VolumeDeps {
-  readonly passes?: CrashHook;
+  readonly crashPoint?: CrashHook;
   readonly containers: Pick<Containers, "exec" | "look" | "copyOut">;
   readonly timing: Timing;
 }
@@ -46,7 +46,7 @@ export function holdConversation(
   { containerId, journal, request, credentials, limits: given }: ConversationSubject,
   signal: AbortSignal,
 ): Conversation {
-  const { timing, containers, passes = noCrashHook } = deps;
+  const { timing, containers, crashPoint = noCrashHook } = deps;
   const limits = { ...conversationLimits, ...given };
   const closed = new AbortController();
   const until = AbortSignal.any([signal, closed.signal]);
@@ -125,9 +125,9 @@ export function holdConversation(
       item.kind === "message" && isJournalled(item.message) ? [item.message] : [],
     );
     if (messages.length > 0) {
-      passes("after-request-before-ack");
+      crashPoint("after-request-before-ack");
       await journal.append(messages);
-      passes("after-host-journal-before-ack");
+      crashPoint("after-host-journal-before-ack");
       outbox.durable(journal.lastSeq);
     }
     if (!items.some((item) => item.kind === "message" && isOver(item.known))) return;

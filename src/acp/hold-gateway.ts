@@ -6,7 +6,7 @@ import { cleanLines, cleanText } from "../domain/clean-text.ts";
 import { SwarmError } from "../domain/errors.ts";
 import type { GatewayMessage } from "../domain/generated/gateway.ts";
 import type { Containers, Execution } from "../ports/containers.ts";
-import type { GatewayLine, GatewayListener } from "../ports/gateway-line.ts";
+import type { GatewayConnection, GatewayListener } from "../ports/gateway-line.ts";
 import { type DurableLines, openDurableLines } from "../wire/durable-lines.ts";
 import { readMessages } from "../wire/read-messages.ts";
 import type { Timing } from "./timing.ts";
@@ -33,7 +33,7 @@ export function holdGateway(
   container: string,
   listener: GatewayListener,
   signal: AbortSignal,
-): GatewayLine {
+): GatewayConnection {
   const closed = new AbortController();
   const until = AbortSignal.any([signal, closed.signal]);
   let execution: Execution | null = null;

@@ -1,5 +1,5 @@
 import { showDuration } from "../domain/duration.ts";
-import type { LineStatus } from "../ports/conversations.ts";
+import type { ConnectionStatus } from "../ports/conversations.ts";
 import type { Timing } from "./timing.ts";
 
 /** Tracks when an adapter last sent a message, and reports the status of the connection whenever it changes. */
@@ -27,7 +27,7 @@ export interface LineWatchDeps {
   readonly isPaused: (signal: AbortSignal) => Promise<boolean>;
   /** Whether the host's inbox is full, so that messages wait unread. */
   readonly isBusy: () => boolean;
-  readonly tell: (status: LineStatus, why: string) => void;
+  readonly tell: (status: ConnectionStatus, why: string) => void;
   /** Called at a silence: the connection may be dead without an error, so the host opens a new one. */
   readonly onSilence: () => void;
 }
@@ -44,10 +44,10 @@ export function watchLine({
   let heardAt = timing.now();
   /** Start of the present period of silence. */
   let since = heardAt;
-  let status: LineStatus | null = null;
+  let status: ConnectionStatus | null = null;
   let hasFallenSilent = false;
   let isIdle = false;
-  const say = (now: LineStatus, why: string): void => {
+  const say = (now: ConnectionStatus, why: string): void => {
     if (now === status) return;
     status = now;
     tell(now, why);

@@ -1,5 +1,5 @@
 import { createReadStream } from "node:fs";
-import { deepestToHost, type JournalledMessage, maxLengthToHost } from "../domain/acp-messages.ts";
+import { type JournalledMessage, maxDepthToHost, maxLengthToHost } from "../domain/acp-messages.ts";
 import { SwarmError } from "../domain/errors.ts";
 import { inJournal, type KnownConversation } from "../domain/message-order.ts";
 import { type DurableLines, openDurableLines } from "../wire/durable-lines.ts";
@@ -62,7 +62,7 @@ async function replay(
 ): Promise<KnownConversation> {
   const start = inJournal(begin);
   let known = start;
-  const limits = { maxLineLength, deepest: deepestToHost };
+  const limits = { maxLineLength, deepest: maxDepthToHost };
   for await (const group of receiveMessages(createReadStream(file), start, findProblem, limits)) {
     for (const received of group) {
       if (received.kind === "message") known = received.known;

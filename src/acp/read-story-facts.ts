@@ -3,7 +3,7 @@ import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { JournalledMessage } from "../domain/acp-messages.ts";
 import { cleanMessage } from "../domain/clean-message.ts";
-import { FactsOfWorker, type WorkerFacts } from "../domain/story-facts.ts";
+import { type WorkerFacts, WorkerFactsReader } from "../domain/story-facts.ts";
 import { readLines } from "../wire/read-lines.ts";
 import { attemptsIn, maxLineLength } from "./host-journal.ts";
 import type { FindProblem } from "./receive-messages.ts";
@@ -22,7 +22,7 @@ const journalled: ReadonlySet<unknown> = new Set([
  * meanwhile.
  */
 export async function readStoryFacts(folder: string, findProblem: FindProblem): Promise<WorkerFacts> {
-  const facts = new FactsOfWorker();
+  const facts = new WorkerFactsReader();
   for (const attempt of (await attemptsIn(folder)).reverse()) {
     const file = join(folder, `journal-${attempt}.ndjson`);
     // Reading a FIFO at this path would block for ever.
@@ -32,7 +32,7 @@ export async function readStoryFacts(folder: string, findProblem: FindProblem): 
     for await (const message of readLines(createReadStream(file), { maxLineLength })) {
       if (!isJournalled(message, findProblem) || message.seq <= lastSeq) continue;
       lastSeq = message.seq;
-      facts.hear(cleanMessage(message));
+      facts.add(cleanMessage(message));
     }
   }
   return facts.facts();

@@ -1,4 +1,4 @@
-import { type AdapterMessage, deepestToHost, isKnownType, maxLengthToHost } from "../domain/acp-messages.ts";
+import { type AdapterMessage, isKnownType, maxDepthToHost, maxLengthToHost } from "../domain/acp-messages.ts";
 import { cleanMessage } from "../domain/clean-message.ts";
 import { cleanText } from "../domain/clean-text.ts";
 import type { AcpMessage } from "../domain/generated/acp.ts";
@@ -21,7 +21,7 @@ export type Received =
   | { readonly kind: "known" | "ignored" }
   | { readonly kind: "violation"; readonly reason: string };
 
-const wireLimits: WireLimits = { maxLineLength: maxLengthToHost, deepest: deepestToHost };
+const wireLimits: WireLimits = { maxLineLength: maxLengthToHost, deepest: maxDepthToHost };
 
 /**
  * Reads an adapter's stream of lines, grouped as they arrive. Checks each line's length, schema and order,

@@ -4,7 +4,7 @@ import type { RecordedSettings } from "../domain/recorded-settings.ts";
 import type { WorkerChannel } from "../ports/worker-places.ts";
 
 export interface RequestFiles
-  extends Pick<WorkerChannel, "findRequest" | "keepRequest" | "findRework" | "keepRework"> {
+  extends Pick<WorkerChannel, "findRequest" | "storeRequest" | "findRework" | "storeRework"> {
   /** Reads the settings with which the swarm was started. */
   findSettings(): Promise<RecordedSettings | null>;
   keepSettings(settings: RecordedSettings): Promise<void>;
@@ -25,9 +25,9 @@ export function requestFiles(gitFolder: string, swarmId: string): RequestFiles {
   const gatewayFile = join(folder, "gateway");
   return {
     findRequest: ({ slug, attempt }) => find(fileOf(slug, attempt)),
-    keepRequest: ({ slug, attempt }, request) => keep(fileOf(slug, attempt), request),
+    storeRequest: ({ slug, attempt }, request) => keep(fileOf(slug, attempt), request),
     findRework: ({ slug, attempt }) => find(takenUpOf(slug, attempt)),
-    keepRework: ({ slug, attempt }, takenUp) => keep(takenUpOf(slug, attempt), takenUp),
+    storeRework: ({ slug, attempt }, takenUp) => keep(takenUpOf(slug, attempt), takenUp),
     findSettings: () => find(settingsFile),
     keepSettings: (settings) => keep(settingsFile, settings),
     findGateway: () => find(gatewayFile),

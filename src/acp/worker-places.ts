@@ -64,7 +64,7 @@ export function workerChannel(deps: WorkerPlacesDeps): WorkerChannel {
 
     readFile: (file, signal) => fetchStored(deps, file, signal),
 
-    giveBundle: (containerId, file, signal) =>
+    copyBundle: (containerId, file, signal) =>
       containers.copyIn(containerId, "/aimi", deps.packFile("in/repo.bundle", file), signal),
 
     ...requestFiles(gitFolder, swarmId),

@@ -1,7 +1,7 @@
 import { constants } from "node:fs";
 import { chmod, lstat, mkdir, mkdtemp, open, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { FirstOfMany } from "../domain/first-of-many.ts";
+import { BoundedList } from "../domain/first-of-many.ts";
 import { type ArchiveEntry, type ArchiveLimits, type LeftOut, readArchive } from "./read-archive.ts";
 import { refusal } from "./refusal.ts";
 import { untilAborted } from "./until-aborted.ts";
@@ -49,10 +49,10 @@ export async function unpackArchive(
   await using undo = new AsyncDisposableStack();
   undo.defer(() => rm(fresh, { recursive: true, force: true }));
 
-  const files = new FirstOfMany<string>(listedFiles);
+  const files = new BoundedList<string>(listedFiles);
   const leftOut = {
-    barred: new FirstOfMany<LeftOut>(listedLeftOut),
-    missed: new FirstOfMany<LeftOut>(listedLeftOut),
+    barred: new BoundedList<LeftOut>(listedLeftOut),
+    missed: new BoundedList<LeftOut>(listedLeftOut),
   };
   let bytes = 0;
   for await (const entry of readArchive(signal ? untilAborted(archive, signal) : archive, {

@@ -2,7 +2,7 @@ import { SwarmError } from "../domain/errors.ts";
 import type { Output } from "./output.ts";
 
 /** Asks the user for y or n; throws WOULD_ASK without a terminal, where the caller requires `--yes`. */
-export async function agrees(output: Output, question: string): Promise<boolean> {
+export async function isConfirmed(output: Output, question: string): Promise<boolean> {
   const answer = await output.ask(`${question} [y/N]`);
   if (answer === null) throw new SwarmError("WOULD_ASK", { question, flag: "--yes" });
   return /^y(es)?$/i.test(answer.trim());

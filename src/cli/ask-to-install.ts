@@ -1,5 +1,5 @@
 import type { PrivateEngine } from "../ports/private-engine.ts";
-import { agrees } from "./agrees.ts";
+import { isConfirmed } from "./agrees.ts";
 import type { Output } from "./output.ts";
 
 /** Asks before installing missing Debian packages; without a terminal, `--yes` is required. */
@@ -7,5 +7,5 @@ export async function askToInstall(output: Output, engine: PrivateEngine, yes: b
   const packages = await engine.missingPackages();
   if (packages.length === 0) return true;
   output.note(`The private engine needs Debian packages: ${packages.join(", ")}`);
-  return yes || agrees(output, "Install them?");
+  return yes || isConfirmed(output, "Install them?");
 }

@@ -157,7 +157,7 @@ export interface SwarmOperations {
   ): Promise<Retried>;
   /** Sends a command to the owner, or applies it when none runs. No names mean all workers. */
   steer(
-    wish: SteeringCommand,
+    command: SteeringCommand,
     workers: readonly string[],
     signal: AbortSignal,
   ): Promise<{ readonly by: "owner" | "us" | "nobody"; readonly state: SwarmState }>;
@@ -234,7 +234,7 @@ export interface UpkeepOperations {
   /** The swarm compared with its engine, with corrected records if no owner runs; null without a swarm. */
   status(): Promise<SwarmStatus | null>;
   /** The recorded state and its owner, without asking the engine. */
-  glance(): Promise<Pick<SwarmStatus, "swarm" | "owner"> | null>;
+  recordedStatus(): Promise<Pick<SwarmStatus, "swarm" | "owner"> | null>;
   /** Returns a lookup of the task files on which a worker depends. */
   taskDependencies(): Promise<(record: ContainerRecord) => readonly string[]>;
   /** Calls back at once and whenever the state may have changed, until the signal is aborted. */

@@ -15,7 +15,7 @@ export async function startDetached(
   if (planned !== null) {
     const plan = await swarm.plan(planned);
     for (const line of planNotes(plan)) output.note(line);
-    const known = planned.files.length === 0 ? (await swarm.upkeep().glance())?.swarm : null;
+    const known = planned.files.length === 0 ? (await swarm.upkeep().recordedStatus())?.swarm : null;
     const isLeft = known != null && isOpen(known);
     if (!isLeft && !plan.tasks.some(({ action }) => action === "run")) {
       const { why, next } = nothingToRun(plan.tasks, planned.files);

@@ -12,7 +12,7 @@ interface EventFacts {
 
 type Facts = Readonly<Record<string, unknown>>;
 
-const longest = 1_000;
+const maxLength = 1_000;
 
 /**
  * Describes an event of the owner, with its reason. Events are also read from a file that any program may have
@@ -21,7 +21,7 @@ const longest = 1_000;
 export function eventWords({ event, ...facts }: EventFacts): string {
   const say = wordsByEvent.get(event);
   const words = say ? say(facts) : [event, ...Object.entries(facts).flatMap(otherFact)].join(", ");
-  return cleanText(words, longest);
+  return cleanText(words, maxLength);
 }
 
 const wordsByEvent: ReadonlyMap<string, (facts: Facts) => string> = new Map(

@@ -4,7 +4,7 @@ import { showBytes, showDuration } from "../domain/duration.ts";
 import type { CheckResult, StoryProgress } from "../domain/generated/acp.ts";
 
 const indent = " ".repeat("00:00:00  ".length);
-const longest = 2_000;
+const maxLength = 2_000;
 
 /** Formats a message of a worker's journal, with a heading for each new attempt or day; times are UTC. */
 export function journalLines(message: JournalledMessage, before: JournalledMessage | null): string[] {
@@ -73,9 +73,9 @@ function progressOf({
       : commit === null
         ? ", nothing had to change"
         : `, commit ${commit.slice(0, 10)}`;
-  const told = first === "" ? "" : `: ${first}`;
+  const summary = first === "" ? "" : `: ${first}`;
   return [
-    `${cleanText(storyId)}  ${cleanText(status).replace("_", " ")}${code}${made}${told}`,
+    `${cleanText(storyId)}  ${cleanText(status).replace("_", " ")}${code}${made}${summary}`,
     ...more,
     ...(reason && output !== "" && output !== reason.message ? linesOf(output) : []),
     ...(checks ?? []).flatMap(checkLines),
@@ -94,5 +94,5 @@ function checkLines({ command, exitCode, durationMs, output }: CheckResult): str
 /** The lines of a text; none for an empty one. */
 function linesOf(text: string): string[] {
   const lines = text.trimEnd().split("\n");
-  return lines.length === 1 && lines[0] === "" ? [] : lines.map((line) => cleanText(line, longest));
+  return lines.length === 1 && lines[0] === "" ? [] : lines.map((line) => cleanText(line, maxLength));
 }

@@ -202,7 +202,7 @@ export function openOutput({
   };
 }
 
-const narrowest = 40;
+const minColumns = 40;
 
 /** Resolves `auto`: `tty` on a terminal, `plain` for pipes, CI and agents. */
 export function progressMode(
@@ -211,7 +211,9 @@ export function progressMode(
 ): ProgressMode {
   if (wanted === "tty" && columns === 0) return "plain";
   if (wanted !== "auto") return wanted;
-  return columns >= narrowest && !env["CI"] && !env["CLAUDECODE"] && env["TERM"] !== "dumb" ? "tty" : "plain";
+  return columns >= minColumns && !env["CI"] && !env["CLAUDECODE"] && env["TERM"] !== "dumb"
+    ? "tty"
+    : "plain";
 }
 
 /** Whether the locale can show more than ASCII. */

@@ -57,7 +57,7 @@ export function userTerminal({ stdin, stdout, setPlain }: TerminalStreams): User
       stdin.resume();
       // The size may have changed before the listener was added.
       resize();
-      for await (const bytes of session.output) if (!stdout.write(bytes)) await roomIn(stdout);
+      for await (const bytes of session.output) if (!stdout.write(bytes)) await drained(stdout);
     },
   };
 }
@@ -68,7 +68,7 @@ function listen(target: Emitter, event: string, listener: (bytes: Uint8Array) =>
 }
 
 /** Resolves when the stream accepts more, has closed or has failed. */
-async function roomIn(stdout: Emitter): Promise<void> {
+async function drained(stdout: Emitter): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   using undo = new DisposableStack();
   for (const event of ["drain", "close", "error"]) undo.use(listen(stdout, event, () => resolve()));

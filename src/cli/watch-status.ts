@@ -30,7 +30,7 @@ export async function watchStatus(
 ): Promise<Watched> {
   const dependsOn = await upkeep.taskDependencies();
   const live = await output.live();
-  if (!live) return watch(upkeep, teller(output, dependsOn), signal);
+  if (!live) return watch(upkeep, printer(output, dependsOn), signal);
   let last: Watched = null;
   try {
     last = await watch(upkeep, drawer(live, dependsOn), signal);
@@ -45,7 +45,7 @@ export async function watchStatus(
 async function watch(upkeep: UpkeepOperations, show: Show, signal: AbortSignal): Promise<Watched> {
   const ending = new AbortController();
   try {
-    const changes = await bell(upkeep, AbortSignal.any([signal, ending.signal]));
+    const changes = await watchChanges(upkeep, AbortSignal.any([signal, ending.signal]));
     let status = await upkeep.status();
     let reconciledAt = performance.now();
     for (;;) {
@@ -56,7 +56,7 @@ async function watch(upkeep: UpkeepOperations, show: Show, signal: AbortSignal):
       if (performance.now() - reconciledAt >= reconcileEveryMs) {
         status = await upkeep.status();
         reconciledAt = performance.now();
-      } else if (hasChanged) status = glanced(status, await upkeep.glance());
+      } else if (hasChanged) status = withRecorded(status, await upkeep.recordedStatus());
     }
   } finally {
     ending.abort();
@@ -64,26 +64,29 @@ async function watch(upkeep: UpkeepOperations, show: Show, signal: AbortSignal):
 }
 
 /** Updates the last status with the recorded state, and drops outdated corrections. */
-function glanced(last: SwarmStatus, now: Awaited<ReturnType<UpkeepOperations["glance"]>>): Watched {
+function withRecorded(
+  last: SwarmStatus,
+  now: Awaited<ReturnType<UpkeepOperations["recordedStatus"]>>,
+): Watched {
   return now && { ...last, ...now, corrections: stillTrue(now.swarm, last.corrections) };
 }
 
 /** A wake signal for changes of the state; changes between two waits are merged into one. */
-async function bell(
+async function watchChanges(
   upkeep: UpkeepOperations,
   signal: AbortSignal,
 ): Promise<{ within: (ms: number) => Promise<boolean> }> {
-  let rung = Promise.withResolvers<boolean>();
-  signal.addEventListener("abort", () => rung.resolve(true), { once: true });
-  await upkeep.watchState(() => rung.resolve(true), signal);
+  let changed = Promise.withResolvers<boolean>();
+  signal.addEventListener("abort", () => changed.resolve(true), { once: true });
+  await upkeep.watchState(() => changed.resolve(true), signal);
   return {
     /** Waits; resolves with true on a change within that time. */
     async within(ms) {
       const waiting = new AbortController();
       const late = delay(ms, false, { signal: waiting.signal }).catch(() => false);
-      const happened = await Promise.race([rung.promise, late]);
+      const happened = await Promise.race([changed.promise, late]);
       waiting.abort();
-      if (happened) rung = Promise.withResolvers();
+      if (happened) changed = Promise.withResolvers();
       return happened;
     },
   };
@@ -104,15 +107,15 @@ function drawer(live: LiveResult, dependsOn: StatusContext["dependsOn"]): Show {
 }
 
 /** Prints everything at first, then a line for each change. */
-function teller(output: Output, dependsOn: StatusContext["dependsOn"]): Show {
-  const toldByKey = new Map<string, string>();
+function printer(output: Output, dependsOn: StatusContext["dependsOn"]): Show {
+  const shownByKey = new Map<string, string>();
   return (status) => {
     if (status === null) return;
     const context = { now: new Date(), dependsOn };
     const rows = status.swarm.containers.map((record) => workerCells(record, status, context));
     const lines = table(rows);
     // Times and tokens change constantly, so they do not count as changes.
-    const told: [key: string, content: string, line: string][] = [
+    const entries: [key: string, content: string, line: string][] = [
       ...rows.map(([word, slug = "", , stories, , , why], at): [string, string, string] => [
         ...([slug, `${word} ${stories} ${why}`, lines[at] ?? ""] as const),
       ]),
@@ -120,10 +123,10 @@ function teller(output: Output, dependsOn: StatusContext["dependsOn"]): Show {
         ...([line, "", line] as const),
       ]),
     ];
-    const isFirst = toldByKey.size === 0;
-    const changed = told.filter(([key, content]) => toldByKey.get(key) !== content);
-    toldByKey.clear();
-    for (const [key, content] of told) toldByKey.set(key, content);
+    const isFirst = shownByKey.size === 0;
+    const changed = entries.filter(([key, content]) => shownByKey.get(key) !== content);
+    shownByKey.clear();
+    for (const [key, content] of entries) shownByKey.set(key, content);
     if (!isFirst && changed.length === 0) return;
     output.each(statusDocument(status), () =>
       isFirst ? statusLines(status, context) : changed.map(([, , line]) => line),

@@ -45,7 +45,7 @@ export const maxLengthToHost: number = 64 * 1024;
 /** The longest line to the adapter, in bytes with its line break. */
 export const maxLengthToAdapter: number = 8 * 1024 * 1024;
 /** The nesting limit of messages to the host, which nest five deep. Only requests, to adapters, nest deeper. */
-export const deepestToHost = 32;
+export const maxDepthToHost = 32;
 
 const adapterTypes: ReadonlySet<string> = new Set([
   "hello",

@@ -57,8 +57,8 @@ function describeAllowed(words: readonly string[]): string[] {
 }
 
 /** Describes the transport between sandboxes and the gateway. */
-export function transportWords(road: "socket" | "network"): string {
-  return road === "socket"
+export function transportWords(transport: "socket" | "network"): string {
+  return transport === "socket"
     ? "sandboxes have no network, and reach the gateway through a socket"
     : "each sandbox has a network of its own, and only the gateway is in it";
 }

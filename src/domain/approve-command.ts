@@ -15,7 +15,7 @@ export type CommandVerdict =
   /** A command that the hook does not judge: Claude Code decides as it does without the hook. */
   | { readonly kind: "silent"; readonly why: string };
 
-const longest = 2_000;
+const maxLength = 2_000;
 
 /** The characters of swarm's commands. No shell gives any of them a special meaning. */
 const plain = /^[A-Za-z0-9_./:=@, -]+$/;
@@ -27,7 +27,7 @@ const plain = /^[A-Za-z0-9_./:=@, -]+$/;
 export function approveCommand(command: string, programs: readonly string[]): CommandVerdict {
   const danger = dangerIn(command);
   if (danger !== null) return { kind: "ask", why: danger };
-  if (command.length > longest) return silent("it is too long");
+  if (command.length > maxLength) return silent("it is too long");
   if (!plain.test(command)) return silent("it has a character that our commands do not have");
   const [program = "", verb = "", ...rest] = command.split(" ");
   if (!program.startsWith("/") || !programs.includes(program))

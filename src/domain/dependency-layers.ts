@@ -30,7 +30,7 @@ const detectors = [
   findMavenLayers,
 ];
 
-const maxTold = 100;
+const maxShown = 100;
 
 /** The dependency layers of a project's image, from a commit's tracked files; every other manifest is listed with a reason. */
 export function findDependencyLayers(
@@ -49,12 +49,12 @@ export function findDependencyLayers(
   }));
   return {
     layers: layers.slice(0, maxLayers),
-    leftOut: told([...leftOut, ...findings.flatMap((found) => found.leftOut), ...tooMany]),
+    leftOut: shownLeftOut([...leftOut, ...findings.flatMap((found) => found.leftOut), ...tooMany]),
   };
 }
 
-function told(leftOut: readonly LeftOut[]): LeftOut[] {
-  if (leftOut.length <= maxTold) return [...leftOut];
-  const more = { path: "", reason: `${leftOut.length - maxTold} more were left out` };
-  return [...leftOut.slice(0, maxTold), more];
+function shownLeftOut(leftOut: readonly LeftOut[]): LeftOut[] {
+  if (leftOut.length <= maxShown) return [...leftOut];
+  const more = { path: "", reason: `${leftOut.length - maxShown} more were left out` };
+  return [...leftOut.slice(0, maxShown), more];
 }

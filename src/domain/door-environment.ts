@@ -9,7 +9,7 @@ export interface GatewayEndpoint {
 /** One worker's network access through the gateway. */
 export interface GatewayAccess {
   /** The gateway's address as the sandbox sees it, without a slash at the end. */
-  readonly door: string;
+  readonly url: string;
   /** The worker's own token: letters, digits, `-` and `_`. Only this gateway accepts it. */
   readonly token: string;
   readonly endpoints: readonly GatewayEndpoint[];
@@ -26,20 +26,20 @@ export function gatewayEnvironment(agent: NamedAgent, access: GatewayAccess): Va
 }
 
 /** Known programs, by bare name: a path could name any program. */
-const waysByProgram: Readonly<Record<string, (access: GatewayAccess) => Variables>> = {
-  claude: claudeWay,
-  "claude-agent-acp": claudeWay,
-  codex: codexWay,
-  "codex-acp": codexWay,
-  gemini: geminiWay,
-  opencode: opencodeWay,
+const variablesByProgram: Readonly<Record<string, (access: GatewayAccess) => Variables>> = {
+  claude: claudeVariables,
+  "claude-agent-acp": claudeVariables,
+  codex: codexVariables,
+  "codex-acp": codexVariables,
+  gemini: geminiVariables,
+  opencode: opencodeVariables,
 };
 
 function modelVariables(agent: NamedAgent, access: GatewayAccess): Variables {
   if (agent.kind === "script") return {};
   const program = programOf(agent);
-  const way = Object.hasOwn(waysByProgram, program) ? waysByProgram[program] : undefined;
-  return (way ?? commonWay)(access);
+  const way = Object.hasOwn(variablesByProgram, program) ? variablesByProgram[program] : undefined;
+  return (way ?? commonVariables)(access);
 }
 
 function programOf({ kind, command }: NamedAgent): string {
@@ -50,7 +50,7 @@ function programOf({ kind, command }: NamedAgent): string {
  * The gateway's token goes into ANTHROPIC_AUTH_TOKEN. With an unknown API key Claude Code asks its user; with a
  * subscription's token it expects the real API and calls more of it. The requests are the same as with a key.
  */
-function claudeWay(access: GatewayAccess): Variables {
+function claudeVariables(access: GatewayAccess): Variables {
   const address = addressOf("anthropic", access);
   if (address === null) return {};
   return {
@@ -64,7 +64,7 @@ function claudeWay(access: GatewayAccess): Variables {
 const codexKey = "OPENAI_API_KEY";
 
 /** Codex has no variable for an address; `codex-acp`, its protocol adapter, reads settings from CODEX_CONFIG. */
-function codexWay(access: GatewayAccess): Variables {
+function codexVariables(access: GatewayAccess): Variables {
   const provider = codexProvider(access);
   if (provider === null) return {};
   const settings = { model_provider: "aimi", model_providers: { aimi: provider } };
@@ -78,7 +78,7 @@ function codexProvider(access: GatewayAccess): Variables | null {
   return { name: "aimi", base_url: `${address}/v1`, wire_api: "responses", env_key: codexKey };
 }
 
-function geminiWay(access: GatewayAccess): Variables {
+function geminiVariables(access: GatewayAccess): Variables {
   const variables = commonOf("google", access);
   // In a folder without trust Gemini asks before it does anything.
   return addressOf("google", access) === null ? {} : { ...variables, GEMINI_CLI_TRUST_WORKSPACE: "true" };
@@ -87,7 +87,7 @@ function geminiWay(access: GatewayAccess): Variables {
 const opencodePaths = { anthropic: "/v1", openai: "/v1", google: "/v1beta" } as const;
 
 /** Without a list of providers, opencode calls its makers' own models. */
-function opencodeWay(access: GatewayAccess): Variables {
+function opencodeVariables(access: GatewayAccess): Variables {
   const providers = apis.flatMap((api) => {
     const address = addressOf(api, access);
     const options = { baseURL: `${address}${opencodePaths[api]}`, apiKey: access.token };
@@ -101,13 +101,13 @@ function opencodeWay(access: GatewayAccess): Variables {
 }
 
 /** For an unknown program: the common variables, and two for each endpoint with a name of its own. */
-function commonWay(access: GatewayAccess): Variables {
-  const { door, token, endpoints } = access;
+function commonVariables(access: GatewayAccess): Variables {
+  const { url, token, endpoints } = access;
   const named = endpoints
     .filter(({ name, api }) => name !== api)
     .map(({ name }) => {
       const variable = `AIMI_MODEL_${name.toUpperCase().replaceAll("-", "_")}`;
-      return { [`${variable}_URL`]: `${door}/m/${name}`, [`${variable}_KEY`]: token };
+      return { [`${variable}_URL`]: `${url}/m/${name}`, [`${variable}_KEY`]: token };
     });
   return Object.assign({}, ...apis.map((api) => commonOf(api, access)), ...named);
 }
@@ -127,17 +127,17 @@ function commonOf(api: Api, access: GatewayAccess): Variables {
 }
 
 /** The address of an API: the endpoint of its name, else the first endpoint that speaks it. */
-function addressOf(api: Api, { door, endpoints }: GatewayAccess): string | null {
+function addressOf(api: Api, { url, endpoints }: GatewayAccess): string | null {
   const speaking = endpoints.filter((endpoint) => endpoint.api === api);
   const chosen = speaking.find(({ name }) => name === api) ?? speaking[0];
-  return chosen === undefined ? null : `${door}/m/${chosen.name}`;
+  return chosen === undefined ? null : `${url}/m/${chosen.name}`;
 }
 
 /** Set even if no host is allowed: the gateway refuses at once, while a connection without a route runs into its timeout. */
-function tunnelVariables({ door, token }: GatewayAccess): Variables {
-  const proxy = door.replace("://", `://worker:${token}@`);
+function tunnelVariables({ url, token }: GatewayAccess): Variables {
+  const proxy = url.replace("://", `://worker:${token}@`);
   // Requests for models and mirrors go to the gateway directly, not through its proxy.
-  const direct = [...new Set(["127.0.0.1", "localhost", "::1", new URL(door).hostname])].join(",");
+  const direct = [...new Set(["127.0.0.1", "localhost", "::1", new URL(url).hostname])].join(",");
   return {
     ...{ HTTPS_PROXY: proxy, https_proxy: proxy, NO_PROXY: direct, no_proxy: direct },
     NODE_USE_ENV_PROXY: "1",
@@ -146,8 +146,8 @@ function tunnelVariables({ door, token }: GatewayAccess): Variables {
   };
 }
 
-function mirrorVariables({ door, token, mirrors }: GatewayAccess): Variables {
-  const at = (name: string): string => `${door}/r/${token}/${name}`;
+function mirrorVariables({ url, token, mirrors }: GatewayAccess): Variables {
+  const at = (name: string): string => `${url}/r/${token}/${name}`;
   return {
     // A lock file keeps the registry's own addresses: npm replaces them in its requests.
     ...(mirrors.includes("npm") ? npmVariables(`${at("npm")}/`) : {}),

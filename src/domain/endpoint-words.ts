@@ -11,7 +11,7 @@ export interface HeaderPlan {
 }
 
 /** An address that the gateway calls, with the headers that authenticate it. */
-export interface AddressWords {
+export interface ParsedAddress {
   readonly kind: "address";
   readonly name: string;
   readonly url: string;
@@ -30,16 +30,16 @@ interface Refusal {
 export const endpointForm = "name=url[,header=Name:reference][,api=anthropic|openai|google][,pass=Name]";
 export const registryForm = "preset=url[,header=Name:reference]";
 
-const longest = 4_000;
+const maxLength = 4_000;
 const maxUrlLength = 2_000;
 
 /** Parses a model endpoint of the settings: `name=url[,header=Name:reference][,api=…][,pass=Name]`. */
-export function parseEndpoint(text: string): AddressWords | Refusal {
+export function parseEndpoint(text: string): ParsedAddress | Refusal {
   return parseAddress(text, endpointForm, { isModel: true });
 }
 
 /** Parses a registry of the settings: `preset=url[,header=Name:reference]`. */
-export function parseRegistry(text: string): AddressWords | Refusal {
+export function parseRegistry(text: string): ParsedAddress | Refusal {
   return parseAddress(text, registryForm, { isModel: false });
 }
 
@@ -66,11 +66,11 @@ function parseAddress(
   text: string,
   form: string,
   { isModel }: { readonly isModel: boolean },
-): AddressWords | Refusal {
+): ParsedAddress | Refusal {
   const [, name, rest = ""] = /^([a-z][a-z0-9-]{0,39})=(.*)$/s.exec(text) ?? [];
   // An address with a comma would hide a mistyped option.
   const [address = "", ...options] = rest.split(/,(?=(?:header|api|pass)=)/);
-  if (name === undefined || text.length > longest || address.includes(",")) return refused(form);
+  if (name === undefined || text.length > maxLength || address.includes(",")) return refused(form);
   const url = parseUrl(address);
   if ("kind" in url) return refused(`${form} with ${url.reason}`);
 

@@ -16,31 +16,32 @@ interface Bounds {
 }
 
 /** Tried one after the other until the line fits. */
-const tries: readonly Bounds[] = [
+const boundsToTry: readonly Bounds[] = [
   { text: 1_000, items: 100 },
   { text: 300, items: 30 },
   { text: 100, items: 10 },
   { text: 30, items: 5 },
 ];
-const deepest = 5;
+const maxDepth = 5;
 const maxValues = 2_000;
 const maxNameLength = 60;
-const ours: readonly string[] = ["at", "swarmId", "event", "worker", "isCut"];
+const reservedNames: readonly string[] = ["at", "swarmId", "event", "worker", "isCut"];
 
 /** An event as one line of JSON, with its line break: safe to show, and never longer than the log's limit. */
 export function eventLine(
   { event, worker, ...facts }: EventFacts,
   { at, swarmId }: { readonly at: string; readonly swarmId: string | null },
 ): string {
-  const told = facts["swarmId"];
+  const swarmIdInFacts = facts["swarmId"];
   const head = {
     at,
-    swarmId: swarmId ?? (typeof told === "string" ? cleanText(told, maxNameLength) : null),
+    swarmId:
+      swarmId ?? (typeof swarmIdInFacts === "string" ? cleanText(swarmIdInFacts, maxNameLength) : null),
     event: cleanText(event, maxNameLength),
     ...(worker === undefined ? {} : { worker: cleanText(worker, maxNameLength) }),
   };
-  const own = Object.fromEntries(Object.entries(facts).filter(([name]) => !ours.includes(name)));
-  for (const bounds of tries) {
+  const own = Object.fromEntries(Object.entries(facts).filter(([name]) => !reservedNames.includes(name)));
+  for (const bounds of boundsToTry) {
     const cutter = new Cutter(bounds);
     const kept = cutter.cut(own, 0) as object;
     const line = `${JSON.stringify({ ...head, ...kept, ...(cutter.isCut && { isCut: true }) })}\n`;
@@ -61,7 +62,7 @@ class Cutter {
 
   cut(value: unknown, depth: number): unknown {
     this.#values += 1;
-    if (depth > deepest || this.#values > maxValues) {
+    if (depth > maxDepth || this.#values > maxValues) {
       this.isCut = true;
       return null;
     }

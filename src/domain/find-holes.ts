@@ -1,4 +1,4 @@
-import { type KnownHole, knownHoles } from "./safe-versions.ts";
+import { type KnownVulnerability, knownVulnerabilities } from "./safe-versions.ts";
 
 /** A component that an engine reports. */
 export interface EnginePart {
@@ -8,15 +8,15 @@ export interface EnginePart {
 }
 
 /** The known vulnerabilities of a component in this version. */
-export function findHoles({ name, version }: EnginePart): KnownHole[] {
-  return knownHoles.filter((hole) => hole.part === name && !isClosed(hole, version));
+export function findVulnerabilities({ name, version }: EnginePart): KnownVulnerability[] {
+  return knownVulnerabilities.filter((hole) => hole.part === name && !isFixed(hole, version));
 }
 
-function isClosed({ closedIn, packages }: KnownHole, version: string): boolean {
+function isFixed({ fixedIn, packages }: KnownVulnerability, version: string): boolean {
   const [upstream = "", line] = [upstreamOf(version), lineOf(version)];
   if (packages.some((one) => upstreamOf(one) === upstream && compareVersions(version, one) >= 0)) return true;
-  const same = closedIn.find((one) => lineOf(one) === line);
-  const newest = closedIn.at(-1) ?? "";
+  const same = fixedIn.find((one) => lineOf(one) === line);
+  const newest = fixedIn.at(-1) ?? "";
   return compareVersions(upstream, same ?? newest) >= 0;
 }
 

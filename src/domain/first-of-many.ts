@@ -1,5 +1,5 @@
 /** Keeps the first items within limits and counts the rest: a container can name any number of items. */
-export class FirstOfMany<Item> {
+export class BoundedList<Item> {
   readonly items: Item[] = [];
   /** The number of items that were not kept. */
   more = 0;

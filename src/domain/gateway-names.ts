@@ -2,9 +2,9 @@
 export interface GatewayNames {
   readonly container: string;
   /** The volume of its journal. */
-  readonly volume: string;
+  readonly journalVolume: string;
   /** The volume of the socket through which sandboxes without a network reach it. */
-  readonly door: string;
+  readonly socketVolume: string;
 }
 
 export function gatewayNames({
@@ -15,7 +15,7 @@ export function gatewayNames({
   readonly swarmId: string;
 }): GatewayNames {
   const name = `aimi-${projectId.slice(0, 6)}-${swarmId.slice(0, 6)}`;
-  return { container: `${name}.gateway`, volume: `${name}.gateway`, door: `${name}.door` };
+  return { container: `${name}.gateway`, journalVolume: `${name}.gateway`, socketVolume: `${name}.door` };
 }
 
 /** The name of the network of one worker's container and the gateway. */

@@ -1,7 +1,7 @@
 /** Removes the entries that were added first until at most `most` remain. Bounds collections with entries from outside. */
-export function keepNewest<Key>(collection: Map<Key, unknown> | Set<Key>, most = 1_000): void {
+export function keepNewest<Key>(collection: Map<Key, unknown> | Set<Key>, maxEntries = 1_000): void {
   for (const key of collection.keys()) {
-    if (collection.size <= most) return;
+    if (collection.size <= maxEntries) return;
     collection.delete(key);
   }
 }

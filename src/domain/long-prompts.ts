@@ -1,4 +1,4 @@
-import { maxBeginningLength } from "./model-name.ts";
+import { findLongestPrefix } from "./model-name.ts";
 
 /** The factors by which a call costs more than its model's price. */
 export interface LongPromptFactors {
@@ -32,6 +32,6 @@ const longPrompts: readonly LongPrompts[] = [
 
 /** The factors of a call: with a long prompt, some models cost more per token. */
 export function longPromptFactors(model: string, promptTokens: number): LongPromptFactors {
-  const long = maxBeginningLength(longPrompts, model);
+  const long = findLongestPrefix(longPrompts, model);
   return long !== undefined && promptTokens > long.above ? long : { prompt: 1, answer: 1 };
 }

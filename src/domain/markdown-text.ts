@@ -16,7 +16,7 @@ export function inlineText(text: string, limit = 2_000): string {
 /** Untrusted text as inline code. */
 export function codeSpan(text: string): string {
   const clean = cleanText(text, 2_000);
-  const fence = "`".repeat(maxRunLength(clean) + 1);
+  const fence = "`".repeat(longestRun(clean) + 1);
   const space = /[` ]/.test(clean.slice(0, 1) + clean.slice(-1)) || clean === "" ? " " : "";
   return `${fence}${space}${clean}${space}${fence}`;
 }
@@ -24,11 +24,11 @@ export function codeSpan(text: string): string {
 /** Untrusted lines as a code block that none of them can end. */
 export function fenced(text: string, kind = "text"): string[] {
   const clean = cleanLines(text.replace(/\r\n?/g, "\n")).replace(/\n+$/, "");
-  const fence = "`".repeat(Math.max(3, maxRunLength(clean) + 1));
+  const fence = "`".repeat(Math.max(3, longestRun(clean) + 1));
   return [`${fence}${kind}`, ...clean.split("\n"), fence];
 }
 
 /** The length of the longest run of backticks. */
-function maxRunLength(text: string): number {
+function longestRun(text: string): number {
   return (text.match(/`+/g) ?? []).reduce((longest, run) => Math.max(longest, run.length), 0);
 }

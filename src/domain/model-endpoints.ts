@@ -1,8 +1,8 @@
 import { agentName, type NamedAgent, type Provider, providersOf } from "./agent-credentials.ts";
 import {
-  type AddressWords,
   type HeaderPlan,
   type ModelApi,
+  type ParsedAddress,
   parseEndpoint,
   parseUrl,
 } from "./endpoint-words.ts";
@@ -152,7 +152,7 @@ interface Address {
 
 function callsOf(
   agent: NamedAgent,
-  own: readonly AddressWords[],
+  own: readonly ParsedAddress[],
   settings: EndpointSettings,
   env: Variables,
 ): Call[] {
@@ -170,7 +170,7 @@ function callsOf(
 
 /** The credential for an address of the user's choice: its own headers, else the provider's credential, else none. */
 function credentialAt(
-  { headers }: AddressWords,
+  { headers }: ParsedAddress,
   provider: Provider,
   settings: EndpointSettings,
   env: Variables,
@@ -222,7 +222,7 @@ function shownAddress(text: string): string {
   return URL.canParse(text) ? new URL(text).origin : "…";
 }
 
-function ownEndpoints({ modelEndpoints }: EndpointSettings): AddressWords[] {
+function ownEndpoints({ modelEndpoints }: EndpointSettings): ParsedAddress[] {
   return modelEndpoints.flatMap((words) => {
     const parsed = parseEndpoint(words);
     if (parsed.kind === "refused") return [];
@@ -232,7 +232,7 @@ function ownEndpoints({ modelEndpoints }: EndpointSettings): AddressWords[] {
 }
 
 /** The user's endpoints that replace no provider's, open to all agents. */
-function forAll(own: readonly AddressWords[]): EndpointPlan[] {
+function forAll(own: readonly ParsedAddress[]): EndpointPlan[] {
   return own
     .filter(({ name }) => !isBuiltIn(name))
     .map(({ name, api, url, pass, headers }) => ({

@@ -6,7 +6,7 @@ function modelNames(model: string): readonly string[] {
 }
 
 /** The entry with the longest prefix that the model's name begins with; the first of equal ones. */
-export function maxBeginningLength<Listed extends { readonly model: string }>(
+export function findLongestPrefix<Listed extends { readonly model: string }>(
   listed: readonly Listed[],
   model: string,
 ): Listed | undefined {

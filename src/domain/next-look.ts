@@ -8,13 +8,13 @@ export interface Growth {
 
 /**
  * The delay until the next check: half of the time in which the rest fills up at this pace, so that the size passes its
- * limit by little between two checks. At least `leastMs`, since checks cost time; at most `maxMs`, since the pace can change.
+ * limit by little between two checks. At least `minMs`, since checks cost time; at most `maxMs`, since the pace can change.
  */
 export function nextLookMs(
   { grownBytes, inMs, leftBytes }: Growth,
-  { leastMs, maxMs }: { readonly leastMs: number; readonly maxMs: number },
+  { minMs, maxMs }: { readonly minMs: number; readonly maxMs: number },
 ): number {
   if (grownBytes <= 0) return maxMs;
   const untilFullMs = (Math.max(0, leftBytes) * inMs) / grownBytes;
-  return Math.min(maxMs, Math.max(leastMs, untilFullMs / 2));
+  return Math.min(maxMs, Math.max(minMs, untilFullMs / 2));
 }

@@ -23,7 +23,7 @@ export interface NightLine {
 
 const mark = "# aimi-swarm ";
 /** cron cuts longer commands without an error. */
-const longest = 990;
+const maxLength = 990;
 const log = ".aimi/reports/night.log";
 
 /** Parses a time such as `23:00`; null for any other text. */
@@ -56,7 +56,7 @@ export function crontabLine(night: ScheduledNight): string | null {
   // cron turns each unescaped % into a line break, and a command's own backslash before it would change the escape.
   if (command.includes("\\%")) return null;
   const line = `${at.minute} ${at.hour} * * ${days} ${command.replaceAll("%", "\\%")} ${mark}${projectId}`;
-  return /\p{Cc}/u.test(line) || new TextEncoder().encode(line).length > longest ? null : line;
+  return /\p{Cc}/u.test(line) || new TextEncoder().encode(line).length > maxLength ? null : line;
 }
 
 /** A crontab with a project's line replaced, or removed for null; all other lines stay. */

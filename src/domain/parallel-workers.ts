@@ -2,7 +2,7 @@ import type { SwarmPlan } from "./generated/plan.ts";
 import type { WorkerTask } from "./plan.ts";
 
 /** The host of an engine, and what sandboxes that are not this swarm's may use of it. */
-export interface HostRoom {
+export interface HostCapacity {
   readonly cpus: number;
   readonly memoryBytes: number;
   readonly others: { readonly workers: number; readonly memoryBytes: number };
@@ -16,13 +16,16 @@ export interface ParallelSettings {
   readonly memoryBytes: number;
 }
 
-const noOthers: HostRoom["others"] = { workers: 0, memoryBytes: 0 };
+const noOthers: HostCapacity["others"] = { workers: 0, memoryBytes: 0 };
 
 /**
  * The number of workers that a host carries beside the other sandboxes there: as many as fit into memory by their limits, and
  * twice as many as CPUs, since agents mostly wait.
  */
-export function admission({ cpus, memoryBytes, others }: Omit<HostRoom, "name">, limitBytes: number): number {
+export function workersThatFit(
+  { cpus, memoryBytes, others }: Omit<HostCapacity, "name">,
+  limitBytes: number,
+): number {
   const byMemory = Math.floor(((memoryBytes - others.memoryBytes) * 0.9) / limitBytes);
   return Math.max(1, Math.min(byMemory, cpus * 2 - others.workers));
 }
@@ -34,10 +37,10 @@ export function admission({ cpus, memoryBytes, others }: Omit<HostRoom, "name">,
 export function parallelWorkers(
   tasks: readonly Pick<WorkerTask, "taskFile">[],
   { parallel, memoryBytes }: ParallelSettings,
-  room: HostRoom | null,
+  capacity: HostCapacity | null,
 ): SwarmPlan["parallel"] {
   const { workers: wanted, why } =
-    parallel === "auto" ? admitted(room, memoryBytes) : { workers: parallel, why: "asked for" };
+    parallel === "auto" ? automaticWorkers(capacity, memoryBytes) : { workers: parallel, why: "asked for" };
   const caps = tasks.flatMap(({ taskFile }) => taskFile.metadata.maxConcurrency ?? []);
   const workers = Math.min(wanted, ...caps.map((cap) => (cap <= 0 ? 4 : cap)));
   if (workers === wanted) return { workers, why };
@@ -48,17 +51,17 @@ export function parallelWorkers(
 export function isHeldBackByOthers(
   tasks: readonly Pick<WorkerTask, "taskFile">[],
   settings: ParallelSettings,
-  room: HostRoom | null,
+  room: HostCapacity | null,
 ): boolean {
   const alone = room && { ...room, others: noOthers };
   const { workers } = parallelWorkers(tasks, settings, room);
   return workers < parallelWorkers(tasks, settings, alone).workers;
 }
 
-function admitted(room: HostRoom | null, memoryBytes: number): SwarmPlan["parallel"] {
+function automaticWorkers(room: HostCapacity | null, memoryBytes: number): SwarmPlan["parallel"] {
   if (room === null) return { workers: 1, why: "what the engine's host has is not known" };
-  const workers = admission(room, memoryBytes);
-  const isBeside = workers < admission({ ...room, others: noOthers }, memoryBytes);
+  const workers = workersThatFit(room, memoryBytes);
+  const isBeside = workers < workersThatFit({ ...room, others: noOthers }, memoryBytes);
   const beside = isBeside ? " beside the other sandboxes there" : "";
   return { workers, why: `as many as memory and CPUs of ${room.name} allow${beside}` };
 }

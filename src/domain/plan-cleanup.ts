@@ -6,7 +6,7 @@ import { reportedStatus } from "./told-status.ts";
 import { homeVolumeName } from "./worker-names.ts";
 
 /** A container or volume of this worktree, with its labels, which are untrusted. */
-export interface LeftThing {
+export interface EngineResource {
   readonly kind: "container" | "volume";
   readonly name: string;
   readonly swarmId: string | null;
@@ -28,10 +28,10 @@ export interface LeftAttempt {
 }
 
 /** Whether all commits of an attempt are in the host's repository. */
-export type WorkPlace = { readonly kind: "here" } | { readonly kind: "elsewhere"; readonly why: string };
+export type WorkLocation = { readonly kind: "here" } | { readonly kind: "elsewhere"; readonly why: string };
 
 export interface Leftover {
-  readonly kind: LeftThing["kind"];
+  readonly kind: EngineResource["kind"];
   readonly name: string;
   /** The worker's slug; null if nothing names the worker. */
   readonly worker: string | null;
@@ -52,8 +52,8 @@ export interface CleanupPlan {
 
 export interface CleanupQuestion {
   readonly state: SwarmState | null;
-  readonly things: readonly LeftThing[];
-  readonly placeOf: (attempt: LeftAttempt) => WorkPlace;
+  readonly things: readonly EngineResource[];
+  readonly placeOf: (attempt: LeftAttempt) => WorkLocation;
   /** Whether to remove work, too, that is not in the host's repository. */
   readonly discard: boolean;
   /** Names of the records whose things to remove; null for everything. */
@@ -83,7 +83,7 @@ export function planCleanup({ state, things, placeOf, discard, only }: CleanupQu
 }
 
 /** The attempts for which the caller must find out where their work is. */
-export function attemptsIn(state: SwarmState | null, things: readonly LeftThing[]): LeftAttempt[] {
+export function attemptsIn(state: SwarmState | null, things: readonly EngineResource[]): LeftAttempt[] {
   const byKey = new Map<string, LeftAttempt>();
   for (const worker of workersIn(state, things))
     for (const thing of worker.things) {
@@ -110,10 +110,10 @@ interface LeftWorker {
   readonly swarmId: string | null;
   readonly taskFile: string | null;
   readonly record: ContainerRecord | null;
-  readonly things: readonly LeftThing[];
+  readonly things: readonly EngineResource[];
 }
 
-function workersIn(state: SwarmState | null, things: readonly LeftThing[]): LeftWorker[] {
+function workersIn(state: SwarmState | null, things: readonly EngineResource[]): LeftWorker[] {
   const own = things.filter(({ isGateways, isCheck }) => !isGateways && !isCheck);
   const groups = Map.groupBy(own, ({ swarmId, taskFile }) => JSON.stringify([swarmId, taskFile]));
   return [...groups.values()].map((group) => {
@@ -133,7 +133,7 @@ interface Judged {
 }
 
 /** A gateway's things can be removed when no worker of its swarm is left that could use it. */
-function judgeGateways(state: SwarmState | null, things: readonly LeftThing[]): Judged[] {
+function judgeGateways(state: SwarmState | null, things: readonly EngineResource[]): Judged[] {
   return things
     .filter(({ isGateways }) => isGateways)
     .map(({ kind, name, swarmId }) => {
@@ -148,7 +148,7 @@ function judgeGateways(state: SwarmState | null, things: readonly LeftThing[]): 
 }
 
 /** Things of checks can always be removed: only a process that was killed leaves them behind. */
-function judgeChecks(things: readonly LeftThing[]): Judged[] {
+function judgeChecks(things: readonly EngineResource[]): Judged[] {
   return things
     .filter(({ isCheck }) => isCheck)
     .map(({ kind, name, swarmId }) => ({
@@ -158,7 +158,7 @@ function judgeChecks(things: readonly LeftThing[]): Judged[] {
 }
 
 function judgeWorker(worker: LeftWorker, placeOf: CleanupQuestion["placeOf"]): Judged[] {
-  const isHome = (thing: LeftThing): boolean => thing.kind === "volume" && homeOf(thing) !== null;
+  const isHome = (thing: EngineResource): boolean => thing.kind === "volume" && homeOf(thing) !== null;
   const own = worker.things
     .filter((thing) => !isHome(thing))
     .map((thing) => ({ thing, why: whyKept(worker, thing, placeOf) }));
@@ -175,7 +175,11 @@ function judgeWorker(worker: LeftWorker, placeOf: CleanupQuestion["placeOf"]): J
   }));
 }
 
-function whyKept(worker: LeftWorker, thing: LeftThing, placeOf: CleanupQuestion["placeOf"]): string | null {
+function whyKept(
+  worker: LeftWorker,
+  thing: EngineResource,
+  placeOf: CleanupQuestion["placeOf"],
+): string | null {
   const { record } = worker;
   const attempt = attemptOf(worker, thing);
   if (attempt === null) return "its labels do not name its worker";
@@ -192,18 +196,18 @@ function whyUnfinished(record: ContainerRecord | null): string | null {
   return `it is ${record.status}, and so not finished`;
 }
 
-function attemptOf(worker: LeftWorker, thing: LeftThing): LeftAttempt | null {
+function attemptOf(worker: LeftWorker, thing: EngineResource): LeftAttempt | null {
   const { swarmId, record } = worker;
   const slug = slugIn(worker, thing);
   if (swarmId === null || slug === null || thing.attempt === null) return null;
   const isLast = record?.attempt === thing.attempt;
-  const told = isLast ? reportedStatus(record) : null;
-  const status = told === "completed" || told === "failed" ? told : null;
+  const reported = isLast ? reportedStatus(record) : null;
+  const status = reported === "completed" || reported === "failed" ? reported : null;
   return { swarmId, slug, attempt: thing.attempt, status };
 }
 
 /** The slug by which the worker's journals are named, from its record or from the thing's name. */
-function slugIn(worker: LeftWorker, thing: LeftThing): string | null {
+function slugIn(worker: LeftWorker, thing: EngineResource): string | null {
   const { record, taskFile, swarmId } = worker;
   if (record) return workerSlug(record);
   if (taskFile === null || swarmId === null) return null;
@@ -213,7 +217,7 @@ function slugIn(worker: LeftWorker, thing: LeftThing): string | null {
 }
 
 /** The name of the container for which a volume of conversations was made; null for any other volume. */
-function homeOf({ name }: LeftThing): string | null {
+function homeOf({ name }: EngineResource): string | null {
   const suffix = homeVolumeName("");
   return name.endsWith(suffix) ? name.slice(0, -suffix.length) : null;
 }

@@ -1,8 +1,8 @@
 import { mirrorUrls } from "./egress.ts";
-import { type AddressWords, parseRegistry } from "./endpoint-words.ts";
+import { type ParsedAddress, parseRegistry } from "./endpoint-words.ts";
 
 /** A registry that the gateway reads from, with the headers that authenticate it, as references to secrets. */
-export type MirrorPlan = Pick<AddressWords, "name" | "url" | "headers">;
+export type MirrorPlan = Pick<ParsedAddress, "name" | "url" | "headers">;
 
 /** The upstreams of the mirrors that presets have opened: the user's own registry, else the public one. */
 export function planMirrors(opened: readonly string[], registries: readonly string[]): MirrorPlan[] {

@@ -6,7 +6,7 @@ import { parseSizeBytes } from "./duration.ts";
 import type { PlannedTask, SwarmPlan } from "./generated/plan.ts";
 import type { AgentChoice, TaskFile } from "./generated/tasks.ts";
 import type { LedgerLine } from "./ledger.ts";
-import { type HostRoom, parallelWorkers } from "./parallel-workers.ts";
+import { type HostCapacity, parallelWorkers } from "./parallel-workers.ts";
 import type { Settings } from "./settings.ts";
 import { uniqueSlugs } from "./slug.ts";
 import { findGraphProblems, type GraphProblem, storyOrder } from "./story-graph.ts";
@@ -36,7 +36,7 @@ export interface PlanContext {
   readonly again: boolean;
   readonly head: string | null;
   /** Null where the number of workers does not depend on it. */
-  readonly room: HostRoom | null;
+  readonly capacity: HostCapacity | null;
   readonly warnings: readonly string[];
   /** The user's environment, for addresses and for whether secrets are set. */
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -77,7 +77,7 @@ export function planSwarm(tasks: readonly LoadedTask[], context: PlanContext): S
     parallel: parallelWorkers(
       running,
       { parallel: settings.parallel, memoryBytes: parseSizeBytes(settings["limits.memory"]) ?? 1 },
-      context.room,
+      context.capacity,
     ),
     isolation: settings.isolation,
     network: settings.network,

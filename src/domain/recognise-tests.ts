@@ -27,7 +27,7 @@ export type RecognisedTests =
   | { readonly kind: "none" };
 
 /** A kind of tests. The first kind that is recognised, and can run in the image, is used. */
-interface Way {
+interface TestKind {
   readonly recognise: (tree: Tree, image: TestImage) => TestCommand | null;
   readonly canRun: (tree: Tree, image: TestImage) => boolean;
 }
@@ -43,7 +43,7 @@ const javascript: readonly PackageManager[] = ["npm", "pnpm", "yarn", "bun"];
 const makefiles: readonly string[] = ["GNUmakefile", "makefile", "Makefile"];
 const pythonFiles: readonly string[] = ["pytest.ini", "pyproject.toml", "setup.cfg", "tox.ini"];
 
-const ways: readonly Way[] = [
+const testKinds: readonly TestKind[] = [
   {
     recognise(tree, image) {
       const script = testScript(tree.text("package.json"));
@@ -139,7 +139,7 @@ export function recogniseTests({ paths, readText }: TestTree, image: TestImage):
     hasLike: (pattern) => paths.some((path) => pattern.test(path)),
     text: (path) => (tracked.has(path) ? (readText(path) ?? "") : ""),
   };
-  const found = ways.flatMap(({ recognise, canRun }) => {
+  const found = testKinds.flatMap(({ recognise, canRun }) => {
     const tests = recognise(tree, image);
     return tests === null ? [] : [{ tests, canRun: image.isOwn || canRun(tree, image) }];
   });

@@ -1,9 +1,9 @@
 /** A published vulnerability of an engine's component, and the versions that fix it. */
-export interface KnownHole {
+export interface KnownVulnerability {
   readonly part: "Docker" | "runc";
   readonly ids: readonly string[];
   /** The first safe version of each line, oldest first; every later line is safe, and earlier ones are not. */
-  readonly closedIn: readonly string[];
+  readonly fixedIn: readonly string[];
   /** Debian packages with the fix applied to an older version. */
   readonly packages: readonly string[];
   readonly what: string;
@@ -13,32 +13,32 @@ export interface KnownHole {
  * Vulnerabilities of components whose version `swarm doctor` can find out. Versions come from the release notes, packages
  * from Debian's changelogs.
  */
-export const knownHoles: readonly KnownHole[] = [
+export const knownVulnerabilities: readonly KnownVulnerability[] = [
   {
     part: "runc",
     ids: ["CVE-2024-21626"],
-    closedIn: ["1.1.12"],
+    fixedIn: ["1.1.12"],
     packages: ["1.1.5+ds1-1+deb12u1"],
     what: "a working folder that is a descriptor of the host's",
   },
   {
     part: "runc",
     ids: ["CVE-2025-31133", "CVE-2025-52565", "CVE-2025-52881"],
-    closedIn: ["1.2.8", "1.3.3", "1.4.0-rc.3"],
+    fixedIn: ["1.2.8", "1.3.3", "1.4.0-rc.3"],
     packages: [],
     what: "links in the place of what runc mounts, while a container is made",
   },
   {
     part: "runc",
     ids: ["CVE-2026-41579"],
-    closedIn: ["1.3.6", "1.4.3", "1.5.0-rc.3"],
+    fixedIn: ["1.3.6", "1.4.3", "1.5.0-rc.3"],
     packages: [],
     what: "an image whose /dev is a link",
   },
   {
     part: "Docker",
     ids: ["CVE-2026-31431"],
-    closedIn: ["29.4.2"],
+    fixedIn: ["29.4.2"],
     packages: [],
     what: "its own filter, which builds have, opens AF_ALG",
   },

@@ -51,12 +51,12 @@ export interface SandboxDanger {
   readonly permission: "hostNetwork" | "privileged";
 }
 
-const shortestTtlMs = 1000;
+const minTtlMs = 1000;
 const maxTtlMs = 7 * 86_400_000;
-const smallestSizeBytes = 16 * 1024 ** 2;
-const largestSizeBytes = 16 * 1024 ** 4;
+const minSizeBytes = 16 * 1024 ** 2;
+const maxSizeBytes = 16 * 1024 ** 4;
 const maxEnvNameLength = 128;
-const largestEnvValueBytes = 32 * 1024;
+const maxEnvValueBytes = 32 * 1024;
 
 /** The spec of a checked file, with defaults for the fields that it leaves out. */
 export function sandboxSpecOf(file: SandboxSpecFile): SandboxSpec {
@@ -156,19 +156,19 @@ function findReferenceProblem(runtime: string): Complaint | undefined {
 
 function findTtlProblem(ttl: string): Complaint | undefined {
   const ms = parseDurationMs(ttl) ?? 0;
-  if (ms >= shortestTtlMs && ms <= maxTtlMs) return undefined;
+  if (ms >= minTtlMs && ms <= maxTtlMs) return undefined;
   return {
-    problem: `the time to live ${quoted(ttl)} is too ${ms < shortestTtlMs ? "short" : "long"}`,
+    problem: `the time to live ${quoted(ttl)} is too ${ms < minTtlMs ? "short" : "long"}`,
     hint: "From 1s to 7d.",
   };
 }
 
 function findSizeProblem(size: string): Complaint | undefined {
   const bytes = parseSizeBytes(size) ?? 0;
-  if (bytes >= smallestSizeBytes && bytes <= largestSizeBytes) return undefined;
+  if (bytes >= minSizeBytes && bytes <= maxSizeBytes) return undefined;
   return {
-    problem: `${quoted(size)} is too ${bytes < smallestSizeBytes ? "small" : "large"}`,
-    hint: `From ${showBytes(smallestSizeBytes)} (16m) to ${showBytes(largestSizeBytes)} (16t).`,
+    problem: `${quoted(size)} is too ${bytes < minSizeBytes ? "small" : "large"}`,
+    hint: `From ${showBytes(minSizeBytes)} (16m) to ${showBytes(maxSizeBytes)} (16t).`,
   };
 }
 
@@ -232,9 +232,9 @@ function findEnvValueProblem(value: string): Complaint | undefined {
   if (value.includes("\0")) return { problem: "the value holds a NUL character", hint: "Remove it." };
   if (!value.isWellFormed())
     return { problem: "the value holds half a character", hint: "Remove the lone \\ud800 to \\udfff." };
-  if (new TextEncoder().encode(value).length > largestEnvValueBytes)
+  if (new TextEncoder().encode(value).length > maxEnvValueBytes)
     return {
-      problem: `the value is larger than ${showBytes(largestEnvValueBytes)}`,
+      problem: `the value is larger than ${showBytes(maxEnvValueBytes)}`,
       hint: "Put it into a file and name that in inputs.",
     };
   return undefined;

@@ -10,11 +10,11 @@ export type ParsedReference =
 /** The forms of a reference, for messages. */
 export const referenceForms = "env:NAME, file:/path, file:~/path or cmd:program arguments";
 
-const longest = 2_000;
+const maxLength = 2_000;
 
 export function parseReference(text: string): ParsedReference {
   const [, kind, rest = ""] = /^(env|file|cmd):(.*)$/s.exec(text) ?? [];
-  if (text.length > longest || /\p{Cc}/u.test(text)) return refused("it is too long, or not one line");
+  if (text.length > maxLength || /\p{Cc}/u.test(text)) return refused("it is too long, or not one line");
   if (kind === "env") return variable(rest);
   if (kind === "file") return file(rest);
   if (kind === "cmd") return command(rest);

@@ -1,4 +1,4 @@
-const longest = 30;
+const maxLength = 30;
 
 /** The short name of a task file: without its date and `-tasks.json`, `[a-z0-9-]`, at most 30 characters. */
 export function slugOf(fileName: string): string {
@@ -8,7 +8,7 @@ export function slugOf(fileName: string): string {
     .normalize("NFKD")
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, "-")
-    .slice(0, longest)
+    .slice(0, maxLength)
     .replace(/^-+|-+$/g, "");
   return slug || "task";
 }
@@ -21,7 +21,7 @@ export function uniqueSlugs(fileNames: readonly string[]): string[] {
     let unique = slug;
     for (let count = 2; taken.has(unique); count += 1) {
       const suffix = `-${count}`;
-      unique = slug.slice(0, longest - suffix.length) + suffix;
+      unique = slug.slice(0, maxLength - suffix.length) + suffix;
     }
     taken.add(unique);
     return unique;

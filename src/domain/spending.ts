@@ -1,6 +1,6 @@
 import type { ModelPrice, Spending } from "./generated/gateway.ts";
 import { longPromptFactors } from "./long-prompts.ts";
-import { maxBeginningLength } from "./model-name.ts";
+import { findLongestPrefix } from "./model-name.ts";
 
 /** The usage of one call, as its API counts it. None of the four token counts contains another. */
 export interface TokenCounts {
@@ -61,7 +61,7 @@ export function spendingOf(
   const { longCacheWriteTokens = 0, priceFactor = 1, feeUsd = 0 } = counts;
   const tokens = { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens };
   const spent = { ...nothingSpent, ...tokens, calls: 1, costUsd: feeUsd };
-  const price = model === null ? dearest(prices) : maxBeginningLength(prices, model);
+  const price = model === null ? mostExpensive(prices) : findLongestPrefix(prices, model);
   if (price === undefined) return { ...spent, unpricedTokens: tokensIn(spent) };
   const factors = longPromptFactors(model ?? price.model, inputTokens + cacheReadTokens + cacheWriteTokens);
   const written = cacheWriteTokens + Math.min(longCacheWriteTokens, cacheWriteTokens) * (longCacheFactor - 1);
@@ -71,7 +71,7 @@ export function spendingOf(
   return { ...spent, costUsd };
 }
 
-function dearest(prices: readonly ModelPrice[]): ModelPrice | undefined {
+function mostExpensive(prices: readonly ModelPrice[]): ModelPrice | undefined {
   return prices.toSorted((one, other) => other.output - one.output || other.input - one.input)[0];
 }
 

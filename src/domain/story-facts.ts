@@ -34,7 +34,7 @@ const maxPassedLength = 200;
 const maxOutput = 4 * 1024 ** 2;
 
 /** Reads the journals of one worker, one attempt after the other, and keeps the facts that a summary needs. */
-export class FactsOfWorker {
+export class WorkerFactsReader {
   readonly #storyById = new Map<string, StoryFacts>();
   #workMs: number | null = null;
   #usage: Usage | null = null;
@@ -53,7 +53,7 @@ export class FactsOfWorker {
     this.#storyId = null;
   }
 
-  hear(message: JournalledMessage): void {
+  add(message: JournalledMessage): void {
     this.#hearTime(Date.parse(message.timestamp));
     if (message.type === "progress-update") this.#hearProgress(message.payload);
     if (message.type === "usage") this.#hearUsage(message.payload);

@@ -127,14 +127,14 @@ function summarizeStory(
   { id, status, attempt, commit, reason, usage }: StoryRecord,
   { facts, title, unfinished }: FoundStory,
 ): StorySummary {
-  const told = facts?.status === status ? facts : null;
+  const current = facts?.status === status ? facts : null;
   return {
     ...{ id: cleanText(id), title: title === null ? null : cleanText(title), status, attempt },
-    output: told === null || told.output === "" ? null : told.output,
-    reason: cleanReason(reason ?? told?.reason ?? null),
-    ...{ commit: commit ?? told?.commit ?? null, unfinished },
+    output: current === null || current.output === "" ? null : current.output,
+    reason: cleanReason(reason ?? current?.reason ?? null),
+    ...{ commit: commit ?? current?.commit ?? null, unfinished },
     ...{ workMs: facts?.workMs ?? null, usage: meteredOf(usage ?? null) ?? facts?.usage ?? null },
-    checks: (told?.checks ?? []).map((check) => ({ ...check, command: cleanText(check.command) })),
+    checks: (current?.checks ?? []).map((check) => ({ ...check, command: cleanText(check.command) })),
   };
 }
 

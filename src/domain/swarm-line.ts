@@ -45,10 +45,10 @@ function isOver({ containers }: ShownSwarm): boolean {
   return containers.every(({ status }) => isTerminal(status));
 }
 
-const told: readonly ContainerStatus[] = ["running", "pending", "stopped", "failed"];
+const shownStatuses: readonly ContainerStatus[] = ["running", "pending", "stopped", "failed"];
 
 function others(swarm: ShownSwarm): string[] {
-  return told.flatMap((status) => {
+  return shownStatuses.flatMap((status) => {
     const count = countIn(swarm, status);
     return count > 0 ? [`${count} ${status}`] : [];
   });

@@ -14,7 +14,7 @@ export interface Timeline {
 }
 
 /** The minimum width of a visible bar. */
-const thinnest = 4;
+const minWidth = 4;
 
 /** The bars of all workers, earliest first; null if none has begun. A running worker's bar ends at the summary's time. */
 export function timelineOf({ workers, madeAt }: Pick<SwarmSummary, "workers" | "madeAt">): Timeline | null {
@@ -30,7 +30,7 @@ export function timelineOf({ workers, madeAt }: Pick<SwarmSummary, "workers" | "
   const bars = spans
     .toSorted((one, other) => one.from - other.from)
     .map((span): Bar => {
-      const width = Math.max(thinnest, (span.to - span.from) * scale);
+      const width = Math.max(minWidth, (span.to - span.from) * scale);
       return { worker: span.worker, from: Math.min((span.from - from) * scale, 1_000 - width), width };
     });
   return { bars, from: new Date(from), to: new Date(to) };

@@ -17,7 +17,7 @@ const declarations: readonly RegExp[] = [
 const skips =
   /\b(?:it|test|describe|suite|context)\.(?:skip|todo|only|fixme|fails)\b|\bx(?:it|test|describe)\s*\(|@pytest\.mark\.(?:skip|xfail)|@unittest\.(?:skip|expectedFailure)|\bpytest\.skip\(|\bt\.Skip(?:f|Now)?\(|#\[ignore\b|@(?:Disabled|Ignore)\b/;
 
-const maxTold = 50;
+const maxShown = 50;
 /** The maximum number of test files, and of lines in them that begin or skip a test, in memory. */
 const maxHeld = 20_000;
 
@@ -124,10 +124,10 @@ function weakeningIn(files: readonly ChangedFile[]): Omit<FoundWeakening, "isCut
   const added = new Map<string, number>();
   for (const file of files) for (const { name } of file.added) count(added, name, 1);
   const tests: WeakenedTest[] = [];
-  const told = { deleted: 0, skipped: 0 };
+  const counts = { deleted: 0, skipped: 0 };
   const tell = (how: WeakenedTest["how"], path: string, line: string): void => {
-    told[how] += 1;
-    if (tests.length < maxTold) tests.push({ path, how, line: cleanText(line.trim(), 200) });
+    counts[how] += 1;
+    if (tests.length < maxShown) tests.push({ path, how, line: cleanText(line.trim(), 200) });
   };
   for (const file of files.filter(({ wasTest }) => wasTest)) {
     if (!file.isTest) tell("deleted", file.from, `it is ${file.path} now`);
@@ -144,7 +144,7 @@ function weakeningIn(files: readonly ChangedFile[]): Omit<FoundWeakening, "isCut
     gained += 1;
   }
   const isLoss =
-    told.deleted > gained || told.skipped > 0 || files.some(isGoneAsAWhole) || files.some(isMovedOut);
+    counts.deleted > gained || counts.skipped > 0 || files.some(isGoneAsAWhole) || files.some(isMovedOut);
   return { tests, isLoss };
 }
 

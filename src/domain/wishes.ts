@@ -7,10 +7,10 @@ export type OwnerCommand =
   | { readonly of: "container"; readonly name: string; readonly wish: NonNullable<ContainerWish> };
 
 /** Writes a command into the state, where the owner finds it. */
-export function withCommand(state: SwarmState, wish: OwnerCommand): SwarmState {
-  return wish.of === "swarm"
-    ? { ...state, wish: wish.wish }
-    : withRecord(state, { ...findContainer(state, wish.name), wish: wish.wish });
+export function withCommand(state: SwarmState, command: OwnerCommand): SwarmState {
+  return command.of === "swarm"
+    ? { ...state, wish: command.wish }
+    : withRecord(state, { ...findContainer(state, command.name), wish: command.wish });
 }
 
 /** All pending commands. */
@@ -22,8 +22,8 @@ export function openCommands(state: SwarmState): OwnerCommand[] {
 }
 
 /** Clears a command that the owner has applied, unless a newer command has replaced it. */
-export function withoutCommand(state: SwarmState, wish: OwnerCommand): SwarmState {
-  if (wish.of === "swarm") return state.wish === wish.wish ? { ...state, wish: null } : state;
-  const record = state.containers.find(({ containerName }) => containerName === wish.name);
-  return record?.wish === wish.wish ? withRecord(state, { ...record, wish: null }) : state;
+export function withoutCommand(state: SwarmState, command: OwnerCommand): SwarmState {
+  if (command.of === "swarm") return state.wish === command.wish ? { ...state, wish: null } : state;
+  const record = state.containers.find(({ containerName }) => containerName === command.name);
+  return record?.wish === command.wish ? withRecord(state, { ...record, wish: null }) : state;
 }

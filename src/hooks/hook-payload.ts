@@ -28,16 +28,16 @@ export function readInput(): string | null {
   }
 }
 
-const [patienceMs, pauseMs] = [2_000, 5];
+const [timeoutMs, retryMs] = [2_000, 5];
 
 /** Retries on EAGAIN: some callers pass a non-blocking stdin. */
 function readSome(piece: Buffer): number {
-  for (let waitedMs = 0; ; waitedMs += pauseMs) {
+  for (let waitedMs = 0; ; waitedMs += retryMs) {
     try {
       return readSync(0, piece);
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "EAGAIN" || waitedMs >= patienceMs) throw error;
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, pauseMs);
+      if ((error as NodeJS.ErrnoException).code !== "EAGAIN" || waitedMs >= timeoutMs) throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, retryMs);
     }
   }
 }

@@ -5,10 +5,10 @@ import { isTerminal } from "../domain/container-status.ts";
 import { budgetVariable, hasBudget } from "../domain/own-budget.ts";
 import { readSmall } from "../state/read-small.ts";
 import { findSwarm, findWorktree } from "./find-swarm.ts";
-import { type WorkPlace, whyChangeable } from "./own-program.ts";
+import { type SessionFolders, whyChangeable } from "./own-program.ts";
 
 /** The locations of the user's own budget settings. */
-export interface BudgetPlace {
+export interface BudgetFolders {
   /** The folder of the user's settings. */
   readonly configFolder: string;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -23,8 +23,8 @@ const maxSettingsBytes = 1024 * 1024;
  */
 export function whyUnbudgeted(
   spends: Spending,
-  { configFolder, env }: BudgetPlace,
-  place: WorkPlace,
+  { configFolder, env }: BudgetFolders,
+  place: SessionFolders,
 ): string | null {
   const file = join(configFolder, "config.json");
   const wanted = `set swarmBudgetUsd in ${file} to be asked no more`;

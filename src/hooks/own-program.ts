@@ -13,14 +13,14 @@ export interface InstalledProgram {
 }
 
 /** The folders of an agent's session. */
-export interface WorkPlace {
+export interface SessionFolders {
   readonly cwd: string;
   /** The project of its session; null when unknown. */
   readonly projectFolder: string | null;
 }
 
 /** The reason why a command runs outside the session's project; null when it runs inside. */
-export function whyElsewhere({ cwd, projectFolder }: WorkPlace): string | null {
+export function whyElsewhere({ cwd, projectFolder }: SessionFolders): string | null {
   if (projectFolder === null || findWorktree(cwd) === findWorktree(projectFolder)) return null;
   return "it is typed in another repository than the session's";
 }
@@ -31,7 +31,7 @@ export function whyElsewhere({ cwd, projectFolder }: WorkPlace): string | null {
  */
 export function whyReplaceable(
   { program, parts, contents }: InstalledProgram,
-  place: WorkPlace,
+  place: SessionFolders,
 ): string | null {
   if (!lstatSync(program).isFile()) return `${program} is no regular file`;
   const judge = judgeOf(projectsOf(place));
@@ -49,12 +49,12 @@ export function whyReplaceable(
 }
 
 /** The reason why the agent or another user could change or replace a file; null when neither can. */
-export function whyChangeable(file: string, place: WorkPlace): string | null {
+export function whyChangeable(file: string, place: SessionFolders): string | null {
   return judgeOf(projectsOf(place))(file);
 }
 
 /** The folders in which the agent may write. */
-function projectsOf({ cwd, projectFolder }: WorkPlace): string[] {
+function projectsOf({ cwd, projectFolder }: SessionFolders): string[] {
   const folders = [cwd, ...(projectFolder === null ? [] : [projectFolder])];
   return folders.flatMap((folder) => [realpathSync(folder), findWorktree(folder) ?? []].flat());
 }

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { approveCommand } from "../domain/approve-command.ts";
 import { parsePayload } from "./hook-payload.ts";
-import { type BudgetPlace, whyUnbudgeted } from "./own-budget.ts";
+import { type BudgetFolders, whyUnbudgeted } from "./own-budget.ts";
 import { isTaskFile, whyElsewhere, whyReplaceable } from "./own-program.ts";
 
 /** The answer to Claude Code about a command of its Bash tool. */
@@ -14,7 +14,7 @@ export interface CommandAnswer {
   readonly command: string | null;
 }
 
-export interface Installation extends BudgetPlace {
+export interface Installation extends BudgetFolders {
   /** The folder of this package. */
   readonly root: string;
   /** The folder that the plugin was started from. */

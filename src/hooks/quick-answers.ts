@@ -7,7 +7,7 @@ import { readInput } from "./hook-payload.ts";
 import { answerCall, printedAnswer } from "./pre-tool-use.ts";
 import { statusLine } from "./status-line.ts";
 
-export interface QuickPlace {
+export interface QuickContext {
   readonly folder: string;
   /** The folder of this package. */
   readonly root: string;
@@ -25,7 +25,7 @@ export interface QuickPlace {
  * Answers Claude Code's fast hooks and its status line, which run between two keystrokes: from files, without npm
  * packages, and without errors, since no user would see them. False for all other words.
  */
-export async function answerQuickly(words: readonly string[], placeOf: () => QuickPlace): Promise<boolean> {
+export async function answerQuickly(words: readonly string[], placeOf: () => QuickContext): Promise<boolean> {
   const place = placeOf();
   const [command, first, ...rest] = words;
   if (command === "hook" && first === "pre-tool-use") return answerPreToolUse(rest, place);
@@ -36,7 +36,7 @@ export async function answerQuickly(words: readonly string[], placeOf: () => Qui
 
 function answerPreToolUse(
   rest: readonly string[],
-  { root, stateFolder, configFolder, env, projectFolder, write }: QuickPlace,
+  { root, stateFolder, configFolder, env, projectFolder, write }: QuickContext,
 ): boolean {
   const isExplained = rest.at(-1) === "--explain";
   const pluginRoot = pluginRootIn(isExplained ? rest.slice(0, -1) : rest, root);
@@ -56,7 +56,7 @@ function answerPreToolUse(
   return true;
 }
 
-function greet(rest: readonly string[], { folder, root, write }: QuickPlace): boolean {
+function greet(rest: readonly string[], { folder, root, write }: QuickContext): boolean {
   const pluginRoot = pluginRootIn(rest, root);
   if (pluginRoot === null) return false;
   const found = findSwarm(folder);
@@ -66,7 +66,7 @@ function greet(rest: readonly string[], { folder, root, write }: QuickPlace): bo
   return true;
 }
 
-async function showStatusLine(words: readonly string[], { folder, write }: QuickPlace): Promise<boolean> {
+async function showStatusLine(words: readonly string[], { folder, write }: QuickContext): Promise<boolean> {
   const [flag, wrapped = null, ...more] = words;
   const isKnown = flag === undefined || (flag === "--wrap" && wrapped !== null);
   if (!isKnown || more.length > 0) return false;

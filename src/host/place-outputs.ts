@@ -1,6 +1,6 @@
 import { opendir, rename } from "node:fs/promises";
 import { join } from "node:path";
-import { FirstOfMany } from "../domain/first-of-many.ts";
+import { BoundedList } from "../domain/first-of-many.ts";
 import type { CollectedOutputs } from "../ports/sandbox-folders.ts";
 import { removeTree } from "./remove-tree.ts";
 
@@ -28,7 +28,7 @@ export async function placeOutputs(
     await rename(join(collected, name), join(outputs, asideAs(name)));
   await removeTree(collected);
 
-  const files = new FirstOfMany<string>(listed);
+  const files = new BoundedList<string>(listed);
   const missing = new Map(expected.map((path) => [asideAs(path), path]));
   for await (const file of filesBelow(outputs, "")) {
     if (ownOutputs.includes(file)) continue;

@@ -9,10 +9,10 @@ import { liesInside } from "./inside.ts";
 /** Results of the checks of a swarm's workers in fresh sandboxes. swarm repeats a check whose result is lost. */
 export interface ProofFiles {
   findProof(slug: string): Promise<ProofReport | null>;
-  keepProof(proof: ProofReport): Promise<void>;
+  storeProof(proof: ProofReport): Promise<void>;
   /** Results of commands on a base commit, run one after another in one sandbox. */
-  findBefore(base: string, commands: readonly string[]): Promise<readonly RanCheck[] | null>;
-  keepBefore(base: string, commands: readonly string[], ran: readonly RanCheck[]): Promise<void>;
+  findBaseChecks(base: string, commands: readonly string[]): Promise<readonly RanCheck[] | null>;
+  storeBaseChecks(base: string, commands: readonly string[], ran: readonly RanCheck[]): Promise<void>;
 }
 
 interface RanBefore {
@@ -36,12 +36,12 @@ export function proofFiles(
       const value = await read(proofOf(slug));
       return value !== null && (await isProof(value)) ? (value as ProofReport) : null;
     },
-    keepProof: (proof) => write(proofOf(proof.worker), proof),
-    async findBefore(base, commands) {
+    storeProof: (proof) => write(proofOf(proof.worker), proof),
+    async findBaseChecks(base, commands) {
       const known = (await readBefore(base)).find((each) => isSame(each.commands, commands));
       return known?.ran ?? null;
     },
-    async keepBefore(base, commands, ran) {
+    async storeBaseChecks(base, commands, ran) {
       const others = (await readBefore(base)).filter((each) => !isSame(each.commands, commands));
       await write(beforeOf(base), [...others, { commands, ran }]);
     },

@@ -33,18 +33,18 @@ export async function importBundle(
   work: BundleToImport,
   signal?: AbortSignal,
 ): Promise<ImportResult> {
-  const { keep, tip, base, old } = work;
+  const { keepRef: ref, tip, base, old } = work;
   for (const id of [base, ...(old === null ? [] : [old])])
     if (!isCommitId(id)) throw new Error(`${JSON.stringify(id)} is no commit id`);
-  if (!isBranchName(keep) || !keep.startsWith("refs/aimi/"))
-    throw new Error(`${keep} is no ref below refs/aimi/`);
+  if (!isBranchName(ref) || !ref.startsWith("refs/aimi/"))
+    throw new Error(`${ref} is no ref below refs/aimi/`);
   if (!isCommitId(tip)) return refused("tip", "the id of its commit is malformed");
 
   const refs = refsIn(commonFolder);
-  const found = await refAt(commonFolder, refs, keep);
+  const found = await refAt(commonFolder, refs, ref);
   if (found === tip) return { kind: "already", commit: tip };
   // If the user deleted the ref, creating it again loses nothing.
-  if (found !== null && found !== old) return refused("ref-moved", `${keep} is at ${found}`);
+  if (found !== null && found !== old) return refused("ref-moved", `${ref} is at ${found}`);
 
   await using quarantine = await openQuarantine(commonFolder, signal);
   const file = join(quarantine.folder, "bundle");
@@ -73,11 +73,11 @@ export async function importBundle(
     to: join(commonFolder, "objects", "pack"),
   });
   reached("objects-moved");
-  const moved = await refs.move({ ref: keep, old: found, new: tip }, "work taken in");
+  const moved = await refs.move({ ref, old: found, new: tip }, "work taken in");
   reached("ref-moved");
   if (moved.kind === "failed")
     throw new SwarmError("GIT_FAILED", { command: "update-ref", reason: moved.reason });
-  if (moved.kind === "elsewhere") return refused("ref-moved", `${keep} is at ${moved.found ?? "nothing"}`);
+  if (moved.kind === "elsewhere") return refused("ref-moved", `${ref} is at ${moved.found ?? "nothing"}`);
   return { kind: "taken", commit: tip };
 }
 

@@ -36,7 +36,7 @@ export function workRepository(deps: ImportDeps): WorkRepository {
 
     has,
 
-    isKept: async (commit) => (await has(commit)) && refsIn(commonFolder).haveAny(commit),
+    isReferenced: async (commit) => (await has(commit)) && refsIn(commonFolder).haveAny(commit),
 
     merge: (commits, signal) =>
       inRoom([commits.ours, commits.theirs], (room) => mergeTwo(room, commits), signal),
@@ -44,9 +44,9 @@ export function workRepository(deps: ImportDeps): WorkRepository {
     mergeAnyway: (commits, signal) =>
       inRoom([commits.ours, commits.theirs], (room) => mergeWithMarkers(room, commits), signal),
 
-    keptAt: (ref) => refAt(commonFolder, refsIn(commonFolder), ref),
+    commitAt: (ref) => refAt(commonFolder, refsIn(commonFolder), ref),
 
-    async keepAt(move) {
+    async moveRef(move) {
       if (!move.ref.startsWith("refs/aimi/")) throw new Error(`${move.ref} is no ref below refs/aimi/`);
       return (await refsIn(commonFolder).move(move, "taken up again")).kind === "moved";
     },

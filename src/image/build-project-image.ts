@@ -133,8 +133,8 @@ interface Copy {
   readonly file: TrackedFile;
 }
 
-const fewBytes = 4 * 1024 * 1024;
-const maxAtOnce = 256;
+const maxBatchBytes = 4 * 1024 * 1024;
+const maxBatchFiles = 256;
 
 /** Reads in batches: one git process for many files, without all of them in memory at once. */
 async function* withContents(
@@ -149,7 +149,7 @@ async function* withContents(
       yield { ...copy, content: contents[index] ?? new Uint8Array() };
     at += some.length;
     const bytes = contents.reduce((sum, { length }) => sum + length, 0);
-    count = bytes > fewBytes ? Math.max(1, Math.floor(count / 8)) : Math.min(maxAtOnce, count * 2);
+    count = bytes > maxBatchBytes ? Math.max(1, Math.floor(count / 8)) : Math.min(maxBatchFiles, count * 2);
   }
 }
 

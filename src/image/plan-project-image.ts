@@ -37,7 +37,7 @@ export interface ProjectImagePlan {
 const ownDockerfile = ".aimi/Dockerfile.sandbox";
 const placeholder = "aimi-sandbox:base";
 const templateFile = "project.Dockerfile.template";
-const largestManifest = 1024 * 1024;
+const maxManifestBytes = 1024 * 1024;
 
 /**
  * A cache key that needs no plan: the same commit on the same base, with the same options and version of swarm, is the
@@ -140,7 +140,7 @@ async function generatedRecipe(
   const textByPath = new Map(
     wanted.flatMap((path, index): [string, string][] => {
       const bytes = texts[index];
-      return bytes && bytes.length <= largestManifest ? [[path, Buffer.from(bytes).toString()]] : [];
+      return bytes && bytes.length <= maxManifestBytes ? [[path, Buffer.from(bytes).toString()]] : [];
     }),
   );
   const { layers, leftOut } = findDependencyLayers(

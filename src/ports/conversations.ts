@@ -5,7 +5,7 @@ import type { AcpReason, Cancel, Completion, ErrorMessage } from "../domain/gene
  * The status of the connection to an adapter. `stalled`: the container runs, but its adapter is silent, or its agent has
  * done nothing for long.
  */
-export type LineStatus = "live" | "lost" | "paused" | "stalled";
+export type ConnectionStatus = "live" | "lost" | "paused" | "stalled";
 
 /** The end of a conversation. Statements of the worker in it are unverified. */
 export type ConversationEnd =
@@ -32,7 +32,7 @@ export type ConversationEvent =
   | { readonly kind: "message"; readonly message: AdapterMessage }
   /** The number of messages of unknown types that the host ignored. */
   | { readonly kind: "ignored"; readonly count: number }
-  | { readonly kind: "line"; readonly status: LineStatus; readonly why: string }
+  | { readonly kind: "line"; readonly status: ConnectionStatus; readonly why: string }
   | { readonly kind: "end"; readonly end: ConversationEnd };
 
 /** A conversation with an adapter, with back-pressure: it waits until the owner takes its events. */

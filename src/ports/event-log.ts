@@ -3,7 +3,7 @@ import type { KeptEvent } from "../domain/generated/event.ts";
 export type { KeptEvent };
 
 /** A decision or an action of the owner, with its facts. */
-export interface EventToKeep {
+export interface NewEvent {
   readonly event: string;
   readonly worker?: string;
   readonly [fact: string]: unknown;
@@ -12,7 +12,7 @@ export interface EventToKeep {
 /** `.aimi/events.ndjson`: the events of the swarms of one worktree. Disposing flushes and closes the file. */
 export interface EventLog extends EventReader, AsyncDisposable {
   /** Queues an event; returns at once, and never throws. The file gets events in this order. */
-  add(event: EventToKeep): void;
+  add(event: NewEvent): void;
   /** Resolves when every queued event is in the file, or failed to be written. */
   flush(): Promise<void>;
 }

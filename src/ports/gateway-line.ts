@@ -28,7 +28,7 @@ export interface GatewayListener {
 }
 
 /** The host's connection to a gateway, which reconnects whenever it breaks. */
-export interface GatewayLine extends AsyncDisposable {
+export interface GatewayConnection extends AsyncDisposable {
   /** Sends the current admission; resolves when the gateway has it and all of its journal so far has been reported. */
   handOver(signal: AbortSignal): Promise<void>;
 }

@@ -12,7 +12,7 @@ export interface BundleToImport {
   readonly base: string;
   readonly tip: string;
   /** The ref that keeps the work in the repository, below `refs/aimi/`. */
-  readonly keep: string;
+  readonly keepRef: string;
   /** The expected commit of `keep`, imported before; null for none. The work must descend from it. */
   readonly old: string | null;
   /** The adapter's record of the story's start: the commit before it and the tree of its files. */
@@ -142,7 +142,7 @@ export interface WorkRepository {
   /** Whether the repository has a commit. */
   has(commit: string): Promise<boolean>;
   /** Whether some ref keeps a commit. */
-  isKept(commit: string): Promise<boolean>;
+  isReferenced(commit: string): Promise<boolean>;
   /** Merges commits into one, deterministically: the same commits give the same id. No ref keeps the merge. */
   mergeBases(commits: readonly string[], signal?: AbortSignal): Promise<MergedBase>;
   /** Merges two commits, deterministically. No ref keeps the merge, so the caller must record it. */
@@ -153,9 +153,9 @@ export interface WorkRepository {
     signal?: AbortSignal,
   ): Promise<{ readonly commit: string; readonly conflicts: readonly string[] }>;
   /** The commit of a ref below `refs/aimi/`; null if it does not exist. */
-  keptAt(ref: string): Promise<string | null>;
+  commitAt(ref: string): Promise<string | null>;
   /** Fast-forwards a ref below `refs/aimi/`; false if the ref is not at `old`. */
-  keepAt(move: RefMove): Promise<boolean>;
+  moveRef(move: RefMove): Promise<boolean>;
   /** The files in which the commits of each pair conflict. */
   conflicts(
     pairs: readonly (readonly [string, string])[],

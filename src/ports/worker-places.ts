@@ -28,7 +28,7 @@ export interface WorkerChannel {
     signal: AbortSignal,
   ): AsyncIterable<Uint8Array>;
   /** Copies a repository's bundle to the adapter's path for it, in a container that has not started. */
-  giveBundle(containerId: string, file: string, signal: AbortSignal): Promise<void>;
+  copyBundle(containerId: string, file: string, signal: AbortSignal): Promise<void>;
   /** The request of an attempt, as first sent; later edits of files and other flags do not change it. */
   findRequest(worker: {
     readonly slug: string;
@@ -36,9 +36,12 @@ export interface WorkerChannel {
   }): Promise<TaskRequestPayload | null>;
   /** The user's rework request for an attempt; null if there is none. */
   findRework(worker: { readonly slug: string; readonly attempt: number }): Promise<ReworkFrom | null>;
-  keepRework(worker: { readonly slug: string; readonly attempt: number }, takenUp: ReworkFrom): Promise<void>;
+  storeRework(
+    worker: { readonly slug: string; readonly attempt: number },
+    takenUp: ReworkFrom,
+  ): Promise<void>;
   /** Writes the request of an attempt atomically. */
-  keepRequest(
+  storeRequest(
     worker: { readonly slug: string; readonly attempt: number },
     request: TaskRequestPayload,
   ): Promise<void>;

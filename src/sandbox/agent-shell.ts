@@ -11,7 +11,7 @@ import {
 import { defaultOutputLimit } from "./sandbox-defaults.ts";
 
 /** The container in which a user opens a shell. */
-export interface AgentPlace {
+export interface AgentContainer {
   readonly containers: Pick<Containers, "exec" | "openTerminal" | "look">;
   readonly containerId: string;
 }
@@ -50,7 +50,7 @@ const anyShell: readonly string[] = [
 
 /** Opens a terminal as the agent's user in its workspace, with a shell where no command is named. */
 export async function openAgentTerminal(
-  { containers, containerId }: AgentPlace,
+  { containers, containerId }: AgentContainer,
   { command, term, prompt, ...size }: TerminalSize & AgentTerminal,
   signal: AbortSignal,
 ): Promise<AgentSession> {
@@ -86,7 +86,7 @@ export async function openAgentTerminal(
 
 /** Runs a command as the agent's user in its workspace, without a terminal. */
 export async function runAsAgent(
-  { containers, containerId }: AgentPlace,
+  { containers, containerId }: AgentContainer,
   request: Pick<CommandRequest, "command" | "input" | "onOutput">,
   signal: AbortSignal,
 ): Promise<CommandResult> {
@@ -103,7 +103,10 @@ export async function runAsAgent(
 }
 
 /** Measures the rights of a program started this way; a runtime's name proves nothing, the engine's operator chooses it. */
-async function refuseCapable({ containers, containerId }: AgentPlace, signal: AbortSignal): Promise<void> {
+async function refuseCapable(
+  { containers, containerId }: AgentContainer,
+  signal: AbortSignal,
+): Promise<void> {
   const command = [...asAgent, "/bin/cat", "/proc/self/status"];
   await using execution = await containers.exec(
     containerId,

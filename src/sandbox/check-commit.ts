@@ -37,8 +37,8 @@ export interface CheckToRun {
 
 const tmpBytes = 1024 ** 3;
 const [undoMs, checkoutMs] = [30_000, 10 * 60_000];
-const kept = 1_000_000;
-const shown = 2_000;
+const outputLimit = 1_000_000;
+const shownLength = 2_000;
 const bundleFile = "aimi-check/commit.bundle";
 /** The sandbox ends by itself this long after its work should be done, should its maker be killed. */
 const graceMs = 5 * 60_000;
@@ -91,7 +91,7 @@ export async function checkCommit(
     runCommand(
       containers,
       {
-        ...{ containerId: id, command: words, timeoutMs, outputLimit: kept, workdir: "/workspace" },
+        ...{ containerId: id, command: words, timeoutMs, outputLimit, workdir: "/workspace" },
         env: { HOME: "/home/agent" },
       },
       ending ? AbortSignal.any([ending, signal]) : signal,
@@ -143,7 +143,7 @@ export async function checkCommit(
 }
 
 function messageOf(error: unknown): string {
-  return error instanceof Error ? cleanText(error.message, shown) : String(error);
+  return error instanceof Error ? cleanText(error.message, shownLength) : String(error);
 }
 
 function withBundle(from: string): PackedFile[] {
@@ -155,5 +155,5 @@ function withBundle(from: string): PackedFile[] {
 }
 
 function textOf({ stdout, stderr }: { readonly stdout: string; readonly stderr: string }): string {
-  return endOf(cleanLines([stdout, stderr].filter(Boolean).join("\n")).trim(), shown);
+  return endOf(cleanLines([stdout, stderr].filter(Boolean).join("\n")).trim(), shownLength);
 }

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { SwarmError } from "../domain/errors.ts";
-import { FirstOfMany } from "../domain/first-of-many.ts";
+import { BoundedList } from "../domain/first-of-many.ts";
 import type { SandboxRecord } from "../domain/generated/sandbox-run.ts";
 import type { OpenEngine } from "../ports/engine.ts";
 import type { CollectedOutputs } from "../ports/sandbox-folders.ts";
@@ -45,10 +45,10 @@ export async function collectFiles(
   },
   signal?: AbortSignal,
 ): Promise<CollectedFiles> {
-  const leftOut = new FirstOfMany<string>(listed);
-  const missed = new FirstOfMany<string>(listed);
+  const leftOut = new BoundedList<string>(listed);
+  const missed = new BoundedList<string>(listed);
   const stillInside: string[] = [];
-  const tell = (list: FirstOfMany<string>, text: string): void => list.add(text, text.length);
+  const tell = (list: BoundedList<string>, text: string): void => list.add(text, text.length);
 
   const take = async (name: Folder): Promise<string | null> => {
     const into = folders.pathFor(record.id, `.${name}-${randomBytes(4).toString("hex")}`);

@@ -29,7 +29,7 @@ export async function copyFiles(
       message: "one of the two paths must be in a sandbox, written id:/path or :/path, and the other one not",
     });
   if (source) {
-    const place = await placeHere(folder, to);
+    const place = await resolveLocal(folder, to);
     const { containers, containerId } = await useSandbox(
       deps,
       await findSandbox(deps, source.sandbox),
@@ -41,7 +41,7 @@ export async function copyFiles(
     return { from, to: into };
   }
   const { sandbox, path } = target ?? { sandbox: null, path: "" };
-  const here = await placeHere(folder, from);
+  const here = await resolveLocal(folder, from);
   const found = await filesBelow(here);
   const { containers, containerId } = await useSandbox(deps, await findSandbox(deps, sandbox), signal);
   const there = containerPath("/work", path, { absolute: path.startsWith("/") });
@@ -58,9 +58,9 @@ export async function copyFiles(
  * The real path of a path that the user names. A path below the working folder must stay below it: an agent could have made
  * a link that leads the copy elsewhere.
  */
-async function placeHere(folder: string, named: string): Promise<string> {
+async function resolveLocal(folder: string, named: string): Promise<string> {
   const path = resolve(folder, named);
-  const [real, root] = await Promise.all([realPlace(path), realPlace(folder)]);
+  const [real, root] = await Promise.all([nearestRealPath(path), nearestRealPath(folder)]);
   if (isBelow(path, folder) && !isBelow(real, root))
     throw new SwarmError("FILE_FAILED", {
       file: path,
@@ -70,12 +70,12 @@ async function placeHere(folder: string, named: string): Promise<string> {
 }
 
 /** The real path; of a path that does not exist yet, by the nearest folder above it that exists. */
-async function realPlace(path: string): Promise<string> {
+async function nearestRealPath(path: string): Promise<string> {
   try {
     return await realpath(path);
   } catch {
     const above = dirname(path);
-    return above === path ? path : join(await realPlace(above), basename(path));
+    return above === path ? path : join(await nearestRealPath(above), basename(path));
   }
 }
 

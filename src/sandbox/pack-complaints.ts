@@ -38,12 +38,12 @@ export function complaintLines(take: (complaint: Complaint) => void): {
 
 /** Parses `tar: ./outputs/a: Cannot open: Permission denied`, of GNU tar or BusyBox; null for lines about no file. */
 export function parseComplaint(line: string): Complaint | null {
-  const [, said] = /^tar: (.+)$/.exec(line) ?? [];
-  if (said === undefined || /^(?:Exiting with|Error is not recoverable|error exit delayed)/.test(said))
+  const [, text] = /^tar: (.+)$/.exec(line) ?? [];
+  if (text === undefined || /^(?:Exiting with|Error is not recoverable|error exit delayed)/.test(text))
     return null;
   // A copy: a substring would keep the whole chunk in memory.
-  const [, path = "", reason = ""] = /^(?:\.\/)?(.*?): (.+)$/.exec(Buffer.from(said).toString()) ?? [];
-  return path === "" ? { kind: "missed", path: ".", reason: said } : { kind: kindOf(reason), path, reason };
+  const [, path = "", reason = ""] = /^(?:\.\/)?(.*?): (.+)$/.exec(Buffer.from(text).toString()) ?? [];
+  return path === "" ? { kind: "missed", path: ".", reason: text } : { kind: kindOf(reason), path, reason };
 }
 
 function kindOf(reason: string): Complaint["kind"] {

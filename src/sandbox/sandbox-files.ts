@@ -6,7 +6,7 @@ import type { ArchiveLimits } from "../archive/read-archive.ts";
 import { unpackArchive } from "../archive/unpack-archive.ts";
 import { showBytes } from "../domain/duration.ts";
 import { SwarmError } from "../domain/errors.ts";
-import { FirstOfMany } from "../domain/first-of-many.ts";
+import { BoundedList } from "../domain/first-of-many.ts";
 import type { Containers } from "../ports/containers.ts";
 import * as scripts from "./in-container-scripts.ts";
 import { type Complaint, complaintLines } from "./pack-complaints.ts";
@@ -149,9 +149,9 @@ export async function copyPathOut(
   if (!facts) throw new SwarmError("CONTAINER_GONE", { id });
   // Of a running container the engine's own copy can be wrong, so `tar` in the container packs the files.
   const complaints = {
-    barred: new FirstOfMany<Complaint>(listedComplaints),
-    missed: new FirstOfMany<Complaint>(listedComplaints),
-    torn: new FirstOfMany<Complaint>(listedComplaints),
+    barred: new BoundedList<Complaint>(listedComplaints),
+    missed: new BoundedList<Complaint>(listedComplaints),
+    torn: new BoundedList<Complaint>(listedComplaints),
   };
   const archive =
     facts.state === "running"
@@ -216,9 +216,9 @@ async function* packedByProgram(
     { command: ["sh", "-c", scripts.packPath, "sh", path, most], user: sandboxUser, input: false },
     signal,
   );
-  let isTold = false;
+  let hasComplaint = false;
   const lines = complaintLines((complaint) => {
-    isTold = true;
+    hasComplaint = true;
     complain(complaint);
   });
   for await (const { stream, bytes } of execution.output) {
@@ -231,7 +231,7 @@ async function* packedByProgram(
   const { missing, forbidden } = scripts.scriptExits;
   if (exit.code === missing || exit.code === forbidden) refuse(path, exit.code, "", "it cannot be packed");
   // `tar` leaves unreadable files out of an otherwise complete archive.
-  if (exit.code !== 0 && !isTold)
+  if (exit.code !== 0 && !hasComplaint)
     complain({ kind: "missed", path: basename(path), reason: `tar ended with ${exit.code}` });
 }
 

@@ -16,8 +16,8 @@ export interface WatchedSandbox {
 }
 
 /** The bounds of the polling interval: it is shorter while the disk fills up fast. */
-const looks = { leastMs: 250, maxMs: 3_000 };
-const firstLookMs = 1_000;
+const pollMs = { minMs: 250, maxMs: 3_000 };
+const firstPollMs = 1_000;
 const countEveryMs = 3_000;
 const countMs = 20_000;
 /** How long the process limit must stay reached: a momentary peak is no violation. */
@@ -55,14 +55,14 @@ export async function watchLimits(
   time: WatchTime = realTime,
 ): Promise<SwarmError> {
   const most = processLimits(runtime, limits.pids).full;
-  let waitMs = firstLookMs;
+  let waitMs = firstPollMs;
   let last = { atMs: time.now(), bytes: 0 };
   let counted = { ...nothing, atMs: Number.NEGATIVE_INFINITY };
   let fullSinceMs: number | null = null;
   for (;;) {
     await time.wait(waitMs, signal);
     const atMs = time.now();
-    waitMs = looks.maxMs;
+    waitMs = pollMs.maxMs;
     try {
       const facts = await containers.look(id, { withDisk: true }, signal);
       if (facts && ended.has(facts.state))
@@ -87,8 +87,8 @@ export async function watchLimits(
       if (counted.files > limits.files)
         return new SwarmError("FILES_EXHAUSTED", { name, limit: limits.files });
       const growth = { grownBytes: bytes - last.bytes, inMs: atMs - last.atMs };
-      const leastMs = Math.min(looks.maxMs, Math.max(looks.leastMs, time.now() - atMs));
-      waitMs = nextLookMs({ ...growth, leftBytes: limits.diskBytes - bytes }, { ...looks, leastMs });
+      const minMs = Math.min(pollMs.maxMs, Math.max(pollMs.minMs, time.now() - atMs));
+      waitMs = nextLookMs({ ...growth, leftBytes: limits.diskBytes - bytes }, { ...pollMs, minMs });
       last = { atMs, bytes };
     } catch (error) {
       signal.throwIfAborted();

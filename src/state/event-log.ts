@@ -3,7 +3,7 @@ import { type FileHandle, mkdir, open, rename, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { eventLine } from "../domain/event-line.ts";
-import type { EventLog, EventToKeep } from "../ports/event-log.ts";
+import type { EventLog, NewEvent } from "../ports/event-log.ts";
 import { eventReader, keptFiles } from "./read-events.ts";
 
 export interface EventLogOptions {
@@ -49,7 +49,7 @@ export function eventLog({
   let isFailing = false;
   let isClosed = false;
 
-  const lineOf = (event: EventToKeep): string =>
+  const lineOf = (event: NewEvent): string =>
     eventLine(event, { at: clock().toISOString(), swarmId: swarmId ?? null });
 
   const write = async (): Promise<void> => {

@@ -17,7 +17,7 @@ export interface OwnedStateDeps {
   readonly waitMs?: number;
   /** Maximum time that a change of `updateSoon` waits for others. */
   readonly soonMs?: number;
-  readonly passes?: CrashHook;
+  readonly crashPoint?: CrashHook;
 }
 
 /** The owner's access to the state. Changes that arrive during a write form the next batch. */
@@ -44,7 +44,7 @@ export function ownedState({
   onDelay,
   waitMs = turnMs,
   soonMs = defaultSoonMs,
-  passes = noCrashHook,
+  crashPoint = noCrashHook,
 }: OwnedStateDeps): OwnedState {
   let closed = false;
   const queue: Waiting[] = [];
@@ -90,7 +90,7 @@ export function ownedState({
       if (after !== before) {
         after = nextRevision(after, before.revision, clock());
         const beforeRename = async (): Promise<void> => {
-          passes("during-state-write");
+          crashPoint("during-state-write");
           await held.confirm();
         };
         await file.write(after, { beforeRename });

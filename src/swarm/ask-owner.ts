@@ -4,7 +4,7 @@ import { homeVolumeName } from "../domain/worker-names.ts";
 import type { Lock } from "../ports/lock.ts";
 import type { StateStore } from "../ports/state-store.ts";
 
-export interface AskOwnerDeps {
+export interface SendToOwnerDeps {
   readonly store: Pick<StateStore, "update" | "read">;
   readonly owner: Pick<Lock, "holder">;
   /** Calls back whenever the state may have changed, until the signal is aborted. */
@@ -13,20 +13,20 @@ export interface AskOwnerDeps {
 
 /** Writes commands for the owner and waits until it has applied them; false if no owner is left to apply them. */
 export async function sendToOwner(
-  { store, owner, watch }: AskOwnerDeps,
-  wishes: readonly OwnerCommand[],
+  { store, owner, watch }: SendToOwnerDeps,
+  commands: readonly OwnerCommand[],
   signal: AbortSignal,
 ): Promise<boolean> {
   signal.throwIfAborted();
   if ((await owner.holder()) === null) return false;
-  await store.update((state) => wishes.reduce(withCommand, state));
+  await store.update((state) => commands.reduce(withCommand, state));
   const done = new AbortController();
   const either = AbortSignal.any([signal, done.signal]);
   const { promise, resolve, reject } = Promise.withResolvers<boolean>();
   const abort = (): void => reject(signal.reason);
   signal.addEventListener("abort", abort, { once: true });
   const look = async (): Promise<void> => {
-    if (!isAsked(await store.read(), wishes)) resolve(true);
+    if (!isAnyPending(await store.read(), commands)) resolve(true);
     else if ((await owner.holder()) === null) resolve(false);
   };
   // Polls besides watching: a killed owner changes no file.
@@ -41,13 +41,15 @@ export async function sendToOwner(
   }
 }
 
-function isAsked(state: SwarmState, wishes: readonly OwnerCommand[]): boolean {
+function isAnyPending(state: SwarmState, commands: readonly OwnerCommand[]): boolean {
   const open = openCommands(state);
-  return wishes.some((wish) =>
+  return commands.some((command) =>
     open.some(
       (other) =>
-        other.wish === wish.wish &&
-        (other.of === "swarm" ? wish.of === "swarm" : wish.of === "container" && isSameWorker(other, wish)),
+        other.wish === command.wish &&
+        (other.of === "swarm"
+          ? command.of === "swarm"
+          : command.of === "container" && isSameWorker(other, command)),
     ),
   );
 }

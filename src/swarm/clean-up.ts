@@ -4,11 +4,11 @@ import type { KeptThing, RemovedThing } from "../domain/generated/cleanup.ts";
 import {
   attemptsIn,
   type CleanupPlan,
+  type EngineResource,
   type LeftAttempt,
   type Leftover,
-  type LeftThing,
   planCleanup,
-  type WorkPlace,
+  type WorkLocation,
   withDiscarded,
 } from "../domain/plan-cleanup.ts";
 import { findContainer, type SwarmState, withRecord } from "../domain/swarm-state.ts";
@@ -25,7 +25,7 @@ export interface CleanUpDeps {
   /** The engine; null if it is certain that no engine has anything of the swarm. */
   readonly engine: ContainerEngine | null;
   readonly readAttempt: (attempt: LeftAttempt) => Promise<JournalSummary | null>;
-  readonly work: Pick<WorkRepository, "isKept">;
+  readonly work: Pick<WorkRepository, "isReferenced">;
   readonly files: SwarmFiles;
   readonly clock: () => Date;
 }
@@ -82,7 +82,7 @@ export async function cleanUp(
   return { removed: [...done.remove, ...files], kept: done.keep, failure: done.failure ?? unfinished };
 }
 
-async function thingsOn(engine: ContainerEngine, scope: EngineScope): Promise<LeftThing[]> {
+async function thingsOn(engine: ContainerEngine, scope: EngineScope): Promise<EngineResource[]> {
   const [containers, volumes] = [await engine.observe(scope), await engine.volumes(scope)];
   return [
     ...containers.map((container) => toThing("container", container)),
@@ -92,9 +92,9 @@ async function thingsOn(engine: ContainerEngine, scope: EngineScope): Promise<Le
 
 /** Any user of the engine can set labels, so values without the right form are ignored. */
 function toThing(
-  kind: LeftThing["kind"],
+  kind: EngineResource["kind"],
   { name, labels: found }: { readonly name: string; readonly labels: Readonly<Record<string, string>> },
-): LeftThing {
+): EngineResource {
   const swarmId = found[labels.swarm] ?? "";
   const attempt = Number(found[labels.attempt]);
   return {
@@ -112,13 +112,13 @@ const keyOf = ({ swarmId, slug, attempt }: LeftAttempt): string => `${swarmId}/$
 async function placesOf(
   deps: CleanUpDeps,
   attempts: readonly LeftAttempt[],
-): Promise<ReadonlyMap<string, WorkPlace>> {
-  const places = new Map<string, WorkPlace>();
+): Promise<ReadonlyMap<string, WorkLocation>> {
+  const places = new Map<string, WorkLocation>();
   for (const attempt of attempts) places.set(keyOf(attempt), await placeOf(deps, attempt));
   return places;
 }
 
-async function placeOf({ readAttempt, work }: CleanUpDeps, attempt: LeftAttempt): Promise<WorkPlace> {
+async function placeOf({ readAttempt, work }: CleanUpDeps, attempt: LeftAttempt): Promise<WorkLocation> {
   const journal = await readAttempt(attempt);
   if (!journal) return elsewhere("there is no journal of it here");
   if (!journal.isWhole) return elsewhere("its journal here ends before its final message");
@@ -126,12 +126,12 @@ async function placeOf({ readAttempt, work }: CleanUpDeps, attempt: LeftAttempt)
   if (attempt.status !== null && (completion ?? "failed") !== attempt.status)
     return elsewhere(`its journal does not say that it ${attempt.status}`);
   for (const commit of [...(lastCheckpoint === null ? [] : [lastCheckpoint]), ...failedWork])
-    if (!(await work.isKept(commit)))
+    if (!(await work.isReferenced(commit)))
       return elsewhere(`its commit ${commit.slice(0, 10)} is not in this repository`);
   return { kind: "here" };
 }
 
-function elsewhere(why: string): WorkPlace {
+function elsewhere(why: string): WorkLocation {
   return { kind: "elsewhere", why };
 }
 

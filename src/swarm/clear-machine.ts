@@ -17,7 +17,7 @@ export interface ClearMachineDeps {
 export interface ClearMachineRequest {
   readonly dryRun: boolean;
   /** With `dryRun`, what an earlier step of the same cleanup would remove from an engine. */
-  readonly going: {
+  readonly removedBefore: {
     readonly endpoint: string | null;
     readonly containers: number;
     readonly volumes: number;
@@ -35,7 +35,7 @@ export interface ClearedMachine {
  */
 export async function clearMachine(
   deps: ClearMachineDeps,
-  { dryRun, going }: ClearMachineRequest,
+  { dryRun, removedBefore }: ClearMachineRequest,
   onStep: (step: string) => void,
 ): Promise<ClearedMachine> {
   const removed: RemovedThing[] = [];
@@ -45,7 +45,7 @@ export async function clearMachine(
 
   if (await stateFolder.hasEngine()) {
     const { endpoint } = await privateEngine.status();
-    const why = await whyEngineStays(deps, { dryRun, going }, onStep);
+    const why = await whyEngineStays(deps, { dryRun, removedBefore }, onStep);
     if (why === null) {
       removed.push(thing("engine", endpoint));
       if (!dryRun) await privateEngine.stop({ onStep });
@@ -66,7 +66,7 @@ export async function clearMachine(
 /** The reason to keep the private engine, since other projects of the user may have work on it; null if it is empty. */
 async function whyEngineStays(
   { privateEngine, contentOf }: ClearMachineDeps,
-  { dryRun, going }: ClearMachineRequest,
+  { dryRun, removedBefore }: ClearMachineRequest,
   onStep: (step: string) => void,
 ): Promise<string | null> {
   let { state, endpoint } = await privateEngine.status();
@@ -74,9 +74,9 @@ async function whyEngineStays(
     ({ state, endpoint } = await privateEngine.start({ mayInstall: false, reset: false, onStep }));
   if (state !== "running") return "it does not run, so what is on it is not known";
   const content = await contentOf(endpoint);
-  const isSame = going.endpoint === endpoint;
-  const containers = content.containers - (isSame ? going.containers : 0);
-  const volumes = content.volumes - (isSame ? going.volumes : 0);
+  const isSame = removedBefore.endpoint === endpoint;
+  const containers = content.containers - (isSame ? removedBefore.containers : 0);
+  const volumes = content.volumes - (isSame ? removedBefore.volumes : 0);
   if (containers + volumes === 0) return null;
   return `it still has ${countOf(containers, "container")} and ${countOf(volumes, "volume")}`;
 }

@@ -32,7 +32,7 @@ export async function collectWork(
   const isFailed = failedStory !== null;
   const names = { swarmId, slug: worker.slug, attempt: record.attempt };
   const ref = isFailed ? failedRefOf({ ...names, storyId: failedStory }) : workRefOf(names);
-  const old = isFailed ? null : await lastTakenIn(deps, record, ref);
+  const old = isFailed ? null : await lastImported(deps, record, ref);
   if (!isFailed)
     await change(worker.name, (now) => ({ ...now, collecting: { ref, old, new: stored.commit } }));
   const outcome = await work.importBundle(
@@ -40,7 +40,7 @@ export async function collectWork(
       ...{
         maxBytes,
         old,
-        keep: ref,
+        keepRef: ref,
         base: worker.request.baseCommit ?? worker.base,
         tip: stored.commit,
         sha256: stored.sha256,
@@ -86,14 +86,14 @@ export async function collectWork(
  * The last known commit of the ref. A killed owner may have moved the ref without recording it; `collecting` then names the
  * commit, which was checked before the move.
  */
-async function lastTakenIn(
+async function lastImported(
   { work }: Pick<SwarmDeps, "work">,
   { collected, collecting }: ContainerRecord,
   ref: string,
 ): Promise<string | null> {
   const known = collected?.commit ?? null;
   if (collecting === null || collecting.ref !== ref || collecting.new === known) return known;
-  return (await work.keptAt(ref)) === collecting.new ? collecting.new : known;
+  return (await work.commitAt(ref)) === collecting.new ? collecting.new : known;
 }
 
 /** Passes the bytes on, and calls `onFirst` before the first chunk. */

@@ -40,8 +40,8 @@ export interface DiagnoseDeps extends FindEngineDeps {
   readonly onStep: (step: string) => void;
 }
 
-const leastFreeBytes = 5 * 1024 ** 3;
-const leastMemoryBytes = 2 * 1024 ** 3;
+const minFreeBytes = 5 * 1024 ** 3;
+const minMemoryBytes = 2 * 1024 ** 3;
 
 /** Checks everything that a swarm needs; each finding has a fact and, if needed, a fix. */
 export async function diagnose(deps: DiagnoseDeps, signal?: AbortSignal): Promise<DoctorReport> {
@@ -242,7 +242,7 @@ async function judgeGit({ gitVersion, machine }: DiagnoseDeps): Promise<Finding>
 
 function judgeMemory({ memoryBytes, cpus }: MachineFacts): Finding {
   const fact = `${showBytes(memoryBytes)}, ${countOf(cpus, "CPU")}`;
-  return memoryBytes >= leastMemoryBytes
+  return memoryBytes >= minMemoryBytes
     ? finding("memory", "good", fact)
     : finding("memory", "weak", fact, "Lower limits.memory in the settings.");
 }
@@ -252,7 +252,7 @@ async function judgeDisk({ freeBytes }: DiagnoseDeps, info: EngineInfo | null): 
   const folder = (info?.endpoint.startsWith("unix://") && info.dataFolder) || "/";
   const free = await freeBytes(folder);
   const fact = `${showBytes(free)} free${folder === "/" ? "" : " where the engine keeps its data"}`;
-  return free >= leastFreeBytes
+  return free >= minFreeBytes
     ? finding("disk", "good", fact)
     : finding("disk", "weak", fact, `Free some space below ${folder}.`);
 }

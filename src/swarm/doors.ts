@@ -21,7 +21,7 @@ export interface NetworkAccess {
   /** Variables for the agent's environment; read at each connection, never stored. */
   environment(worker: Worker): Readonly<Record<string, string>> | null;
   /** Aborted with a `Reason` when the worker's budget is used up. */
-  shut(slug: string): AbortSignal;
+  accessEnded(slug: string): AbortSignal;
   /** The time, in milliseconds since 1970, until which the worker's model is rate-limited; null if it is not. */
   limitedUntil(worker: Pick<Worker, "slug" | "task">): number | null;
 }
@@ -37,7 +37,7 @@ export function openNetworkAccess(
     settled: async () => {},
     close: async () => {},
     environment,
-    shut: () => never,
+    accessEnded: () => never,
     limitedUntil: () => null,
   };
 }

@@ -64,7 +64,7 @@ export async function prepareWorker(deps: OwnerServices, waiting: WaitingWorker)
     record: asked,
     found,
   });
-  await deps.channel.keepRequest(at, request);
+  await deps.channel.storeRequest(at, request);
   return { name, slug, task, base, request };
 }
 
@@ -72,7 +72,7 @@ export async function prepareWorker(deps: OwnerServices, waiting: WaitingWorker)
 async function withItsRef(deps: OwnerServices, record: ContainerRecord): Promise<ContainerRecord> {
   const { collecting, collected, containerName } = record;
   if (collecting === null || collecting.new !== collected?.commit) return record;
-  if (!(await deps.work.keepAt(collecting)))
+  if (!(await deps.work.moveRef(collecting)))
     throw new SwarmError("GIT_FAILED", {
       command: "update-ref",
       reason: `${collecting.ref} is not where it was collected`,

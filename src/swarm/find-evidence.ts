@@ -19,13 +19,13 @@ export async function findEvidence(
   const { attempt } = record;
   const slug = workerSlug(record);
   if (attempt <= 1) return null;
-  const asked = await channel.findRework({ slug, attempt });
+  const request = await channel.findRework({ slug, attempt });
   // A rework request for another commit is left from a killed command; its attempt never began.
-  const isOfThis = asked !== null && asked.commit === record.collected?.commit;
-  const takenUp = isOfThis ? asked : await ofLastAttempt();
-  const isOpen = record.stories.some(({ id, status }) => id === takenUp?.storyId && status !== "completed");
-  if (takenUp === null || !isOpen) return null;
-  const { storyId, message, isKept, checks } = takenUp;
+  const isOfThis = request !== null && request.commit === record.collected?.commit;
+  const rework = isOfThis ? request : await ofLastAttempt();
+  const isOpen = record.stories.some(({ id, status }) => id === rework?.storyId && status !== "completed");
+  if (rework === null || !isOpen) return null;
+  const { storyId, message, isKept, checks } = rework;
   const conversation = isKept ? await conversationOf(storyId) : null;
   return { evidence: { storyId, message: message.slice(0, 20_000), isKept, conversation }, checks };
 

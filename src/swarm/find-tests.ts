@@ -3,7 +3,7 @@ import { type RecognisedTests, recogniseTests, testFiles } from "../domain/recog
 import type { CommitReader } from "../ports/commit-reader.ts";
 
 const ownDockerfile = ".aimi/Dockerfile.sandbox";
-const largestFile = 1024 * 1024;
+const maxFileBytes = 1024 * 1024;
 
 /** Recognises the repository's test command from the files tracked at HEAD, which are those that workers see. */
 export async function findTests(
@@ -20,7 +20,7 @@ export async function findTests(
   const textByPath = new Map(
     read.flatMap(({ path }, index): [string, string][] => {
       const bytes = contents[index];
-      return bytes && bytes.length <= largestFile ? [[path, Buffer.from(bytes).toString()]] : [];
+      return bytes && bytes.length <= maxFileBytes ? [[path, Buffer.from(bytes).toString()]] : [];
     }),
   );
   const tree = { paths, readText: (path: string) => textByPath.get(path) };

@@ -1,15 +1,15 @@
 import { once } from "../domain/once.ts";
-import type { HostRoom } from "../domain/parallel-workers.ts";
+import type { HostCapacity } from "../domain/parallel-workers.ts";
 import { type ContainerEngine, labels } from "../ports/engine.ts";
 
 /**
  * Asks an engine what its host has for one swarm. Sandboxes that are not the swarm's own count with the memory that they may
  * use, not with what they use now: an agent that begins has used none of it yet, and the host may be another machine.
  */
-export function hostRoomOf(
+export function hostCapacityOf(
   engine: Pick<ContainerEngine, "info" | "inUse">,
   isOwn: (labels: Readonly<Record<string, string>>) => boolean,
-): (signal?: AbortSignal) => Promise<HostRoom> {
+): (signal?: AbortSignal) => Promise<HostCapacity> {
   // A host does not grow.
   const host = once(() => engine.info());
   return async (signal) => {

@@ -1,4 +1,4 @@
-import { type EnginePart, findHoles } from "../domain/find-holes.ts";
+import { type EnginePart, findVulnerabilities } from "../domain/find-holes.ts";
 import type { Finding } from "../domain/generated/doctor.ts";
 
 /** The finding about parts of the engine that lack fixes of known holes. */
@@ -10,8 +10,8 @@ export function judgeVersions(parts: readonly EnginePart[], runtimes: readonly s
     ...(untold.length > 0 ? [`not reported: ${untold.join(", ")}`] : []),
   ];
   const open = parts.flatMap((part) =>
-    findHoles(part).map(({ ids, what, closedIn, packages }) => {
-      const safe = [...closedIn, ...packages.map((one) => `Debian's ${one}`)].join(", ");
+    findVulnerabilities(part).map(({ ids, what, fixedIn, packages }) => {
+      const safe = [...fixedIn, ...packages.map((one) => `Debian's ${one}`)].join(", ");
       return `${part.name} is older than ${safe}: ${ids.join(", ")}, ${what}`;
     }),
   );

@@ -49,27 +49,27 @@ export function superviseWorker(
   const halt = AbortSignal.any([options.halt, own.signal]);
   let conversation: Conversation | null = null;
   const stopNow = (): void => void stopContainer(deps, waiting);
-  const shut = deps.networkAccess.shut(waiting.slug);
+  const accessEnded = deps.networkAccess.accessEnded(waiting.slug);
   // A worker without budget ends by itself and keeps its work.
-  const comeToEnd = (): void =>
+  const endRun = (): void =>
     own.abort({ reason: "it may spend no more", graceMs: endGraceMs } satisfies Halt);
   return {
-    ended: keep().finally(() => {
+    ended: supervise().finally(() => {
       options.stopNow.removeEventListener("abort", stopNow);
-      shut.removeEventListener("abort", comeToEnd);
+      accessEnded.removeEventListener("abort", endRun);
     }),
     stop: (why) => own.abort(why),
     resumed: async (pausedMs) => conversation?.resumed(pausedMs),
   };
 
-  async function keep(): Promise<void> {
+  async function supervise(): Promise<void> {
     options.stopNow.addEventListener("abort", stopNow, { once: true });
-    if (shut.aborted) comeToEnd();
-    else shut.addEventListener("abort", comeToEnd, { once: true });
+    if (accessEnded.aborted) endRun();
+    else accessEnded.addEventListener("abort", endRun, { once: true });
     let ended = 0;
     let exitCode: number | null = null;
     for (let interruptions = 1; ; interruptions += 1) {
-      const record = await goOn();
+      const record = await runOnce();
       // A story that ended since the last interruption resets the count. Progress within a story does not: that story may be
       // what kills the container.
       if (endedStories(record) > ended) {
@@ -78,7 +78,7 @@ export function superviseWorker(
       }
       ended = endedStories(record);
       const waitMs = restartMs(record, interruptions, deps.timing.random());
-      if (record.status === "failed") return tryAgain(record);
+      if (record.status === "failed") return startNextAttempt(record);
       if (waitMs === null || halt.aborted) return;
       const why = record.reason?.message ?? "";
       if (endedLikeBefore(record, exitCode))
@@ -90,7 +90,7 @@ export function superviseWorker(
   }
 
   /** Runs the worker once, and retries while the engine is unreachable. */
-  async function goOn(): Promise<ContainerRecord> {
+  async function runOnce(): Promise<ContainerRecord> {
     for (let failures = 0; ; failures += 1) {
       try {
         const worker = await prepareWorker(deps, waiting);
@@ -98,8 +98,8 @@ export function superviseWorker(
           await runWorker(deps, worker, {
             halt,
             stopNow: options.stopNow,
-            onTalk: (talk) => {
-              conversation = talk;
+            onConversation: (opened) => {
+              conversation = opened;
             },
           });
         return findContainer(await deps.read(), waiting.name);
@@ -128,7 +128,7 @@ export function superviseWorker(
     return findContainer(await deps.read(), waiting.name);
   }
 
-  async function tryAgain(record: ContainerRecord): Promise<void> {
+  async function startNextAttempt(record: ContainerRecord): Promise<void> {
     const waitMs = nextAttemptMs(record, options.policy, deps.timing.random());
     if (record.attempt < options.policy.maxAttempts && failedLikeBefore(record))
       deps.tell({ event: "given up", worker: waiting.slug, why: "it failed in the same way twice" });

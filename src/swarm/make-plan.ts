@@ -1,6 +1,6 @@
 import { countOf } from "../domain/count-of.ts";
 import { newestBySha } from "../domain/ledger.ts";
-import type { HostRoom } from "../domain/parallel-workers.ts";
+import type { HostCapacity } from "../domain/parallel-workers.ts";
 import { planSwarm, type SwarmPlan } from "../domain/plan.ts";
 import type { Settings } from "../domain/settings.ts";
 import type { Git, LedgerFile } from "../ports/project-files.ts";
@@ -10,7 +10,7 @@ export interface MakePlanDeps extends LoadTasksDeps {
   readonly ledger: Pick<LedgerFile, "read">;
   readonly git: Pick<Git, "head" | "changedFiles" | "remotes">;
   /** Asks the host on which the workers would run for its memory and CPUs. */
-  readonly room: () => Promise<HostRoom>;
+  readonly hostCapacity: () => Promise<HostCapacity>;
   /** The user's environment. */
   readonly env: Readonly<Record<string, string | undefined>>;
 }
@@ -28,18 +28,18 @@ export async function makePlan(
   { files, settings, again, strict }: PlanRequest,
 ): Promise<SwarmPlan> {
   const { tasks, warnings } = await loadTasks(deps, { files, settings, strict });
-  const [lines, head, changed, room] = await Promise.all([
+  const [lines, head, changed, capacity] = await Promise.all([
     deps.ledger.read(),
     deps.git.head(),
     deps.git.changedFiles(),
-    settings.parallel === "auto" ? deps.room() : null,
+    settings.parallel === "auto" ? deps.hostCapacity() : null,
   ]);
   return planSwarm(tasks, {
     settings,
     again,
     head,
     ledger: newestBySha(lines),
-    room,
+    capacity,
     env: deps.env,
     warnings: [...warnings, ...warningsOfRepository(head, changed)],
   });

@@ -66,14 +66,14 @@ export async function mergeResults(
   let before: Promise<RanCheck | null> | undefined;
   const train: Train = {
     ...{ origin, forecast, checks, tip: begin, aside: new Map() },
-    kept: candidates.filter((candidate) => !isOpen(candidate)),
+    merged: candidates.filter((candidate) => !isOpen(candidate)),
     before: () => (before ??= checks.endOf(begin, "the commit before the merge")),
   };
-  const done = train.kept.map((each): MergedWorker => ({ ...plain(each), outcome: "merged before" }));
+  const done = train.merged.map((each): MergedWorker => ({ ...plain(each), outcome: "merged before" }));
   const ordered = mergeOrder(candidates.filter(isOpen));
   try {
     for (const [at, candidate] of ordered.entries())
-      done.push(await takeOn(deps, train, candidate, ordered[at + 1]));
+      done.push(await mergeOne(deps, train, candidate, ordered[at + 1]));
   } finally {
     await checks.drop();
   }
@@ -86,11 +86,11 @@ interface Train {
   readonly before: () => Promise<RanCheck | null>;
   readonly forecast: readonly ForecastConflict[];
   tip: string;
-  readonly kept: Candidate[];
+  readonly merged: Candidate[];
   readonly aside: Map<string, Candidate>;
 }
 
-async function takeOn(
+async function mergeOne(
   deps: MergeResultsDeps,
   train: Train,
   candidate: Candidate,
@@ -115,7 +115,7 @@ async function takeOn(
     const others = train.forecast.flatMap(({ one, other }) =>
       one === worker ? [other] : other === worker ? [one] : [],
     );
-    const rivals = others.filter((other) => train.kept.some((kept) => kept.worker === other));
+    const rivals = others.filter((other) => train.merged.some((kept) => kept.worker === other));
     const whom = rivals.length > 0 ? rivals.join(", ") : "the commit that it is merged onto";
     const reason = { code: "MERGE_CONFLICT", message: `it conflicts with ${whom}` } as const;
     return setAside({ reason, files: [...merged.files], with: rivals });
@@ -133,11 +133,11 @@ async function takeOn(
   // If the check failed before the merge, its failure does not count against this result.
   if (isGreen(check) || !isGreen(await train.before())) {
     train.tip = merged.commit;
-    train.kept.push(candidate);
+    train.merged.push(candidate);
     return { ...plain(candidate), outcome: "merged", mergedAs: merged.commit, check };
   }
   await train.checks.drop();
-  return setAside({ ...(await blame(deps, train, candidate)), check });
+  return setAside({ ...(await findRivals(deps, train, candidate)), check });
 }
 
 /** Starts the next result's check on the assumption that the current one passes, as most do. */
@@ -157,13 +157,13 @@ function missingFor({ aside }: Train, { buildsOn }: Pick<Candidate, "buildsOn">)
 }
 
 /** Finds out whether a result fails the check alone or only together with others, and with which. */
-async function blame(
+async function findRivals(
   { work, signal }: MergeResultsDeps,
-  { origin, kept, checks }: Train,
+  { origin, merged, checks }: Train,
   { worker, commit, message, buildsOn }: Candidate,
 ): Promise<Pick<MergedWorker, "reason" | "with">> {
   const failed = { code: "CHECK_FAILED", message: "the check fails with it" } as const;
-  const others = kept.filter((other) => !buildsOn.includes(other.worker));
+  const others = merged.filter((other) => !buildsOn.includes(other.worker));
   if (others.length === 0) return { reason: failed, with: [] };
   const alone = await work.merge({ ours: origin, theirs: commit, message }, signal);
   if (alone.kind === "conflict" || !isGreen(await checks.endOf(alone.commit, `${worker} alone`)))

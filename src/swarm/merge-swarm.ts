@@ -18,7 +18,7 @@ export interface MergeSwarmDeps {
   readonly runCheck: (commit: string, command: string, signal: AbortSignal) => Promise<RanCheck>;
   /** Whether this machine has the resources for two checks at once. */
   readonly looksAhead: boolean;
-  readonly passes: CrashHook;
+  readonly crashPoint: CrashHook;
   readonly onStep: (step: string) => void;
   readonly signal: AbortSignal;
 }
@@ -40,7 +40,7 @@ export async function mergeSwarm(
   deps: MergeSwarmDeps,
   { swarmId, records, into, isAsked }: MergeRequest,
 ): Promise<MergeReport> {
-  const { work, commits, passes, onStep, signal } = deps;
+  const { work, commits, crashPoint, onStep, signal } = deps;
   const branch = into ?? integrationBranchOf(swarmId);
   const target = await work.branch(branch);
   if (target.obstacle) throw new SwarmError("BRANCH_REFUSED", { branch, reason: target.obstacle.reason });
@@ -51,7 +51,7 @@ export async function mergeSwarm(
   const begin = target.commit ?? origin;
   if (begin === null || origin === null)
     throw new SwarmError("GIT_FAILED", { command: "rev-parse HEAD", reason: "there is no commit yet" });
-  passes("merge-begun");
+  crashPoint("merge-begun");
 
   const command = results.length === 0 ? null : await deps.testCommand();
   const merged = await mergeResults(
@@ -61,7 +61,7 @@ export async function mergeSwarm(
         if (command === null) return null;
         onStep(`Checking ${what} (${command})`);
         const ran = await deps.runCheck(commit, command, ending);
-        passes("after-merge-check");
+        crashPoint("after-merge-check");
         return ran;
       },
     },
@@ -113,15 +113,15 @@ async function beginOf(
 }
 
 async function publish(
-  { work, passes, signal }: MergeSwarmDeps,
+  { work, crashPoint, signal }: MergeSwarmDeps,
   { branch, begin, tip }: { readonly branch: string; readonly begin: string; readonly tip: string },
 ): Promise<void> {
-  passes("before-merge-publish");
+  crashPoint("before-merge-publish");
   const published = await work.publish({ commit: tip, base: begin, branch, fallback: branch }, signal);
   if (published.kind === "refused")
     throw new SwarmError("BRANCH_REFUSED", {
       branch,
       reason: published.obstacles[0]?.reason ?? "another process moved it at the same moment",
     });
-  passes("after-merge-publish");
+  crashPoint("after-merge-publish");
 }

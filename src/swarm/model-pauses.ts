@@ -8,7 +8,7 @@ import type { Owning } from "./own-swarm.ts";
 import type { SwarmDeps } from "./swarm-deps.ts";
 import { unpauseWorker } from "./unpause-worker.ts";
 
-const why = "model limit";
+const modelLimit = "model limit";
 const againMs = 10_000;
 
 /** Pauses a worker until its model's rate limit ends: a paused container uses no CPU. */
@@ -38,11 +38,11 @@ export async function pauseForModel(
   }
   const since = paused?.since ?? clock().toISOString();
   const at = { since, until: new Date(until).toISOString() };
-  await change(name, (now) => ({ ...now, paused: { reason: why, ...at } }));
+  await change(name, (now) => ({ ...now, paused: { reason: modelLimit, ...at } }));
   tell({
     event: "paused",
     worker: workerSlug(record),
-    why,
+    why: modelLimit,
     until: at.until,
   });
 }
@@ -93,12 +93,12 @@ export function notifyWhenPausesEnd(
   { clock }: Pick<SwarmDeps, "clock">,
   { containers }: SwarmState,
   lookedAt: Date,
-  ring: () => void,
+  wake: () => void,
 ): Disposable {
   const ends = containers.flatMap(({ paused }) => (paused?.until ? Date.parse(paused.until) : []));
   const next = Math.min(...ends.filter((until) => until > lookedAt.getTime()));
   const ms = Math.min(Math.max(0, next - clock().getTime()), maxTimerMs);
-  const timer = Number.isFinite(next) ? setTimeout(ring, ms) : undefined;
+  const timer = Number.isFinite(next) ? setTimeout(wake, ms) : undefined;
   return { [Symbol.dispose]: () => clearTimeout(timer) };
 }
 

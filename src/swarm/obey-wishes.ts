@@ -14,23 +14,25 @@ const stopGraceMs = 10_000;
 
 /** Applies the commands of other processes, and clears each when it is done; returns the state after that. */
 export async function applyCommands(deps: SwarmDeps, owning: Owning, state: SwarmState): Promise<SwarmState> {
-  const wishes = openCommands(state);
-  for (const wish of wishes) {
-    const worker = wish.of === "container" ? { worker: await slugOf(deps, wish) } : {};
+  const commands = openCommands(state);
+  for (const command of commands) {
+    const worker = command.of === "container" ? { worker: await slugOf(deps, command) } : {};
     try {
       const isDone =
-        wish.of === "swarm" ? await applyToAll(deps, owning, wish) : await applyToWorker(deps, owning, wish);
+        command.of === "swarm"
+          ? await applyToAll(deps, owning, command)
+          : await applyToWorker(deps, owning, command);
       if (!isDone) continue;
-      deps.tell({ event: "wish", wish: wish.wish, ...worker });
+      deps.tell({ event: "wish", wish: command.wish, ...worker });
     } catch (error) {
       if (!(error instanceof SwarmError)) throw error;
       // A command that fails is reported and cleared; the others are still applied.
       const reason = { code: error.code, message: withHint(error) };
-      deps.tell({ event: "wish", wish: wish.wish, ...worker, reason });
+      deps.tell({ event: "wish", wish: command.wish, ...worker, reason });
     }
-    await deps.update((now) => withoutCommand(now, wish));
+    await deps.update((now) => withoutCommand(now, command));
   }
-  return wishes.length === 0 ? state : deps.read();
+  return commands.length === 0 ? state : deps.read();
 }
 
 async function slugOf(deps: SwarmDeps, { name }: { readonly name: string }): Promise<string> {
@@ -95,9 +97,9 @@ async function stop(
   record: ContainerRecord,
 ): Promise<boolean> {
   const { containerName: name, status } = record;
-  const kept = running.get(name);
-  if (kept) {
-    kept.stop({ reason: "asked to stop", graceMs: stopGraceMs });
+  const handle = running.get(name);
+  if (handle) {
+    handle.stop({ reason: "asked to stop", graceMs: stopGraceMs });
     return false;
   }
   begun.add(name);
@@ -118,7 +120,7 @@ async function pause(
   if (isTerminal(status)) return true;
   if (paused !== null) {
     // A pause for a rate limit loses its end.
-    if (paused.until !== null) await change(name, withPauseAskedFor);
+    if (paused.until !== null) await change(name, withPauseByUser);
     return true;
   }
   if (running.has(name)) {
@@ -136,7 +138,7 @@ async function pause(
   return true;
 }
 
-function withPauseAskedFor(record: ContainerRecord): ContainerRecord {
+function withPauseByUser(record: ContainerRecord): ContainerRecord {
   return { ...record, paused: record.paused && { ...record.paused, reason: "asked to pause", until: null } };
 }
 

@@ -1,7 +1,7 @@
 import { isTerminal } from "../domain/container-status.ts";
 import { SwarmError } from "../domain/errors.ts";
 import type { ContainerRecord, SwarmState } from "../domain/generated/swarm-state.ts";
-import { type HostRoom, isHeldBackByOthers, parallelWorkers } from "../domain/parallel-workers.ts";
+import { type HostCapacity, isHeldBackByOthers, parallelWorkers } from "../domain/parallel-workers.ts";
 import type { RetryPolicy } from "../domain/retry-policy.ts";
 import { workerSlug } from "../domain/slug.ts";
 import { movedTo } from "../domain/swarm-state.ts";
@@ -16,9 +16,9 @@ export interface OwnedSwarm {
   /** Workers at once; `auto` for as many as the engine's host holds. */
   readonly parallel: number | "auto";
   /** Asks the engine's host for the memory and CPUs that this swarm may use now; used for `auto` alone. */
-  readonly room: (signal: AbortSignal) => Promise<HostRoom>;
+  readonly hostCapacity: (signal: AbortSignal) => Promise<HostCapacity>;
   /** How long a worker waits for memory and CPUs of other sandboxes before the host is asked again. */
-  readonly askRoomEveryMs: number;
+  readonly askHostEveryMs: number;
   readonly policy: RetryPolicy;
   /** Returns every worker of a state that has not ended. Other processes may add workers while the swarm runs. */
   readonly waitingIn: (state: SwarmState) => Promise<readonly WaitingWorker[]>;
@@ -60,9 +60,9 @@ export async function ownSwarm(
   const ended = new AbortController();
   const halting = new AbortController();
   const halt = AbortSignal.any([signals.halt, halting.signal]);
-  const bell = new WakeSignal();
-  let room: HostRoom | null = null;
-  let roomAskedAtMs = Number.NEGATIVE_INFINITY;
+  const wakeSignal = new WakeSignal();
+  let capacity: HostCapacity | null = null;
+  let hostAskedAtMs = Number.NEGATIVE_INFINITY;
   let isOver = false;
   const owning: Owning = {
     ...{ running: new Map(), whyByName: new Map(), begun: new Set() },
@@ -70,16 +70,16 @@ export async function ownSwarm(
     halt: (why) => halting.abort(why),
   };
   const failures: unknown[] = [];
-  const ring = (): void => bell.notify();
-  swarm.watch(ring, ended.signal);
-  for (const signal of [halt, signals.lost]) signal.addEventListener("abort", ring, { once: true });
+  const wake = (): void => wakeSignal.notify();
+  swarm.watch(wake, ended.signal);
+  for (const signal of [halt, signals.lost]) signal.addEventListener("abort", wake, { once: true });
   try {
     for (;;) {
-      const asked = await applyCommands(deps, owning, await deps.read());
+      const afterCommands = await applyCommands(deps, owning, await deps.read());
       const now = deps.clock();
-      const resumed = await endPauses(deps, owning, asked, now);
-      const waiting = await swarm.waitingIn(resumed);
-      const state = await skipBlocked(deps, waiting, resumed, owning);
+      const afterPauses = await endPauses(deps, owning, afterCommands, now);
+      const waiting = await swarm.waitingIn(afterPauses);
+      const state = await failBlocked(deps, waiting, afterPauses, owning);
       if (swarm.policy.failFast && !halt.aborted) haltAfterFailure(deps, state, owning);
       const ready = owning.isEnding() ? [] : readyWorkers(waiting, state, owning, now);
       const slots = await slotsFor(ready, waiting);
@@ -89,11 +89,11 @@ export async function ownSwarm(
       for (const worker of isEnding ? [] : ready.slice(0, slots.free))
         if (await waitsForModel(deps, worker)) left = await deps.read();
         else begin(worker);
-      if (!isEnding) tellWaiting(deps, waiting, left, owning, slots.why);
+      if (!isEnding) reportWaiting(deps, waiting, left, owning, slots.why);
       if (owning.running.size === 0 && (isEnding || !isAnyPaused(waiting, left, owning, now))) break;
-      using _alarm = notifyWhenPausesEnd(deps, left, now, ring);
-      using _timer = slots.isToBeAskedAgain ? ringAfter(swarm.askRoomEveryMs, ring) : null;
-      await bell.wait();
+      using _alarm = notifyWhenPausesEnd(deps, left, now, wake);
+      using _timer = slots.isToBeAskedAgain ? wakeAfter(swarm.askHostEveryMs, wake) : null;
+      await wakeSignal.wait();
     }
   } catch (error) {
     // An owner that fails stops its workers first: without an owner, no process would receive their messages.
@@ -102,7 +102,7 @@ export async function ownSwarm(
     throw error;
   } finally {
     ended.abort();
-    for (const signal of [halt, signals.lost]) signal.removeEventListener("abort", ring);
+    for (const signal of [halt, signals.lost]) signal.removeEventListener("abort", wake);
   }
   isOver = true;
   await applyCommands(deps, owning, await deps.read());
@@ -116,42 +116,42 @@ export async function ownSwarm(
   ): Promise<Slots> {
     if (ready.length === 0) return { free: 0, why: freeSlot, isToBeAskedAgain: false };
     const { parallel } = swarm;
-    if (parallel === "auto") room = await askRoom();
+    if (parallel === "auto") capacity = await askHost();
     const settings = { parallel, memoryBytes: deps.limits.memoryBytes };
     const tasks = waiting.map(({ task }) => task);
-    const { workers } = parallelWorkers(tasks, settings, room);
+    const { workers } = parallelWorkers(tasks, settings, capacity);
     const free = Math.max(0, workers - owning.running.size);
-    const isHeldBack = free < ready.length && isHeldBackByOthers(tasks, settings, room);
+    const isHeldBack = free < ready.length && isHeldBackByOthers(tasks, settings, capacity);
     return {
       free,
       why: isHeldBack ? "for memory and CPUs that other sandboxes may use" : freeSlot,
-      isToBeAskedAgain: isHeldBack || (parallel === "auto" && room === null),
+      isToBeAskedAgain: isHeldBack || (parallel === "auto" && capacity === null),
     };
   }
 
   /** Asks at most once a second; an engine that does not answer leaves the last answer valid. */
-  async function askRoom(): Promise<HostRoom | null> {
-    if (performance.now() - roomAskedAtMs < Math.min(freshMs, swarm.askRoomEveryMs)) return room;
-    roomAskedAtMs = performance.now();
+  async function askHost(): Promise<HostCapacity | null> {
+    if (performance.now() - hostAskedAtMs < Math.min(freshMs, swarm.askHostEveryMs)) return capacity;
+    hostAskedAtMs = performance.now();
     try {
-      return await swarm.room(halt);
+      return await swarm.hostCapacity(halt);
     } catch (error) {
       if (!(error instanceof SwarmError) && !halt.aborted) throw error;
-      return room;
+      return capacity;
     }
   }
 
   function begin(worker: WaitingWorker): void {
     owning.begun.add(worker.name);
     deps.tell({ event: "started", worker: worker.slug });
-    const kept = superviseWorker(deps, worker, { policy: swarm.policy, halt, stopNow: signals.stopNow });
-    owning.running.set(worker.name, kept);
-    void kept.ended
+    const handle = superviseWorker(deps, worker, { policy: swarm.policy, halt, stopNow: signals.stopNow });
+    owning.running.set(worker.name, handle);
+    void handle.ended
       // A failure of one worker's supervision does not stop the others.
       .catch((error: unknown) => void failures.push(error))
       .finally(() => {
         owning.running.delete(worker.name);
-        ring();
+        wake();
       });
   }
 }
@@ -166,22 +166,22 @@ interface Slots {
   readonly isToBeAskedAgain: boolean;
 }
 
-function ringAfter(ms: number, ring: () => void): Disposable {
-  const timer = setTimeout(ring, ms);
+function wakeAfter(ms: number, wake: () => void): Disposable {
+  const timer = setTimeout(wake, ms);
   return { [Symbol.dispose]: () => clearTimeout(timer) };
 }
 
 /** A wake signal, notified on any possible change; notifications before the next wait count as one. */
 class WakeSignal {
-  #rung = Promise.withResolvers<void>();
+  #notified = Promise.withResolvers<void>();
 
   notify(): void {
-    this.#rung.resolve();
+    this.#notified.resolve();
   }
 
   async wait(): Promise<void> {
-    await this.#rung.promise;
-    this.#rung = Promise.withResolvers();
+    await this.#notified.promise;
+    this.#notified = Promise.withResolvers();
   }
 }
 
@@ -226,7 +226,7 @@ function isPaused(state: SwarmState, name: string, now: Date): boolean {
 }
 
 /** Reports why a worker waits, whenever the reason changes. */
-function tellWaiting(
+function reportWaiting(
   { tell, clock }: SwarmDeps,
   waiting: readonly WaitingWorker[],
   state: SwarmState,
@@ -246,7 +246,7 @@ function tellWaiting(
 }
 
 /** Marks workers as failed whose dependency failed. */
-async function skipBlocked(
+async function failBlocked(
   deps: SwarmDeps,
   waiting: readonly WaitingWorker[],
   found: SwarmState,
@@ -254,10 +254,10 @@ async function skipBlocked(
 ): Promise<SwarmState> {
   for (let state = found; ; state = await deps.read()) {
     const blocked = waiting.find(
-      ({ name, dependsOn }) => isIdle(state, name, owning) && blameIn(state, dependsOn, owning) !== null,
+      ({ name, dependsOn }) => isIdle(state, name, owning) && failedAmong(state, dependsOn, owning) !== null,
     );
     if (!blocked) return state;
-    const blamed = blameIn(state, blocked.dependsOn, owning);
+    const blamed = failedAmong(state, blocked.dependsOn, owning);
     const message = `it depends on ${blamed ? workerSlug(blamed) : "another one"}, which failed`;
     const reason = { code: "DEPENDENCY_FAILED", message };
     deps.tell({ event: "skipped", worker: blocked.slug, reason });
@@ -272,7 +272,11 @@ function isIdle(state: SwarmState, name: string, { begun }: Owning): boolean {
 }
 
 /** The first failed worker among these. One that is still supervised may get another attempt, so it does not count. */
-function blameIn(state: SwarmState, names: readonly string[], { running }: Owning): ContainerRecord | null {
+function failedAmong(
+  state: SwarmState,
+  names: readonly string[],
+  { running }: Owning,
+): ContainerRecord | null {
   const failed = names
     .map((name) => recordIn(state, name))
     .find((record) => record?.status === "failed" && !running.has(record.containerName));

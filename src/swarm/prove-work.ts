@@ -16,10 +16,14 @@ export interface ProveDeps {
   /** Returns the repository's test command; null if it is unknown. */
   readonly testCommand: () => Promise<string | null>;
   /** Returns the stored results of exactly these commands, in this order, on a base; null if there are none. */
-  readonly findBefore: (base: string, commands: readonly string[]) => Promise<readonly RanCheck[] | null>;
-  readonly keepBefore: (base: string, commands: readonly string[], ran: readonly RanCheck[]) => Promise<void>;
-  readonly keepProof: (proof: ProofReport) => Promise<void>;
-  readonly passes: CrashHook;
+  readonly findBaseChecks: (base: string, commands: readonly string[]) => Promise<readonly RanCheck[] | null>;
+  readonly storeBaseChecks: (
+    base: string,
+    commands: readonly string[],
+    ran: readonly RanCheck[],
+  ) => Promise<void>;
+  readonly storeProof: (proof: ProofReport) => Promise<void>;
+  readonly crashPoint: CrashHook;
   readonly clock: () => Date;
 }
 
@@ -50,14 +54,14 @@ export function workProver(
     const test = await deps.testCommand();
     const commands = [...new Set([...demanded, ...(test === null ? [] : [test])])];
     const checks = await runBoth(toProve, commands, demanded, signal);
-    deps.passes("after-proof-checks");
+    deps.crashPoint("after-proof-checks");
     const tests = await findWeakenedTests(deps, { base, tip: commit }, signal);
     const proof: ProofReport = {
       ...{ worker: slug, attempt, commit, base, at: deps.clock().toISOString() },
       ...judgeProof(checks),
       ...{ checks, stories, weakenedTests: tests.tests, isCut: tests.isCut },
     };
-    await deps.keepProof(proof);
+    await deps.storeProof(proof);
     return proof;
   };
 
@@ -87,11 +91,11 @@ export function workProver(
     const looking = earlier
       .catch(() => {})
       .then(async () => {
-        const known = await deps.findBefore(base, commands);
+        const known = await deps.findBaseChecks(base, commands);
         if (known !== null) return known;
         const ran = await deps.runChecks(base, commands, signal);
         // Does not store results of commands that were cut off: they may end otherwise next time.
-        if (ran.every(({ exitCode }) => exitCode !== null)) await deps.keepBefore(base, commands, ran);
+        if (ran.every(({ exitCode }) => exitCode !== null)) await deps.storeBaseChecks(base, commands, ran);
         return ran;
       });
     lookingByBase.set(base, looking);

@@ -17,16 +17,16 @@ export interface RecallTaskDeps extends Pick<WorkerChannel, "findRequest"> {
 export async function recallTask(deps: RecallTaskDeps, record: ContainerRecord): Promise<WorkerTask | null> {
   const { taskFilePath: path, attempt } = record;
   const file = await deps.loadTask(path);
-  const asked = await findAsked(deps, record, attempt);
-  if (file !== null && (asked === null || JSON.stringify(asked) === JSON.stringify(file.taskFile)))
+  const request = await findNewestRequest(deps, record, attempt);
+  if (file !== null && (request === null || JSON.stringify(request) === JSON.stringify(file.taskFile)))
     return file;
-  let taskFile = asked;
+  let taskFile = request;
   for (let earlier = attempt - 1; taskFile === null && earlier > 0; earlier -= 1)
-    taskFile = await findAsked(deps, record, earlier);
+    taskFile = await findNewestRequest(deps, record, earlier);
   return taskFile && { path, fileName: basename(path), sha256: null, taskFile };
 }
 
-async function findAsked(
+async function findNewestRequest(
   { findRequest }: RecallTaskDeps,
   record: ContainerRecord,
   attempt: number,

@@ -10,7 +10,7 @@ import { collectWork, publishWork, type StoredWork } from "./collect-work.ts";
 import { ensureContainer, removeWorker, stopWorker } from "./stand-up-worker.ts";
 import type { SwarmDeps, Worker } from "./swarm-deps.ts";
 import { unpauseWorker } from "./unpause-worker.ts";
-import { type Patience, type Verdict, withProof } from "./with-proof.ts";
+import { type ProofSignals, type Verdict, withProof } from "./with-proof.ts";
 
 /** A request to end a worker's run early. */
 export interface Halt {
@@ -26,7 +26,7 @@ export interface WorkerControl {
   /** Aborted to stop at once, without waiting for a proof. */
   readonly stopNow: AbortSignal;
   /** Called with the conversation when it opens, and with null when it ends. */
-  readonly onTalk: (conversation: Conversation | null) => void;
+  readonly onConversation: (conversation: Conversation | null) => void;
 }
 
 /** The number of unwritten messages beyond which they are written to the state at once. */
@@ -39,18 +39,18 @@ const maxUnwritten = 1_000;
 export async function runWorker(
   deps: SwarmDeps,
   worker: Worker,
-  { halt, stopNow, onTalk }: WorkerControl,
+  { halt, stopNow, onConversation }: WorkerControl,
 ): Promise<void> {
-  const stoodUp = await ensureContainer(deps, worker, halt);
-  if (stoodUp === null) return endUnbegun(deps, worker);
-  const { containerId, pausedMs } = stoodUp;
+  const container = await ensureContainer(deps, worker, halt);
+  if (container === null) return endUnbegun(deps, worker);
+  const { containerId, pausedMs } = container;
   const storedBy = storedWork();
-  const late = await catchUp(deps, worker, { containerId, storedBy });
-  if (late !== null)
+  const failure = await catchUp(deps, worker, { containerId, storedBy });
+  if (failure !== null)
     return settle(
       deps,
       worker,
-      { end: { kind: "violation", reason: late }, isAllHere: false },
+      { end: { kind: "violation", reason: failure }, isAllHere: false },
       { halt, stopNow },
     );
   const { slug, task, request } = worker;
@@ -69,14 +69,14 @@ export async function runWorker(
   if (halt.aborted) cancel();
   else halt.addEventListener("abort", cancel, { once: true });
   if (pausedMs > 0) await conversation.resumed(pausedMs);
-  onTalk(conversation);
+  onConversation(conversation);
   try {
-    await settle(deps, worker, await listen(deps, worker, conversation, { containerId, storedBy }), {
+    await settle(deps, worker, await runConversation(deps, worker, conversation, { containerId, storedBy }), {
       halt,
       stopNow,
     });
   } finally {
-    onTalk(null);
+    onConversation(null);
     halt.removeEventListener("abort", cancel);
   }
 
@@ -123,7 +123,7 @@ interface ConversationResult {
 }
 
 /** Processes the conversation's messages until its end, and imports stored bundles while the container runs. */
-async function listen(
+async function runConversation(
   deps: SwarmDeps,
   worker: Worker,
   conversation: Conversation,
@@ -205,18 +205,18 @@ async function settle(
   deps: SwarmDeps,
   worker: Worker,
   { end, isAllHere }: ConversationResult,
-  patience: Patience,
+  signals: ProofSignals,
 ): Promise<void> {
   await deps.networkAccess.settled(worker);
   const record = await recordOf(deps, worker);
-  const shut = shutReason(deps, worker);
-  const judged = withShut(judge(record, end, deps.runtime), shut);
+  const accessEnd = accessEndReason(deps, worker);
+  const judged = withAccessEnd(judge(record, end, deps.runtime), accessEnd);
   deps.crashPoint("after-completion-before-record");
-  const verdict = judged.status === "completed" ? await withProof(deps, worker, judged, patience) : judged;
+  const verdict = judged.status === "completed" ? await withProof(deps, worker, judged, signals) : judged;
   deps.tell({ event: "ended", worker: worker.slug, ...verdict });
   if (verdict.status === "completed") await publishWork(deps, worker);
   // The ledger before the record: after a crash in between, the next owner repeats both, and no swarm repeats the task.
-  if (verdict.status !== "stopped") await deps.remember(worker, verdict.status);
+  if (verdict.status !== "stopped") await deps.addToLedger(worker, verdict.status);
   await deps.change(worker.name, (now) => ({
     ...movedTo(now, verdict.status, verdict.reason, deps.clock()),
     ...{
@@ -227,29 +227,29 @@ async function settle(
   }));
   if (verdict.status === "stopped") return deps.networkAccess.close(worker, { isGone: false });
   // Without a trusted final message, the volume may have the only copy of some work.
-  const isTold =
+  const hasFinalMessage =
     end.kind === "error" ||
-    (end.kind === "completion" && (shut !== null || end.message.payload.status === judged.status));
-  if (!isAllHere || !isTold) return stopWorker(deps, worker);
+    (end.kind === "completion" && (accessEnd !== null || end.message.payload.status === judged.status));
+  if (!isAllHere || !hasFinalMessage) return stopWorker(deps, worker);
   // With proofs, a later rework may return the result to its agent, which needs the home volume.
   const withHome = verdict.status === "completed" && deps.prove === null;
-  await removeWorker(deps, worker, { withHome, halt: patience.halt });
+  await removeWorker(deps, worker, { withHome, halt: signals.halt });
 }
 
 /** The reason why a worker's network access was ended for good; null if it was not. */
-function shutReason({ networkAccess }: SwarmDeps, { slug }: Worker): Reason | null {
-  const shut = networkAccess.shut(slug);
-  return shut.aborted ? (shut.reason as Reason) : null;
+function accessEndReason({ networkAccess }: SwarmDeps, { slug }: Worker): Reason | null {
+  const accessEnded = networkAccess.accessEnded(slug);
+  return accessEnded.aborted ? (accessEnded.reason as Reason) : null;
 }
 
 /** Replaces the failure of a worker without network access by the cause: the agent's own errors are only its consequences. */
-function withShut(verdict: Verdict, reason: Reason | null): Verdict {
+function withAccessEnd(verdict: Verdict, reason: Reason | null): Verdict {
   return reason === null || verdict.status === "completed" ? verdict : { status: "failed", reason };
 }
 
 /** Records the failure of a worker that did not start because its network access was ended for good. */
 async function endUnbegun(deps: SwarmDeps, worker: Worker): Promise<void> {
-  const reason = shutReason(deps, worker);
+  const reason = accessEndReason(deps, worker);
   const { status } = await recordOf(deps, worker);
   if (reason === null || isTerminal(status)) return;
   deps.tell({ event: "ended", worker: worker.slug, status: "failed", reason });

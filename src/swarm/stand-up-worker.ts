@@ -32,16 +32,16 @@ export async function ensureContainer(
   const wasMade = facts !== null || isRecorded;
   // After a halt no container starts, except for a worker whose budget is used up: its journal may have unread messages.
   const mayGoOn = (): boolean =>
-    !halt.aborted || isAlive || (wasMade && deps.networkAccess.shut(worker.slug).aborted);
+    !halt.aborted || isAlive || (wasMade && deps.networkAccess.accessEnded(worker.slug).aborted);
   if (!mayGoOn()) return null;
   if (facts === null && (await isLost(deps, worker))) return null;
   // An existing container that is to end needs no network access.
-  const door = halt.aborted && facts !== null ? null : await deps.networkAccess.open(worker);
+  const network = halt.aborted && facts !== null ? null : await deps.networkAccess.open(worker);
   if (!mayGoOn()) {
     await deps.networkAccess.close(worker, { isGone: facts === null });
     return null;
   }
-  const id = facts?.id ?? (door && (await makeContainer(deps, worker, door)));
+  const id = facts?.id ?? (network && (await makeContainer(deps, worker, network)));
   if (id === null || !mayGoOn()) return null;
   const { paused } = findContainer(await deps.read(), worker.name);
   const now = clock().getTime();
@@ -61,7 +61,7 @@ export async function ensureContainer(
   return { containerId: id, pausedMs };
 }
 
-async function makeContainer(deps: SwarmDeps, worker: Worker, door: WorkerNetwork): Promise<string> {
+async function makeContainer(deps: SwarmDeps, worker: Worker, network: WorkerNetwork): Promise<string> {
   const { containers, volumes, change, clock, signal, crashPoint } = deps;
   const record = findContainer(await deps.read(), worker.name);
   await change(worker.name, (now) => ({ ...now, creating: { since: clock().toISOString() } }));
@@ -79,7 +79,7 @@ async function makeContainer(deps: SwarmDeps, worker: Worker, door: WorkerNetwor
         runtime: deps.runtime,
         limits: deps.limits,
       },
-      ...{ door, tmpBytes, swarmId: deps.swarmId, worker: worker.slug },
+      ...{ network, tmpBytes, swarmId: deps.swarmId, worker: worker.slug },
       ...{ attempt: record.attempt, branch: record.branchName },
     }),
     signal,
@@ -100,7 +100,7 @@ async function giveRepository(
   if (request.repoUrl === "image:") return;
   crashPoint("after-create-before-bundle");
   await using bundle = await commits.bundle(request.baseCommit ?? base, "workspace", signal);
-  await channel.giveBundle(id, bundle.file, signal);
+  await channel.copyBundle(id, bundle.file, signal);
 }
 
 /** Whether a recorded container is gone together with the volume of its journal; records that as a failure. */

@@ -19,7 +19,7 @@ const graceMs = 10_000;
 /** Applies a command to workers in place of their owner. The caller holds the ownership. */
 export async function steerUnowned(
   deps: SteerUnownedDeps,
-  wish: SteeringCommand,
+  command: SteeringCommand,
   names: readonly string[],
 ): Promise<SwarmState> {
   const meant = (await deps.store.read()).containers.filter(
@@ -28,32 +28,33 @@ export async function steerUnowned(
   const failures: unknown[] = [];
   // A failure of one worker does not block the others.
   for (const record of meant)
-    await steer(deps, wish, record).catch((error: unknown) => void failures.push(error));
+    await steer(deps, command, record).catch((error: unknown) => void failures.push(error));
   if (failures.length > 0) throw failures[0];
   return deps.store.read();
 }
 
 async function steer(
   { store, containers, clock, signal }: SteerUnownedDeps,
-  wish: SteeringCommand,
+  command: SteeringCommand,
   { containerName: name }: ContainerRecord,
 ): Promise<void> {
   const facts = await containers.look(name, undefined, signal);
   const isThere = facts?.state === "running" || facts?.state === "paused";
-  if (wish === "stop" && facts?.state === "paused") await containers.unpause(name, signal);
-  if (wish === "stop" && isThere) await ifStillThere(containers.stop(name, { graceMs }, signal));
-  if (wish === "pause" && facts?.state === "running") await ifStillThere(containers.pause(name, signal));
-  if (wish === "unpause" && facts?.state === "paused") await ifStillThere(containers.unpause(name, signal));
+  if (command === "stop" && facts?.state === "paused") await containers.unpause(name, signal);
+  if (command === "stop" && isThere) await ifStillThere(containers.stop(name, { graceMs }, signal));
+  if (command === "pause" && facts?.state === "running") await ifStillThere(containers.pause(name, signal));
+  if (command === "unpause" && facts?.state === "paused")
+    await ifStillThere(containers.unpause(name, signal));
   const now = clock();
   await store.update((state) => {
     const record = state.containers.find(({ containerName }) => containerName === name);
-    return record && !isTerminal(record.status) ? withRecord(state, steered(record, wish, now)) : state;
+    return record && !isTerminal(record.status) ? withRecord(state, steered(record, command, now)) : state;
   });
 }
 
-function steered(record: ContainerRecord, wish: SteeringCommand, now: Date): ContainerRecord {
+function steered(record: ContainerRecord, command: SteeringCommand, now: Date): ContainerRecord {
   const at = now.toISOString();
-  switch (wish) {
+  switch (command) {
     case "stop": {
       const reason = { code: "INTERRUPTED", message: "it was asked to stop" };
       return { ...movedTo(record, "stopped", reason, now), paused: null, acpPid: null };

@@ -59,9 +59,10 @@ async function findOut(
   ]);
   const unfinishedById = new Map<string, string>();
   for (const { id: storyId, status } of record.stories) {
-    const told = facts.storyById.get(storyId);
-    if (status !== "failed" || !told?.failedCommit || !(await deps.work.has(told.failedCommit))) continue;
-    unfinishedById.set(storyId, failedRefOf({ swarmId, slug, attempt: told.attempt, storyId }));
+    const storyFacts = facts.storyById.get(storyId);
+    if (status !== "failed" || !storyFacts?.failedCommit || !(await deps.work.has(storyFacts.failedCommit)))
+      continue;
+    unfinishedById.set(storyId, failedRefOf({ swarmId, slug, attempt: storyFacts.attempt, storyId }));
   }
   // The proof of an earlier attempt does not count for this one.
   const isOfThis = proof?.attempt === record.attempt && record.proof !== null;

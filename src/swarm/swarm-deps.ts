@@ -54,7 +54,7 @@ export interface SwarmDeps {
   /** Changes the state; durable when it resolves. */
   readonly update: (change: (state: SwarmState) => SwarmState) => Promise<void>;
   /** Adds a task's end to the ledger, by the content of its file. */
-  readonly remember: (worker: Worker, outcome: "completed" | "failed") => Promise<void>;
+  readonly addToLedger: (worker: Worker, outcome: "completed" | "failed") => Promise<void>;
   /** Proves a result in a sandbox where no agent ever ran; null if proofs are off. */
   readonly prove:
     | ((

@@ -12,7 +12,7 @@ import type { SwarmDeps } from "./swarm-deps.ts";
 
 type ReworkDeps = Pick<SwarmDeps, "read" | "update" | "work" | "channel" | "findProof" | "clock" | "signal">;
 
-export interface ReworkOrder {
+export interface WorkersToRework {
   /** Names of the workers to rework. */
   readonly names: readonly string[];
   /** The branch that the rework starts from. */
@@ -25,7 +25,10 @@ export interface ReworkOrder {
  * Returns results to their agents for rework, each merged with a branch: the next attempt continues from that commit, in the
  * same conversation, and gets the reason. A repetition after a crash creates the same commits.
  */
-export async function reworkWorkers(deps: ReworkDeps, { names, branch, report }: ReworkOrder): Promise<void> {
+export async function reworkWorkers(
+  deps: ReworkDeps,
+  { names, branch, report }: WorkersToRework,
+): Promise<void> {
   const { work } = deps;
   const { commit: base } = await work.branch(branch);
   if (base === null)
@@ -37,13 +40,13 @@ export async function reworkWorkers(deps: ReworkDeps, { names, branch, report }:
   const records = names.map((name) => findContainer(state, name));
   // Checks all records before it changes any.
   for (const record of records) await refuseUseless(deps, record, { base, branch });
-  const taking = new Map<string, ReworkStart>();
+  const starts = new Map<string, ReworkStart>();
   for (const record of records) {
-    const took = await rework(deps, record, { base, branch, report });
-    if (took !== null) taking.set(record.containerName, took);
+    const start = await rework(deps, record, { base, branch, report });
+    if (start !== null) starts.set(record.containerName, start);
   }
   // Changes only the records: the owner moves each ref when it prepares the attempt.
-  await deps.update((now) => withRework(now, taking));
+  await deps.update((now) => withRework(now, starts));
 }
 
 async function rework(
@@ -59,31 +62,31 @@ async function rework(
   if (collected === null) return null;
   const slug = workerSlug(record);
   const message = `Merge ${cleanText(branch)} into ${cleanText(branchName)}\n\nFor ${slug} to go on from.\n`;
-  const hasIt = await work.isAncestor(base, collected.commit, signal);
-  const merged = hasIt
+  const containsBase = await work.isAncestor(base, collected.commit, signal);
+  const merged = containsBase
     ? { commit: collected.commit, conflicts: [] }
     : await work.mergeAnyway({ ours: collected.commit, theirs: base, message }, signal);
   // A merge into another branch says nothing about this one.
-  const ofBranch = report?.branch === branch ? report : null;
-  const said = mergedAs(ofBranch, slug) ?? nothingSaid(slug);
-  const ofMerge = evidenceOfMerge(said, {
-    ...{ branch, record, conflicts: merged.conflicts, command: ofBranch?.check.command ?? null },
-    isRed: ofBranch !== null && isRed(ofBranch.check),
+  const mergeOfBranch = report?.branch === branch ? report : null;
+  const entry = mergedAs(mergeOfBranch, slug) ?? emptyEntry(slug);
+  const ofMerge = evidenceOfMerge(entry, {
+    ...{ branch, record, conflicts: merged.conflicts, command: mergeOfBranch?.check.command ?? null },
+    isRed: mergeOfBranch !== null && isRed(mergeOfBranch.check),
   });
   const proof = record.reason?.code === "PROOF_FAILED" ? await findProof(slug) : null;
   const ofProof = proof && evidenceOfProof(proof, record);
-  const takenUp = ofProof && ofMerge && !hasIt ? together(ofProof, ofMerge) : (ofProof ?? ofMerge);
-  if (takenUp === null) return null;
-  await channel.keepRework({ slug, attempt: attempt + 1 }, { ...takenUp, commit: merged.commit });
+  const request = ofProof && ofMerge && !containsBase ? joined(ofProof, ofMerge) : (ofProof ?? ofMerge);
+  if (request === null) return null;
+  await channel.storeRework({ slug, attempt: attempt + 1 }, { ...request, commit: merged.commit });
   return {
-    reason: said.reason ?? { code: "TAKEN_UP", message: `it was to go on from ${branch}` },
-    ...{ storyId: takenUp.storyId, commit: merged.commit, now: clock() },
-    base: hasIt ? (baseCommit ?? base) : base,
+    reason: entry.reason ?? { code: "TAKEN_UP", message: `it was to go on from ${branch}` },
+    ...{ storyId: request.storyId, commit: merged.commit, now: clock() },
+    base: containsBase ? (baseCommit ?? base) : base,
   };
 }
 
 /** Joins both failures, the proof's first: that result fails by itself. */
-function together(proof: ReworkRequest, merge: ReworkRequest): ReworkRequest {
+function joined(proof: ReworkRequest, merge: ReworkRequest): ReworkRequest {
   const checks = [...new Set([...proof.checks, ...merge.checks])];
   return { ...proof, message: `${proof.message}\n\n${merge.message}`, checks };
 }
@@ -103,7 +106,7 @@ async function refuseUseless(
   if (await work.isAncestor(collected.commit, base, signal)) refuse("its result is there already");
 }
 
-function nothingSaid(worker: string): NonNullable<ReturnType<typeof mergedAs>> {
+function emptyEntry(worker: string): NonNullable<ReturnType<typeof mergedAs>> {
   const nothing = { commit: null, mergedAs: null, reason: null, files: [], with: [], check: null };
   return { worker, outcome: "set aside", ...nothing };
 }

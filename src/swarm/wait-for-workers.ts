@@ -39,7 +39,7 @@ export async function waitForWorkers(
 ): Promise<Waited> {
   signal.throwIfAborted();
   let last = await store.read();
-  const told = new Set<string>();
+  const reported = new Set<string>();
   const over = new AbortController();
   const { promise, resolve, reject } = Promise.withResolvers<WaitEnd>();
 
@@ -52,8 +52,8 @@ export async function waitForWorkers(
     last = state;
     const workers = chosenIn(state, slugs);
     for (const record of workers) {
-      if (!isTerminal(record.status) || told.has(record.containerName)) continue;
-      told.add(record.containerName);
+      if (!isTerminal(record.status) || reported.has(record.containerName)) continue;
+      reported.add(record.containerName);
       onEnded(record);
     }
     if (workers.every(({ status }) => isTerminal(status))) {

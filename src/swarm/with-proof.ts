@@ -10,7 +10,7 @@ export interface Verdict {
 }
 
 /** The signals that end the wait for a proof. */
-export interface Patience {
+export interface ProofSignals {
   /** Aborted with a `Halt`. */
   readonly halt: AbortSignal;
   readonly stopNow: AbortSignal;
@@ -21,7 +21,7 @@ export async function withProof(
   deps: SwarmDeps,
   worker: Worker,
   judged: Verdict,
-  { halt, stopNow }: Patience,
+  { halt, stopNow }: ProofSignals,
 ): Promise<Verdict> {
   if (deps.prove === null) return judged;
   const { collected, attempt } = findContainer(await deps.read(), worker.name);

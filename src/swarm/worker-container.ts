@@ -9,7 +9,7 @@ export interface WorkerContainer {
   readonly labels: Readonly<Record<string, string>>;
   readonly image: string;
   readonly runtime: string;
-  readonly door: WorkerNetwork;
+  readonly network: WorkerNetwork;
   readonly limits: ContainerLimits;
   readonly tmpBytes: number;
   readonly swarmId: string;
@@ -24,10 +24,10 @@ export interface WorkerContainer {
  * all other programs run as the agent's user with none.
  */
 export function workerContainer(worker: WorkerContainer): ContainerSpec {
-  const { name, homeVolume, labels, image, runtime, door, limits, tmpBytes } = worker;
+  const { name, homeVolume, labels, image, runtime, network: connection, limits, tmpBytes } = worker;
   return {
-    ...{ name, labels, image, runtime, network: door.network, limits, tmpBytes },
-    ...(door.nameServer !== undefined && { nameServer: door.nameServer }),
+    ...{ name, labels, image, runtime, network: connection.network, limits, tmpBytes },
+    ...(connection.nameServer !== undefined && { nameServer: connection.nameServer }),
     command: ["/opt/aimi/adapter", "supervise"],
     env: {
       AIMI_SWARM_ID: worker.swarmId,
@@ -35,13 +35,13 @@ export function workerContainer(worker: WorkerContainer): ContainerSpec {
       AIMI_ATTEMPT: String(worker.attempt),
       AIMI_BRANCH: worker.branch,
       IS_SANDBOX: "1",
-      ...door.env,
+      ...connection.env,
     },
     user: "0:0",
     workdir: "/",
     capabilities: ["SETUID", "SETGID", "KILL"],
     readOnlyRoot: false,
     privileged: false,
-    volumes: [{ name, path: "/aimi" }, { name: homeVolume, path: "/home/agent" }, ...door.volumes],
+    volumes: [{ name, path: "/aimi" }, { name: homeVolume, path: "/home/agent" }, ...connection.volumes],
   };
 }

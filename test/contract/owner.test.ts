@@ -65,7 +65,7 @@ describe("the owner's writes", () => {
         isLost = true;
         rmSync(join(folder, "git", lockFile));
       };
-      await using owned = owner({ passes: loseOnce });
+      await using owned = owner({ crashPoint: loseOnce });
 
       const { containers } = await owned.update((state) => withContainer(state, worker(1), now));
 
@@ -131,7 +131,7 @@ describe("the owner's writes", () => {
     const begun = Promise.withResolvers<void>();
     const passes = (): void => begun.resolve();
     const hold = vi.fn(lock.hold);
-    await using owned = owner({ soonMs: 600_000, passes, lock: { ...lock, hold } });
+    await using owned = owner({ soonMs: 600_000, crashPoint: passes, lock: { ...lock, hold } });
 
     const first = owned.update((state) => withContainer(state, worker(0), now));
     await begun.promise;

@@ -185,7 +185,7 @@ describe("work that is published", () => {
     const agent = agentOf(repository, folder, "second");
     const other = workIn(agent, { "b.txt": "b" });
     const repo = repositoryAt(repository);
-    await repo.importBundle(workOf(bundleFrom(agent, base), { base, tip: other, keep: `${keep}-2` }));
+    await repo.importBundle(workOf(bundleFrom(agent, base), { base, tip: other, keepRef: `${keep}-2` }));
 
     const both = await Promise.all([
       repositoryAt(repository).publish(wanted),

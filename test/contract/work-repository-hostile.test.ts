@@ -53,7 +53,7 @@ describe("a stream that is not what was stored", () => {
 
     expect(
       await refusal(repository, {
-        ...workOf(Buffer.alloc(0), { base, tip: base, keep }),
+        ...workOf(Buffer.alloc(0), { base, tip: base, keepRef: keep }),
         bundle,
         maxBytes: 10_000,
       }),
@@ -407,7 +407,7 @@ describe("a poisoned repository", () => {
 
     const repo = repositoryAt(repository);
     for (const [number, { tip, bundle }] of works.entries()) {
-      const work = workOf(bundle, { base, tip, keep: `${keep}-${number}` });
+      const work = workOf(bundle, { base, tip, keepRef: `${keep}-${number}` });
       expect((await repo.importBundle(work)).kind).toBe("taken");
       const published = await repo.publish({
         commit: tip,
@@ -463,7 +463,7 @@ describe("a poisoned repository", () => {
     const repo = repositoryAt(repository);
 
     await repo.importBundle(work());
-    await repo.importBundle(workOf(bundleFrom(agent, base), { base, tip: other, keep: `${keep}-2` }));
+    await repo.importBundle(workOf(bundleFrom(agent, base), { base, tip: other, keepRef: `${keep}-2` }));
     await repo.publish({ commit: tip, base, branch: "x", fallback: "y" });
     await repo.sensitivePaths(base, tip);
     await repo.changes(base, tip);

@@ -86,10 +86,10 @@ describe("work that is taken in", () => {
   }) => {
     const { tip, work } = oneCommit(repository, folder);
     const repo = repositoryAt(repository);
-    expect(await repo.isKept(tip)).toBe(false);
+    expect(await repo.isReferenced(tip)).toBe(false);
 
     await repo.importBundle(work());
-    expect(await repo.isKept(tip)).toBe(true);
+    expect(await repo.isReferenced(tip)).toBe(true);
 
     // Later work upon it keeps it as well; without a ref only its objects are left, until git tidies up.
     git(
@@ -99,9 +99,9 @@ describe("work that is taken in", () => {
       git(repository, "commit-tree", "-p", tip, "-m", "More", `${tip}^{tree}`).trim(),
     );
     git(repository, "update-ref", "-d", keep);
-    expect(await repo.isKept(tip)).toBe(true);
+    expect(await repo.isReferenced(tip)).toBe(true);
     git(repository, "branch", "-D", "later");
-    expect([await repo.has(tip), await repo.isKept(tip)]).toEqual([true, false]);
+    expect([await repo.has(tip), await repo.isReferenced(tip)]).toEqual([true, false]);
   });
 
   test("is found done the second time, without its bundle being read", async ({ repository, folder }) => {

@@ -45,14 +45,14 @@ async function standUp(): Promise<{ readonly deps: GatewayDeps; readonly gateway
   } as unknown as GatewayDeps;
   const names = gatewayNames(deps);
   const marks = gatewayLabels(deps);
-  for (const volume of [names.volume, names.door]) {
+  for (const volume of [names.journalVolume, names.socketVolume]) {
     made.push(() => volumes.remove(volume));
     await volumes.create(volume, marks);
   }
   made.push(() => containers.remove(names.container));
   const spec = gatewayContainer({
     ...{ name: names.container, labels: marks, image: baseImage, runtime: "runc" },
-    ...{ volume: names.volume, door: names.door },
+    ...{ volume: names.journalVolume, socketVolume: names.socketVolume },
   });
   const { id } = await containers.create(spec);
   await containers.start(id);

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { pack } from "tar-stream";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
 import { baseImage } from "../../src/domain/base-image.ts";
-import { type EnginePart, findHoles } from "../../src/domain/find-holes.ts";
+import { type EnginePart, findVulnerabilities } from "../../src/domain/find-holes.ts";
 import { waitingProgram } from "../fakes/call-program.ts";
 import { specOf } from "../fakes/containers-suite.ts";
 import { dockerAt, openEngine, outputOf } from "../fakes/engine-at.ts";
@@ -21,7 +21,7 @@ const runc: EnginePart = (await engine.parts()).find(({ name }) => name === "run
   name: "runc",
   version: "0",
 };
-const isOpen = (id: string): boolean => findHoles(runc).some(({ ids }) => ids.includes(id));
+const isOpen = (id: string): boolean => findVulnerabilities(runc).some(({ ids }) => ids.includes(id));
 
 const imported: string[] = [];
 

@@ -18,7 +18,7 @@ const jumping = (): Date => {
 };
 
 process.exitCode = await runWholeProgram(words, {
-  passes: (point) => {
+  crashPoint: (point) => {
     if (point === where) kill();
   },
   ...(where === "jumping" && { clock: jumping }),

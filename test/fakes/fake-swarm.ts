@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import type { AdapterMessage } from "../../src/domain/acp-messages.ts";
 import type { TaskRequestPayload } from "../../src/domain/generated/acp.ts";
 import type { ContainerRecord, SwarmState } from "../../src/domain/generated/swarm-state.ts";
-import type { HostRoom } from "../../src/domain/parallel-workers.ts";
+import type { HostCapacity } from "../../src/domain/parallel-workers.ts";
 import type { RetryPolicy } from "../../src/domain/retry-policy.ts";
 import { newSwarm, withContainer, withRecord } from "../../src/domain/swarm-state.ts";
 import { type OwnerCommand, withCommand } from "../../src/domain/wishes.ts";
@@ -58,7 +58,7 @@ export interface FakeSwarm {
   own(options?: {
     readonly policy?: Partial<RetryPolicy>;
     readonly parallel?: number | "auto";
-    readonly room?: () => Promise<HostRoom>;
+    readonly room?: () => Promise<HostCapacity>;
     /** Called when the owner has looked at its workers for the last time. */
     readonly whenUnwatched?: () => void;
   }): FakeOwner;
@@ -169,11 +169,11 @@ export function fakeSwarm(
       },
       async *readJournal() {},
       readFile: unused,
-      giveBundle: unused,
+      copyBundle: unused,
       findRequest: async ({ slug, attempt }) => requests.get(`${slug} ${attempt}`) ?? null,
       findRework: async () => null,
-      keepRework: unused,
-      keepRequest: async ({ slug, attempt }, request) => void requests.set(`${slug} ${attempt}`, request),
+      storeRework: unused,
+      storeRequest: async ({ slug, attempt }, request) => void requests.set(`${slug} ${attempt}`, request),
     },
     work: {
       importBundle: unused,
@@ -181,11 +181,11 @@ export function fakeSwarm(
       changes: unused,
       merge: unused,
       conflicts: unused,
-      ...{ readPatch: unused, mergeAnyway: unused, keepAt: unused, keptAt: unused },
+      ...{ readPatch: unused, mergeAnyway: unused, moveRef: unused, commitAt: unused },
       isAncestor: unused,
       branch: unused,
       has: async () => true,
-      isKept: async () => true,
+      isReferenced: async () => true,
       mergeBases: async () => ({ kind: "commit", commit: head }),
       sensitivePaths: async () => ({ paths: [], isCut: false, deleted: { total: 0, paths: [] } }),
     },
@@ -203,7 +203,7 @@ export function fakeSwarm(
     readScript: unused,
     read: async () => state,
     ...{ change: changeRecord, changeSoon: changeRecord, update },
-    remember: async () => {},
+    addToLedger: async () => {},
     tell: (event) => void told.push(event),
     onMessage: () => {},
     clock,
@@ -244,7 +244,7 @@ export function fakeSwarm(
       const ended = ownSwarm(
         deps,
         {
-          ...{ room, askRoomEveryMs: 5 },
+          ...{ hostCapacity: room, askHostEveryMs: 5 },
           ...{ parallel, policy: { maxAttempts: 1, failFast: false, ...policy } },
           waitingIn: async (now) =>
             waitingWorkers(now, ({ taskFilePath }) => {

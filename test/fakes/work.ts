@@ -28,7 +28,7 @@ export function workOf(
   facts: Pick<BundleToImport, "base" | "tip"> & Partial<Omit<BundleToImport, "bundle">>,
 ): BundleToImport {
   return {
-    ...{ bundle: inPieces(bytes), sha256: createHash("sha256").update(bytes).digest("hex"), keep },
+    ...{ bundle: inPieces(bytes), sha256: createHash("sha256").update(bytes).digest("hex"), keepRef: keep },
     ...{ maxBytes: 16 * 1024 * 1024, expectedRef: "refs/heads/work", old: null, ...facts },
   };
 }

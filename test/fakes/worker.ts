@@ -105,7 +105,7 @@ export async function startWorker(engine: ContainerEngine, options: WorkerOption
         labels: { [testLabel]: "worker" },
         image: options.image ?? baseImage,
       },
-      ...{ runtime, door, tmpBytes: 64 * 1024 ** 2 },
+      ...{ runtime, network: door, tmpBytes: 64 * 1024 ** 2 },
       limits: { ...defaultLimits, memoryBytes: 1024 ** 3, ...options.limits },
       ...{ swarmId, worker: name, attempt, branch: "feat/work" },
     }),

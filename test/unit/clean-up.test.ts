@@ -56,7 +56,7 @@ async function place(folder: string, change: Partial<ContainerRecord>, engine = 
     cleanUp(
       {
         ...{ store, engine, clock: () => now, readAttempt: async () => journal() },
-        work: { isKept: async () => true },
+        work: { isReferenced: async () => true },
         files: { list: async () => [], remove: async () => {} },
         ...deps,
       },
@@ -95,7 +95,7 @@ describe("swarm cleanup", () => {
 
       const { removed, kept } = await clean({
         readAttempt: async () => found,
-        work: { isKept: async () => isKept },
+        work: { isReferenced: async () => isKept },
       });
 
       expect(removed).toEqual([]);
@@ -129,7 +129,7 @@ describe("swarm cleanup", () => {
 
     const { kept } = await clean({
       readAttempt: async () => found,
-      work: { isKept: async (asked) => asked !== unkept },
+      work: { isReferenced: async (asked) => asked !== unkept },
     });
 
     expect(kept[0]?.why).toContain("dddddddddd");
@@ -301,7 +301,7 @@ describe("what is for all projects of a user", () => {
         deps,
         {
           dryRun: words.dryRun ?? false,
-          going: { endpoint: "unix:///own.sock", containers: words.going ?? 0, volumes: 0 },
+          removedBefore: { endpoint: "unix:///own.sock", containers: words.going ?? 0, volumes: 0 },
         },
         () => {},
       );

@@ -12,7 +12,7 @@ async function knownAt(collecting: RefMove | null, at: string): Promise<string |
   const name = swarm.nameOf("one");
   const ref = `refs/aimi/${swarm.deps.swarmId}/one`;
   Object.assign(swarm.deps.work, {
-    keptAt: async () => at,
+    commitAt: async () => at,
     async importBundle(work: BundleToImport) {
       taken.push(work);
       return { kind: "taken", commit: work.tip };

@@ -16,7 +16,7 @@ const accessTo = (
   endpoints: readonly GatewayEndpoint[],
   more: Partial<GatewayAccess> = {},
 ): GatewayAccess => ({
-  ...{ door, token, endpoints, mirrors: [] },
+  ...{ url: door, token, endpoints, mirrors: [] },
   ...more,
 });
 const all = accessTo([anthropic, openai, google]);
@@ -178,7 +178,7 @@ describe("the tools that an agent runs", () => {
   });
 
   test("are told once of a door that is on this machine", () => {
-    const here = accessTo([], { door: "http://127.0.0.1:18877" });
+    const here = accessTo([], { url: "http://127.0.0.1:18877" });
 
     expect(gatewayEnvironment({ kind: "script" }, here)).toMatchObject({
       NO_PROXY: "127.0.0.1,localhost,::1",

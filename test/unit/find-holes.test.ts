@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { compareVersions, findHoles } from "../../src/domain/find-holes.ts";
-import { knownHoles } from "../../src/domain/safe-versions.ts";
+import { compareVersions, findVulnerabilities } from "../../src/domain/find-holes.ts";
+import { knownVulnerabilities } from "../../src/domain/safe-versions.ts";
 import { judgeVersions } from "../../src/swarm/judge-versions.ts";
 
 const [leak, links, device] = ["CVE-2024-21626", "CVE-2025-31133", "CVE-2026-41579"];
@@ -30,7 +30,7 @@ test.each<[version: string, open: readonly (string | undefined)[]]>([
   ["1.12.0", []],
   ["2.0.0", []],
 ])("runc %s has these holes open: %j", (version, open) => {
-  expect(findHoles({ name: "runc", version }).map(({ ids }) => ids[0])).toEqual(open);
+  expect(findVulnerabilities({ name: "runc", version }).map(({ ids }) => ids[0])).toEqual(open);
 });
 
 test.each([
@@ -40,11 +40,11 @@ test.each([
   ["29.10.0", 0],
   ["30.0.0", 0],
 ])("Docker %s has %i", (version, count) => {
-  expect(findHoles({ name: "Docker", version })).toHaveLength(count);
+  expect(findVulnerabilities({ name: "Docker", version })).toHaveLength(count);
 });
 
 test("of a part that is not listed nothing is said", () => {
-  expect(findHoles({ name: "docker-init", version: "0.1" })).toEqual([]);
+  expect(findVulnerabilities({ name: "docker-init", version: "0.1" })).toEqual([]);
 });
 
 describe("versions are ordered as Debian's tools order them", () => {
@@ -65,10 +65,10 @@ describe("versions are ordered as Debian's tools order them", () => {
 });
 
 test("the list names its holes once, and its lines from the oldest on", () => {
-  const ids = knownHoles.flatMap(({ part, ids: own }) => own.map((id) => `${part} ${id}`));
+  const ids = knownVulnerabilities.flatMap(({ part, ids: own }) => own.map((id) => `${part} ${id}`));
 
   expect(new Set(ids).size).toBe(ids.length);
-  for (const { closedIn } of knownHoles) expect([...closedIn].sort(compareVersions)).toEqual(closedIn);
+  for (const { fixedIn } of knownVulnerabilities) expect([...fixedIn].sort(compareVersions)).toEqual(fixedIn);
 });
 
 test("doctor names what is older, what is safe, and what it is not told", () => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { AdmissionPayload, GatewayHello, ModelEndpoint } from "../../src/domain/generated/gateway.ts";
 import { nothingSpent } from "../../src/domain/spending.ts";
 import type { GatewayListener } from "../../src/ports/gateway-line.ts";
-import type { AskingWorker, GatewayDeps, GatewayNote } from "../../src/swarm/gateway/gateway-deps.ts";
+import type { GatewayDeps, GatewayRecord, WorkerToAdmit } from "../../src/swarm/gateway/gateway-deps.ts";
 import { superviseGateway } from "../../src/swarm/gateway/keep-gateway.ts";
 import type { Worker } from "../../src/swarm/swarm-deps.ts";
 import { fakeSwarm } from "../fakes/fake-swarm.ts";
@@ -16,14 +16,14 @@ const endpoint: ModelEndpoint = {
   },
 };
 
-const askingWorker = (slug: string): AskingWorker => ({
+const askingWorker = (slug: string): WorkerToAdmit => ({
   ...{ name: `aimi-aaaaaa-bbbbbb-${slug}`, slug },
   task: { path: `${slug}.json`, fileName: `${slug}.json`, sha256: null, taskFile: taskFileWith() },
-  request: { agent: { kind: "claude" } } as AskingWorker["request"],
+  request: { agent: { kind: "claude" } } as WorkerToAdmit["request"],
 });
 
 /** What is needed to keep a gateway whose other end says hello to everything. */
-function gatewayWith(change: Partial<GatewayDeps> = {}, note: GatewayNote | null = null) {
+function gatewayWith(change: Partial<GatewayDeps> = {}, note: GatewayRecord | null = null) {
   const { deps: swarm, containers } = fakeSwarm([{ slug: "one" }, { slug: "two" }]);
   const admissions: AdmissionPayload[] = [];
   const legs: string[] = [];
@@ -44,7 +44,7 @@ function gatewayWith(change: Partial<GatewayDeps> = {}, note: GatewayNote | null
       remove: async () => {},
     },
     ...{ image: () => "image", ownRuntime: "runc", range: "10.213.0.0/16", routes: async () => [] },
-    hold(_container, listener) {
+    connect(_container, listener) {
       heard = listener;
       return {
         async handOver() {
@@ -73,8 +73,8 @@ function gatewayWith(change: Partial<GatewayDeps> = {}, note: GatewayNote | null
     budget: { usd: null, tokens: null },
     rightsOf: () => ({ mirrors: [], allow: [], budget: { usd: null, tokens: null } }),
     ...{ agentOf: () => ({ kind: "claude" }), pause: async () => {}, environment: () => ({}) },
-    keepLogin: (_reference, { refreshToken }) => void keptLogins.push(refreshToken),
-    atWork: async () => [],
+    storeLogin: (_reference, { refreshToken }) => void keptLogins.push(refreshToken),
+    workersAtWork: async () => [],
     ...change,
   });
   const listener = (): GatewayListener => {
@@ -88,10 +88,10 @@ const namesIn = (admission: AdmissionPayload | undefined): (string | undefined)[
   admission?.workers.map(({ worker }) => worker) ?? [];
 
 describe("a gateway that an owner before this one has made", () => {
-  const found: GatewayNote = { secret: "old", road: "network", runtime: "runc" };
+  const found: GatewayRecord = { secret: "old", road: "network", runtime: "runc" };
 
   test("is told of everybody who is at work, before anybody can be sent away", async () => {
-    const { gateway, admissions } = gatewayWith({ atWork: async () => [askingWorker("one")] }, found);
+    const { gateway, admissions } = gatewayWith({ workersAtWork: async () => [askingWorker("one")] }, found);
 
     await gateway.open(askingWorker("two") as Worker);
 
@@ -101,7 +101,7 @@ describe("a gateway that an owner before this one has made", () => {
   });
 
   test("comes into the networks of those that are at work", async () => {
-    const { gateway, legs } = gatewayWith({ atWork: async () => [askingWorker("one")] }, found);
+    const { gateway, legs } = gatewayWith({ workersAtWork: async () => [askingWorker("one")] }, found);
 
     await gateway.open(askingWorker("two") as Worker);
 

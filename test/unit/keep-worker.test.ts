@@ -10,21 +10,21 @@ const away = new SwarmError("ENGINE_UNREACHABLE", { tried: ["/nowhere"] });
 
 const budget = { code: "BUDGET_EXCEEDED", message: "its budget is used up" };
 
-/** Ways out that are shut for one worker as soon as it asks for one, or before. */
-function shutDoors(slug: string) {
-  const shut = new AbortController();
+/** Network access that ends for one worker as soon as it is opened, or before. */
+function endedAccess(slug: string) {
+  const accessEnded = new AbortController();
   const never = new AbortController().signal;
   const closed: string[] = [];
   return {
-    ...{ shut, closed },
-    doors: {
+    ...{ accessEnded, closed },
+    networkAccess: {
       ...openNetworkAccess({ kind: "none" }, () => null),
       async open(worker: { readonly slug: string }) {
-        if (worker.slug === slug) shut.abort(budget);
+        if (worker.slug === slug) accessEnded.abort(budget);
         return { network: { kind: "none" as const }, volumes: [], env: {} };
       },
       close: async (worker: { readonly slug: string }) => void closed.push(worker.slug),
-      shut: (asked: string) => (asked === slug ? shut.signal : never),
+      accessEnded: (asked: string) => (asked === slug ? accessEnded.signal : never),
     },
   };
 }
@@ -64,7 +64,7 @@ describe("what a worker says that is no news of a story", () => {
 
 describe("a worker whose budget is used up", () => {
   test("before it could begin leaves nothing on the engine, and is let in no more", async () => {
-    const { doors: networkAccess, closed } = shutDoors("one");
+    const { networkAccess, closed } = endedAccess("one");
     const swarm = fakeSwarm([{ slug: "one" }], { networkAccess });
 
     const { containers } = await swarm.own().ended;
@@ -76,7 +76,7 @@ describe("a worker whose budget is used up", () => {
   });
 
   test("while nobody listened is joined once more, for what it may have to tell", async () => {
-    const { doors: networkAccess, shut } = shutDoors("one");
+    const { networkAccess, accessEnded } = endedAccess("one");
     const swarm = fakeSwarm([{ slug: "one" }], { networkAccess });
     const { create, start, stop } = swarm.containers;
     const { id } = await create({
@@ -88,7 +88,7 @@ describe("a worker whose budget is used up", () => {
     await swarm.deps.change(swarm.nameOf("one"), (record) => ({
       ...{ ...record, status: "running", containerId: id, baseCommit: "a".repeat(40) },
     }));
-    shut.abort(budget);
+    accessEnded.abort(budget);
 
     const { ended } = swarm.own();
     const talk = await swarm.talk("one");
@@ -237,7 +237,7 @@ describe("a worker that is kept", () => {
 
   test("is remembered before its record says that it ended: a crash in between repeats only that", async () => {
     const swarm = fakeSwarm([{ slug: "one" }], {
-      remember: async () => {
+      addToLedger: async () => {
         remembered.push(swarm.record("one").status);
       },
     });

@@ -4,7 +4,7 @@ import { type Growth, nextLookMs } from "../../src/domain/next-look.ts";
 
 const MB = 1_000_000;
 const GB = 1_000 * MB;
-const bounds = { leastMs: 500, maxMs: 20_000 };
+const bounds = { minMs: 500, maxMs: 20_000 };
 
 describe("how long until the next look at a disk", () => {
   test.for<[what: string, growth: Growth, expected: number]>([

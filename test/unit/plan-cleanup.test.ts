@@ -2,9 +2,9 @@ import { describe, expect, test } from "vitest";
 import {
   attemptsIn,
   type CleanupQuestion,
-  type LeftThing,
+  type EngineResource,
   planCleanup,
-  type WorkPlace,
+  type WorkLocation,
   withDiscarded,
 } from "../../src/domain/plan-cleanup.ts";
 import type { ContainerRecord, SwarmState } from "../../src/domain/swarm-state.ts";
@@ -13,8 +13,8 @@ import { now, swarmOf } from "../fakes/records.ts";
 const { swarmId, project } = swarmOf(0);
 const otherSwarm = "11111111-2222-4333-8444-555555555555";
 const id = "a".repeat(64);
-const here: WorkPlace = { kind: "here" };
-const elsewhere: WorkPlace = { kind: "elsewhere", why: "its commit is not here" };
+const here: WorkLocation = { kind: "here" };
+const elsewhere: WorkLocation = { kind: "elsewhere", why: "its commit is not here" };
 
 const nameOf = (slug: string, swarm = swarmId): string =>
   `aimi-${project.id.slice(0, 6)}-${swarm.slice(0, 6)}-${slug}`;
@@ -32,12 +32,16 @@ function swarmWith(change: Partial<ContainerRecord> = {}): SwarmState {
   return { ...state, containers: state.containers.map((other) => ({ ...other, ...record })) };
 }
 
-function thing(kind: LeftThing["kind"], name: string, change: Partial<LeftThing> = {}): LeftThing {
+function thing(
+  kind: EngineResource["kind"],
+  name: string,
+  change: Partial<EngineResource> = {},
+): EngineResource {
   return { kind, name, swarmId, taskFile: taskOf("login"), attempt: 1, ...change };
 }
 
 /** All that one attempt leaves. */
-function leftBy(slug: string, change: Partial<LeftThing> = {}): LeftThing[] {
+function leftBy(slug: string, change: Partial<EngineResource> = {}): EngineResource[] {
   const base = nameOf(slug.replace(/\.a\d+$/, ""), change.swarmId ?? swarmId);
   const name = nameOf(slug, change.swarmId ?? swarmId);
   const facts = { taskFile: taskOf(slug), ...change };

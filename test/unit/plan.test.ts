@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { LedgerLine } from "../../src/domain/ledger.ts";
-import { admission, type HostRoom, parallelWorkers } from "../../src/domain/parallel-workers.ts";
+import { type HostCapacity, parallelWorkers, workersThatFit } from "../../src/domain/parallel-workers.ts";
 import { type LoadedTask, type PlanContext, planSwarm } from "../../src/domain/plan.ts";
 import { explainSettings, type SettingsFile, settingsOf } from "../../src/domain/settings.ts";
 import { findViolations } from "../../src/schema/find-violations.ts";
@@ -17,7 +17,7 @@ function task(name: string, metadata: Parameters<typeof taskFileWith>[0] = {}): 
 }
 
 const gigabyte = 1024 ** 3;
-const roomOf = (change: Partial<HostRoom>): HostRoom => ({
+const roomOf = (change: Partial<HostCapacity>): HostCapacity => ({
   ...{ cpus: 2, memoryBytes: 32 * gigabyte, name: "the engine's host" },
   others: { workers: 0, memoryBytes: 0 },
   ...change,
@@ -35,7 +35,7 @@ function context(change: Partial<PlanContext> & { flags?: SettingsFile } = {}): 
     ledger: new Map(),
     again: false,
     head: "a".repeat(40),
-    room: roomOf({}),
+    capacity: roomOf({}),
     warnings: [],
     env: {},
     ...change,
@@ -116,7 +116,7 @@ describe("the plan", () => {
     [{ cpus: 4, memoryBytes: 64 * gigabyte, others: { workers: 16, memoryBytes: 64 * gigabyte } }, 4, 1],
     [{ cpus: 0, memoryBytes: 0 }, 4, 1],
   ])("a host with %o carries, at %i GB each, %i workers", (room, gigabytes, workers) => {
-    expect(admission(roomOf(room), gigabytes * gigabyte)).toBe(workers);
+    expect(workersThatFit(roomOf(room), gigabytes * gigabyte)).toBe(workers);
   });
 
   test.each([

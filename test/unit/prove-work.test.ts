@@ -28,7 +28,7 @@ function proverWith(endOf: (commit: string, command: string) => number | null) {
       );
     },
     testCommand: async () => "npm test",
-    passes: () => {},
+    crashPoint: () => {},
     clock: () => new Date(0),
   });
   const signal = new AbortController().signal;
@@ -100,7 +100,7 @@ describe("a proof", () => {
 
   test("believes no broken record of a base", async () => {
     const { prove, ran, root, files } = proverWith(() => 0);
-    await files.keepBefore(base, ["npm test"], [{ exitCode: 1, output: "", durationMs: 1 }]);
+    await files.storeBaseChecks(base, ["npm test"], [{ exitCode: 1, output: "", durationMs: 1 }]);
     writeFileSync(
       join(root, ".aimi/swarms/swarm/before", `${base}.json`),
       '[{"commands":["npm test"],"ran":[{}]}]',

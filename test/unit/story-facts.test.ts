@@ -3,7 +3,7 @@ import { appendFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect } from "vitest";
 import { readStoryFacts } from "../../src/acp/read-story-facts.ts";
-import { FactsOfWorker, type WorkerFacts } from "../../src/domain/story-facts.ts";
+import { type WorkerFacts, WorkerFactsReader } from "../../src/domain/story-facts.ts";
 import { findMessageProblem } from "../../src/schema/find-message-problem.ts";
 import { test } from "../fakes/folders.ts";
 import { journalLines, usageSoFar } from "../fakes/journal-lines.ts";
@@ -152,7 +152,7 @@ describe("what journals say of stories", () => {
   });
 
   test("of all that a worker's checks wrote only so much is kept", () => {
-    const facts = new FactsOfWorker();
+    const facts = new WorkerFactsReader();
     const check = { command: "npm test", durationMs: 1, output: "x".repeat(500) };
     const checks = Array.from({ length: 100 }, (_, index) => ({ ...check, exitCode: index % 2 }));
     facts.begin(1);
@@ -160,7 +160,7 @@ describe("what journals say of stories", () => {
       const [line = ""] = journalLines(1, [
         ["progress-update", { storyId: `US-${index}`, status: "failed", output: "no", checks }],
       ]).split("\n");
-      facts.hear(JSON.parse(line));
+      facts.add(JSON.parse(line));
     }
 
     const kept = [...facts.facts().storyById.values()].flatMap((story) => story.checks);

@@ -20,7 +20,7 @@ function changing(steps: readonly SwarmState[]): UpkeepOperations {
     status: async () => ({
       ...{ swarm: next(), reconciled: true, corrections: [], orphans: [], owner: null },
     }),
-    glance: async () => ({ swarm: next(), owner: null }),
+    recordedStatus: async () => ({ swarm: next(), owner: null }),
     taskDependencies: async () => () => [],
     async watchState(onChange) {
       ring = onChange;

@@ -20,7 +20,7 @@ export interface Window {
 }
 
 /** The minimum width of a line. */
-const leastColumns = 16;
+const minColumns = 16;
 
 /**
  * The lines for a window, within its width and height, with a row left for the cursor. If not all workers fit,
@@ -32,7 +32,7 @@ export function boardLines(
   look: Look & { readonly now: number },
 ): string[] {
   // Some terminals begin a new line after a character in the last column.
-  const columns = Math.max(leastColumns, window.columns - 1);
+  const columns = Math.max(minColumns, window.columns - 1);
   const rows = Math.max(0, window.rows - 1);
   const below = [
     ...wholeLines(picture, look),
@@ -41,7 +41,7 @@ export function boardLines(
   ].map((line) => cutTo(line, columns, look.unicode ? "…" : "..."));
   const begun = picture.workers.filter(({ status }) => status !== "waiting");
   const room = rows - below.length;
-  const chosen = begun.length <= room ? begun : maxTelling(begun, room - 1);
+  const chosen = begun.length <= room ? begun : mostImportant(begun, room - 1);
   const left = begun.filter((worker) => !chosen.includes(worker));
   const layout = layoutFor(picture.workers, columns, look);
   const lines = [
@@ -53,14 +53,14 @@ export function boardLines(
 }
 
 /** The most important workers that fit, in their order. */
-function maxTelling(workers: readonly WorkerPicture[], room: number): WorkerPicture[] {
+function mostImportant(workers: readonly WorkerPicture[], maxLines: number): WorkerPicture[] {
   const rank = (worker: WorkerPicture): number =>
     hasEnded(worker) ? (worker.status === "completed" ? 2 : 1) : 0;
   const byWorth = workers.toSorted(
     (one, other) =>
       rank(one) - rank(other) || (hasEnded(one) ? (other.endedAt ?? -1) - (one.endedAt ?? -1) : 0),
   );
-  const chosen = new Set(byWorth.slice(0, Math.max(0, room)));
+  const chosen = new Set(byWorth.slice(0, Math.max(0, maxLines)));
   return workers.filter((worker) => chosen.has(worker));
 }
 
@@ -77,7 +77,7 @@ function wholeLines(
   ];
 }
 
-const maxWhys = 3;
+const maxReasons = 3;
 
 /** `12 waiting: 9 for a free slot, 3 for what they depend on`. */
 function waitingLine({ workers }: SwarmPicture, look: Look): string[] {
@@ -90,12 +90,12 @@ function waitingLine({ workers }: SwarmPicture, look: Look): string[] {
     .map(([why, those]) => ({ why: shown(why, look).replace(/^waits /, ""), count: those.length }));
   const [only] = whys;
   if (only?.count === waiting.length) return [`${waiting.length} waiting ${only.why}`];
-  const others = sum(whys.slice(maxWhys).map(({ count }) => count));
-  const told = [
-    ...whys.slice(0, maxWhys).map(({ why, count }) => `${count} ${why}`),
+  const others = sum(whys.slice(maxReasons).map(({ count }) => count));
+  const reasons = [
+    ...whys.slice(0, maxReasons).map(({ why, count }) => `${count} ${why}`),
     ...(others === 0 ? [] : [`${others} for something else`]),
   ].join(", ");
-  return [`${waiting.length} waiting${told ? `: ${told}` : ""}`];
+  return [`${waiting.length} waiting${reasons ? `: ${reasons}` : ""}`];
 }
 
 /** As many as fit of: counts by status, stories, time, tokens and cost. */

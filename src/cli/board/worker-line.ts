@@ -22,11 +22,11 @@ export interface Layout {
 
 const wordWidth = "completed".length;
 /** The minimum width left for story and activity when a further column is added. */
-const leastActivity = 20;
+const minActivityWidth = 20;
 /** The minimum width of a branch's name. */
-const shortestBranch = 12;
+const minBranchWidth = 12;
 
-const faces: Readonly<Record<ShownStatus, readonly [glyph: string, style: Parameters<Look["style"]>[0]]>> = {
+const signs: Readonly<Record<ShownStatus, readonly [glyph: string, style: Parameters<Look["style"]>[0]]>> = {
   waiting: ["·", "dim"],
   starting: ["◦", "cyan"],
   running: ["▸", "cyan"],
@@ -58,7 +58,7 @@ export function layoutFor(
   const statusWidth = look.unicode ? wordWidth + 2 : wordWidth;
   let left = columns - statusWidth - slug - stories - 3 * gap.length;
   const ifRoom = (most: number, least = most): number => {
-    const width = Math.min(most, left - leastActivity - gap.length);
+    const width = Math.min(most, left - minActivityWidth - gap.length);
     if (width < least || width <= 0) return 0;
     left -= width + gap.length;
     return width;
@@ -67,7 +67,7 @@ export function layoutFor(
   return {
     ...{ columns, gap, slug, stories },
     elapsed: ifRoom(Math.max("00:00".length, widest(elapsedOf(look.now)))),
-    branch: ifRoom(maxBranchLength, Math.min(shortestBranch, maxBranchLength)),
+    branch: ifRoom(maxBranchLength, Math.min(minBranchWidth, maxBranchLength)),
     tokens: ifRoom(widest(tokensOf)),
     cost: ifRoom(widest(costOf)),
   };
@@ -98,12 +98,12 @@ export function workerLine(
 /** The column of a status; a glyph always comes with its word. */
 function statusWord(status: ShownStatus, { unicode }: Look): string {
   const word = status.padEnd(wordWidth);
-  return unicode ? `${faces[status][0]} ${word}` : word;
+  return unicode ? `${signs[status][0]} ${word}` : word;
 }
 
 /** Paints a text in the colour of a status. */
 function paintStatus(status: ShownStatus, text: string, { style }: Look): string {
-  return style(faces[status][1], text);
+  return style(signs[status][1], text);
 }
 
 /** Minutes and seconds, and hours if any. */

@@ -2,7 +2,7 @@ import { cleanText } from "../../domain/clean-text.ts";
 import { SwarmError } from "../../domain/errors.ts";
 import { exitCodes } from "../../domain/exit-codes.ts";
 import type { CleanupDocument, KeptThing, RemovedThing } from "../../domain/generated/cleanup.ts";
-import { agrees } from "../agrees.ts";
+import { isConfirmed } from "../agrees.ts";
 import { type CommandContext, type CommandHandler, listAt } from "../command.ts";
 import type { CleanupRequest } from "../composition.ts";
 
@@ -39,7 +39,7 @@ async function isAgreed({ swarm, output, signal }: CommandContext, words: Cleanu
     upkeep.cleanup({ ...words, dryRun: true }, onStep, signal),
   );
   for (const line of linesOf({ ...planned, dryRun: true })) output.note(line);
-  return agrees(
+  return isConfirmed(
     output,
     "Remove all this? Trust, caches and the private engine are shared by all your projects.",
   );

@@ -31,7 +31,7 @@ function kindIn(option: unknown): EventKind | null {
   return kind;
 }
 
-function eventLine({ at, worker, isCut, ...told }: KeptEvent): string {
+function eventLine({ at, worker, isCut, ...facts }: KeptEvent): string {
   const time = cleanText(at).replace(/\.\d+Z$/, "Z");
-  return `${time}  ${cleanText(worker ?? "swarm")}  ${eventWords(told)}${isCut ? " (cut)" : ""}`;
+  return `${time}  ${cleanText(worker ?? "swarm")}  ${eventWords(facts)}${isCut ? " (cut)" : ""}`;
 }

@@ -69,7 +69,7 @@ function storyIn(option: unknown, { stories }: ContainerRecord): string | null {
 async function whyNothing({ swarm }: CommandContext, record: ContainerRecord): Promise<string> {
   const worker = workerSlug(record);
   const upkeep = swarm.upkeep();
-  const found = await upkeep.glance();
+  const found = await upkeep.recordedStatus();
   const dependsOn = (await upkeep.taskDependencies())(record);
   const isOwned = found !== null && found.owner !== null;
   const waits = found && whyWaiting(record, found.swarm, { dependsOn, isOwned, now: new Date() });

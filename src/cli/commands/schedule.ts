@@ -2,7 +2,7 @@ import { cleanText } from "../../domain/clean-text.ts";
 import { SwarmError } from "../../domain/errors.ts";
 import { exitCodes } from "../../domain/exit-codes.ts";
 import { areDays, timeOfDay } from "../../domain/night-schedule.ts";
-import { agrees } from "../agrees.ts";
+import { isConfirmed } from "../agrees.ts";
 import { type CommandHandler, type CommandOptions, listAt } from "../command.ts";
 import { nightIn } from "../night.ts";
 import { parseFlags } from "../parse-flags.ts";
@@ -10,7 +10,7 @@ import { flagSettings } from "../setting-flags.ts";
 import { startOptions } from "../start-flags.ts";
 import { ownRequest } from "./start.ts";
 
-const longest = 1_000;
+const maxLength = 1_000;
 
 export const install: CommandHandler = async ({ swarm, output }, args, options) => {
   const { yes, days = "*" } = options;
@@ -27,8 +27,8 @@ export const install: CommandHandler = async ({ swarm, output }, args, options) 
     .schedule()
     .plan({ at, days: String(days), words: nightWords(options, listAt(args, 0)) });
   output.note("Your crontab gets this line, instead of any that this project has there:");
-  output.note(`  ${cleanText(line, longest)}`);
-  if (yes !== true && !(await agrees(output, "Write it?"))) {
+  output.note(`  ${cleanText(line, maxLength)}`);
+  if (yes !== true && !(await isConfirmed(output, "Write it?"))) {
     output.result({ line, written: false }, () => ["Nothing was written."]);
     return exitCodes.usage;
   }
@@ -47,7 +47,7 @@ export const list: CommandHandler = async ({ swarm, output }) => {
   output.result({ nights }, () =>
     nights.length === 0
       ? ["No night is scheduled."]
-      : nights.map(({ line, isHere }) => cleanText(`${isHere ? "here " : "other"}  ${line}`, longest)),
+      : nights.map(({ line, isHere }) => cleanText(`${isHere ? "here " : "other"}  ${line}`, maxLength)),
   );
   return exitCodes.done;
 };
@@ -57,7 +57,7 @@ export const remove: CommandHandler = async ({ swarm, output }) => {
   output.result({ removed }, () =>
     removed.length === 0
       ? ["No night of this project is scheduled."]
-      : removed.map((line) => cleanText(`removed  ${line}`, longest)),
+      : removed.map((line) => cleanText(`removed  ${line}`, maxLength)),
   );
   return exitCodes.done;
 };

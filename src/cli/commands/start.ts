@@ -32,18 +32,18 @@ export const start: CommandHandler = async (context, args, options) => {
   };
   // A background owner cannot ask, so pass it the chosen files.
   const typed = isNamed ? context.words : ["start", ...files, ...context.words.slice(1)];
-  const isLeftToAnother = words.append && (await context.swarm.upkeep().glance())?.owner != null;
+  const isLeftToAnother = words.append && (await context.swarm.upkeep().recordedStatus())?.owner != null;
   if (options["detach"] && !isLeftToAnother) return startDetached({ ...context, words: typed }, words);
   return startSwarm(context, words, night);
 };
 
 /** Starts a swarm, and waits until it has ended. */
 async function startSwarm(context: CommandContext, words: StartRequest, night: Night): Promise<number> {
-  const teller = tellPerson(context, night);
+  const notifier = userNotifier(context, night);
   const started = await runWithProgress(context, (report) => context.swarm.swarm().start(words, report), {
-    ...{ until: night.until, onNeeded: teller.onNeeded },
+    ...{ until: night.until, onNeeded: notifier.onNeeded },
   });
-  await teller.isTold();
+  await notifier.sent();
   const exit = reportStarted(context, started);
   return started.kind === "carried out" ? endNight(context, night, exit) : exit;
 }
@@ -61,12 +61,12 @@ async function endNight(
     const merged = await merge(context, [], {});
     if (exit === exitCodes.done) last = merged;
   }
-  if (notify !== null) await tell({ swarm, output }, notify, { exit: last });
+  if (notify !== null) await notifyUser({ swarm, output }, notify, { exit: last });
   return last;
 }
 
 /** Runs the notification command; its failure is only a note. */
-async function tell(
+async function notifyUser(
   { swarm, output }: Pick<CommandContext, "swarm" | "output">,
   notify: string,
   occasion: Occasion,
@@ -75,19 +75,19 @@ async function tell(
   if (failure !== null) output.note(cleanText(`--notify failed: ${failure}`, 500));
 }
 
-interface Teller {
+interface Notifier {
   readonly onNeeded: (needed: AttentionNeeded) => void;
-  readonly isTold: () => Promise<void>;
+  readonly sent: () => Promise<void>;
 }
 
 /** Notifies the user of workers that need attention, one notice after the other, while the swarm runs. */
-function tellPerson(context: CommandContext, { notify }: Night): Teller {
-  let telling = Promise.resolve();
+function userNotifier(context: CommandContext, { notify }: Night): Notifier {
+  let sending = Promise.resolve();
   return {
     onNeeded(needed) {
-      if (notify !== null) telling = telling.then(() => tell(context, notify, needed));
+      if (notify !== null) sending = sending.then(() => notifyUser(context, notify, needed));
     },
-    isTold: () => telling,
+    sent: () => sending,
   };
 }
 
@@ -118,11 +118,11 @@ export const resume: CommandHandler = async (context, _args, options) => {
   const words = ownRequest(options);
   const night = nightIn(options, context.output);
   if (options["detach"]) return startDetached(context, null);
-  const teller = tellPerson(context, night);
+  const teller = userNotifier(context, night);
   const state = await runWithProgress(context, (report) => context.swarm.swarm().resume(words, report), {
     ...{ until: night.until, onNeeded: teller.onNeeded },
   });
-  await teller.isTold();
+  await teller.sent();
   return endNight(context, night, reportEnd(context, state));
 };
 

@@ -4,10 +4,10 @@ import { type CommandHandler, listAt } from "../command.ts";
 import { resultLines } from "../result-lines.ts";
 
 /** A command that the owner applies, or this process when no owner runs. */
-function steering(wish: SteeringCommand, next: string): CommandHandler {
+function steering(command: SteeringCommand, next: string): CommandHandler {
   return async ({ swarm, output, signal }, args) => {
-    const { by, state } = await output.during(`Asking to ${wish}`, () =>
-      swarm.swarm().steer(wish, listAt(args, 0), signal),
+    const { by, state } = await output.during(`Asking to ${command}`, () =>
+      swarm.swarm().steer(command, listAt(args, 0), signal),
     );
     output.result({ swarm: state }, () =>
       by === "nobody" ? ["All of these workers have ended already."] : resultLines(state),

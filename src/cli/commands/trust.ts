@@ -1,6 +1,6 @@
 import { cleanText } from "../../domain/clean-text.ts";
 import { exitCodes } from "../../domain/exit-codes.ts";
-import { agrees } from "../agrees.ts";
+import { isConfirmed } from "../agrees.ts";
 import type { CommandHandler } from "../command.ts";
 
 export const trust: CommandHandler = async ({ swarm, output }, _args, { yes }) => {
@@ -12,7 +12,7 @@ export const trust: CommandHandler = async ({ swarm, output }, _args, { yes }) =
   }
   const agreed =
     waiting.length > 0 &&
-    (yes === true || (await agrees(output, "Trust these files with exactly this content?")));
+    (yes === true || (await isConfirmed(output, "Trust these files with exactly this content?")));
   if (agreed) await swarm.trust(waiting);
   const trusted = agreed ? waiting.map(({ path }) => path) : [];
   output.result({ trusted }, () => [resultLine(waiting.length, trusted)]);

@@ -3,7 +3,7 @@ import { isObject, type JsonObject } from "./manifest-text.ts";
 
 export type JavascriptManager = "npm" | "pnpm" | "yarn" | "bun";
 
-interface Wish {
+interface ToolRequest {
   readonly manager: JavascriptManager;
   /** `packageManager` of the manifest, `pnpm@9.1.0+sha512…`, or "". */
   readonly wanted: string;
@@ -16,17 +16,17 @@ interface Wish {
 }
 
 /** Shell lines that install the package manager in the project's version, and that call it. */
-export function javascriptTool(wish: Wish): Pick<DependencyLayer, "prepare" | "install"> {
-  const calls: Readonly<Record<JavascriptManager, (wish: Wish) => Call>> = {
+export function javascriptTool(request: ToolRequest): Pick<DependencyLayer, "prepare" | "install"> {
+  const calls: Readonly<Record<JavascriptManager, (wish: ToolRequest) => Call>> = {
     npm: callNpm,
     pnpm: callPnpm,
     yarn: callYarn,
     bun: callBun,
   };
-  const { prepare, command, run } = calls[wish.manager](wish);
+  const { prepare, command, run } = calls[request.manager](request);
   return {
     prepare,
-    install: [...removeOwnScripts(wish), `CI=true ${command} ${run.filter(Boolean).join(" ")}`],
+    install: [...removeOwnScripts(request), `CI=true ${command} ${run.filter(Boolean).join(" ")}`],
   };
 }
 
@@ -36,7 +36,7 @@ interface Call {
   readonly run: readonly string[];
 }
 
-function callNpm({ wanted, lockText, ignoreScripts }: Wish): Call {
+function callNpm({ wanted, lockText, ignoreScripts }: ToolRequest): Call {
   const version = pinned("npm", wanted);
   const tool = version ? fromRegistry("npm", "npm", version) : { prepare: [], command: "npm" };
   return {
@@ -49,7 +49,7 @@ function callNpm({ wanted, lockText, ignoreScripts }: Wish): Call {
   };
 }
 
-function callPnpm({ wanted, lockText = "", isInsidePnpmWorkspace, ignoreScripts }: Wish): Call {
+function callPnpm({ wanted, lockText = "", isInsidePnpmWorkspace, ignoreScripts }: ToolRequest): Call {
   const version = pinned("pnpm", wanted) ?? pnpmFor(lockText);
   return {
     ...fromRegistry("pnpm", "pnpm", version),
@@ -68,7 +68,7 @@ function pnpmFor(lockText: string): string {
   return Number(major) < 9 ? "8.15.9" : "10.34.9";
 }
 
-function callYarn({ wanted, lockText = "", hasYarnrc, ignoreScripts }: Wish): Call {
+function callYarn({ wanted, lockText = "", hasYarnrc, ignoreScripts }: ToolRequest): Call {
   const version = pinned("yarn", wanted);
   const isClassic =
     version === null ? !/^__metadata:/m.test(lockText) && !hasYarnrc : version.startsWith("1.");
@@ -96,7 +96,7 @@ function yarnFor(lockText: string): string {
   return version === 9 ? "4.14.1" : "4.18.1";
 }
 
-function callBun({ wanted, ignoreScripts }: Wish): Call {
+function callBun({ wanted, ignoreScripts }: ToolRequest): Call {
   return {
     ...fromRegistry("bun", "bun", pinned("bun", wanted) ?? "1.4.4"),
     run: ["install --frozen-lockfile", ignoreScripts ? "--ignore-scripts" : ""],
@@ -136,7 +136,7 @@ const needsNoSources = "^patch-package( [\\w.\\/=-]+)*$";
  * Shell lines that remove the project's own scripts from the manifests: they need its sources, which are not there yet.
  * The checkout restores the manifests after the installation. Scripts of dependencies run as usual.
  */
-function removeOwnScripts({ manifests, ignoreScripts }: Wish): string[] {
+function removeOwnScripts({ manifests, ignoreScripts }: ToolRequest): string[] {
   if (ignoreScripts || !manifests.some(hasOwnScripts)) return [];
   const program = [
     `const fs = require("fs"), names = ${JSON.stringify(ownScripts)};`,

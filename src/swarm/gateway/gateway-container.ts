@@ -17,12 +17,12 @@ export interface GatewayContainer {
   readonly labels: Readonly<Record<string, string>>;
   readonly image: string;
   readonly runtime: string;
-  readonly door: string;
+  readonly socketVolume: string;
 }
 
 /** The gateway's container, the only one of a swarm that reaches other hosts. */
 export function gatewayContainer({
-  door,
+  socketVolume,
   volume,
   ...named
 }: GatewayContainer & { readonly volume: string }): ContainerSpec {
@@ -38,13 +38,13 @@ export function gatewayContainer({
     tmpBytes: 16 * mebibyte,
     volumes: [
       { name: volume, path: "/gw" },
-      { name: door, path: "/door" },
+      { name: socketVolume, path: "/door" },
     ],
   };
 }
 
 /** A probe container, which connects to the gateway's socket as a worker without a network does. */
-export function knockContainer({ door, ...named }: GatewayContainer): ContainerSpec {
+export function probeContainer({ socketVolume, ...named }: GatewayContainer): ContainerSpec {
   return {
     ...bare,
     ...named,
@@ -55,6 +55,6 @@ export function knockContainer({ door, ...named }: GatewayContainer): ContainerS
       ...{ diskBytes: 64 * mebibyte, files: 1_000, logBytes: mebibyte },
     },
     tmpBytes: 16 * mebibyte,
-    volumes: [{ name: door, path: "/door", readOnly: true }],
+    volumes: [{ name: socketVolume, path: "/door", readOnly: true }],
   };
 }

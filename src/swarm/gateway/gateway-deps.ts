@@ -11,7 +11,7 @@ import type { ContainerRecord, SwarmState } from "../../domain/generated/swarm-s
 import type { EndpointPlan } from "../../domain/model-endpoints.ts";
 import type { WorkerTask } from "../../domain/plan.ts";
 import type { Containers } from "../../ports/containers.ts";
-import type { GatewayLine, GatewayListener } from "../../ports/gateway-line.ts";
+import type { GatewayConnection, GatewayListener } from "../../ports/gateway-line.ts";
 import type { Networks, Volumes } from "../../ports/networks.ts";
 import type { SwarmEvent, Worker } from "../swarm-deps.ts";
 
@@ -19,7 +19,7 @@ import type { SwarmEvent, Worker } from "../swarm-deps.ts";
 export type GatewayTransport = "socket" | "network";
 
 /** The stored facts of a swarm's gateway; a new owner needs them because running workers keep their tokens. */
-export interface GatewayNote {
+export interface GatewayRecord {
   /** The secret that the workers' tokens are derived from. */
   readonly secret: string;
   readonly road: GatewayTransport | null;
@@ -36,7 +36,7 @@ export interface WorkerRights {
 }
 
 /** The parts of a worker that decide its access. */
-export type AskingWorker = Pick<Worker, "name" | "slug" | "task" | "request">;
+export type WorkerToAdmit = Pick<Worker, "name" | "slug" | "task" | "request">;
 
 /** Dependencies of the supervisor of a swarm's gateway. */
 export interface GatewayDeps {
@@ -52,8 +52,8 @@ export interface GatewayDeps {
   readonly runtime: string;
   /** The gateway's runtime, under which networks can be added to a running container. */
   readonly ownRuntime: string;
-  readonly hold: (container: string, listener: GatewayListener, signal: AbortSignal) => GatewayLine;
-  readonly note: { find(): Promise<GatewayNote | null>; keep(note: GatewayNote): Promise<void> };
+  readonly connect: (container: string, listener: GatewayListener, signal: AbortSignal) => GatewayConnection;
+  readonly note: { find(): Promise<GatewayRecord | null>; keep(note: GatewayRecord): Promise<void> };
   readonly newSecret: () => string;
   /** Returns the keyed hash of a text. */
   readonly sign: (secret: string, text: string) => string;
@@ -73,14 +73,14 @@ export interface GatewayDeps {
   readonly pause: (name: string, until: number) => Promise<void>;
   readonly environment: (agent: NamedAgent, access: GatewayAccess) => Readonly<Record<string, string>>;
   /** Writes a renewed login back to its source. */
-  readonly keepLogin: (reference: string, login: RenewedLogin) => void;
+  readonly storeLogin: (reference: string, login: RenewedLogin) => void;
   /** The range of addresses for workers' networks. */
   readonly range: string;
   /** Returns the subnets that this machine uses already. */
   readonly routes: () => Promise<readonly string[]>;
   readonly read: () => Promise<SwarmState>;
   /** Returns the workers that an earlier owner gave a container and a request. */
-  readonly atWork: () => Promise<readonly AskingWorker[]>;
+  readonly workersAtWork: () => Promise<readonly WorkerToAdmit[]>;
   readonly change: (name: string, change: (record: ContainerRecord) => ContainerRecord) => Promise<void>;
   readonly update: (change: (state: SwarmState) => SwarmState) => Promise<void>;
   readonly tell: (event: SwarmEvent) => void;

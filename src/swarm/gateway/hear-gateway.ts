@@ -6,7 +6,7 @@ import { addSpending, largerSpending, nothingSpent, tokensIn } from "../../domai
 import type { GatewayEntry, GatewayListener } from "../../ports/gateway-line.ts";
 import type { GatewayDeps } from "./gateway-deps.ts";
 
-export interface Watched {
+export interface WatchedWorker {
   /** The name of the worker's record. */
   readonly name: string;
   readonly budget: BudgetLimits;
@@ -17,11 +17,11 @@ export interface GatewayUsage {
   readonly listener: Omit<GatewayListener, "ensure" | "onLogin" | "admission">;
   /** Reads the spending from the records, in case the gateway's own journal is gone. */
   begin(): Promise<void>;
-  watch(slug: string, worker: Watched): void;
+  watch(slug: string, worker: WatchedWorker): void;
   forget(slug: string): void;
   spentBy(slug: string): Spending;
-  spentInAll(): Spending;
-  shut(slug: string): AbortSignal;
+  totalSpent(): Spending;
+  accessEnded(slug: string): AbortSignal;
   /** The time at which the first of these endpoints takes calls again; null if one of them takes calls now. */
   limitedUntil(endpoints: readonly string[]): number | null;
   /** Resolves when everything received so far is in the state. */
@@ -41,16 +41,16 @@ export function trackGatewayUsage(
 ): GatewayUsage {
   const spentBySlug = new Map<string, Spending>();
   // The gateway's last total, which includes calls whose journal lines have not arrived yet.
-  let saidInAll = nothingSpent;
-  const watched = new Map<string, Watched>();
-  const shutBySlug = new Map<string, AbortController>();
+  let reportedTotal = nothingSpent;
+  const watched = new Map<string, WatchedWorker>();
+  const endOfAccessBySlug = new Map<string, AbortController>();
   const limitByName = new Map<string, number>();
   let writing: Promise<unknown> = Promise.resolve();
   let failure: { readonly error: unknown } | null = null;
 
-  const shutter = (slug: string): AbortController => {
-    const known = shutBySlug.get(slug) ?? new AbortController();
-    shutBySlug.set(slug, known);
+  const endOfAccess = (slug: string): AbortController => {
+    const known = endOfAccessBySlug.get(slug) ?? new AbortController();
+    endOfAccessBySlug.set(slug, known);
     return known;
   };
 
@@ -64,24 +64,24 @@ export function trackGatewayUsage(
   return {
     listener: {
       onHello({ spent, workers }) {
-        saidInAll = largerSpending(saidInAll, spent);
-        for (const [slug, total] of Object.entries(workers)) learn(slug, total);
-        for (const slug of watched.keys()) look(slug);
+        reportedTotal = largerSpending(reportedTotal, spent);
+        for (const [slug, total] of Object.entries(workers)) raiseSpent(slug, total);
+        for (const slug of watched.keys()) checkBudget(slug);
       },
-      onEntry: hear,
+      onEntry,
       onLost: (why) => deps.tell({ event: "gateway", status: "lost", why }),
     },
     async begin() {
-      for (const record of (await deps.read()).containers) learn(workerSlug(record), spentOf(record));
+      for (const record of (await deps.read()).containers) raiseSpent(workerSlug(record), spentOf(record));
     },
     watch(slug, worker) {
       watched.set(slug, worker);
-      look(slug);
+      checkBudget(slug);
     },
     forget: (slug) => void watched.delete(slug),
     spentBy: (slug) => spentBySlug.get(slug) ?? nothingSpent,
-    spentInAll: inAll,
-    shut: (slug) => shutter(slug).signal,
+    totalSpent,
+    accessEnded: (slug) => endOfAccess(slug).signal,
     limitedUntil(endpoints) {
       const now = deps.clock().getTime();
       const limits = endpoints.map((name) => limitByName.get(name) ?? 0);
@@ -97,13 +97,13 @@ export function trackGatewayUsage(
     },
   };
 
-  function hear(entry: GatewayEntry): void {
+  function onEntry(entry: GatewayEntry): void {
     switch (entry.type) {
       case "opened":
         callersOf(entry.endpoint).add(entry.worker);
         break;
       case "closed":
-        hearCall(entry);
+        onCallClosed(entry);
         break;
       case "reached": {
         const { type: _type, seq: _seq, at: _at, ...facts } = entry;
@@ -120,7 +120,7 @@ export function trackGatewayUsage(
       case "limited":
         // An earlier owner may have received the line that opened the call.
         callersOf(entry.endpoint).add(entry.worker);
-        limit(entry.endpoint, Date.parse(entry.until), entry.status);
+        onRateLimit(entry.endpoint, Date.parse(entry.until), entry.status);
         break;
       case "budget": {
         const { worker, of, limit: most, used, share } = entry;
@@ -130,8 +130,17 @@ export function trackGatewayUsage(
     }
   }
 
-  function hearCall({ worker, endpoint, status, model, spent, isEstimated, total, ms }: CallClosed): void {
-    learn(worker, total);
+  function onCallClosed({
+    worker,
+    endpoint,
+    status,
+    model,
+    spent,
+    isEstimated,
+    total,
+    ms,
+  }: CallClosed): void {
+    raiseSpent(worker, total);
     write(worker, (record) => {
       const story = record.stories.find((each) => each.status === "in_progress")?.id;
       deps.tell({
@@ -140,28 +149,28 @@ export function trackGatewayUsage(
       });
       return (now) => withSpending(now, total, story === undefined ? null : { story, spent });
     });
-    look(worker);
+    checkBudget(worker);
   }
 
-  function learn(slug: string, total: Spending): void {
+  function raiseSpent(slug: string, total: Spending): void {
     spentBySlug.set(slug, largerSpending(spentBySlug.get(slug) ?? nothingSpent, total));
   }
 
-  function inAll(): Spending {
-    return largerSpending(saidInAll, [...spentBySlug.values()].reduce(addSpending, nothingSpent));
+  function totalSpent(): Spending {
+    return largerSpending(reportedTotal, [...spentBySlug.values()].reduce(addSpending, nothingSpent));
   }
 
-  function look(slug: string): void {
+  function checkBudget(slug: string): void {
     const worker = watched.get(slug);
-    const whole = reached(inAll(), deps.budget);
+    const whole = reached(totalSpent(), deps.budget);
     if (whole !== null)
       for (const each of watched.keys())
-        shutter(each).abort(exceeded(`the swarm's budget of ${whole}`, "--budget"));
+        endOfAccess(each).abort(exceeded(`the swarm's budget of ${whole}`, "--budget"));
     const own = worker && reached(spentBySlug.get(slug) ?? nothingSpent, worker.budget);
-    if (own) shutter(slug).abort(exceeded(`its budget of ${own}`, "--worker-budget"));
+    if (own) endOfAccess(slug).abort(exceeded(`its budget of ${own}`, "--worker-budget"));
   }
 
-  function limit(endpoint: string, until: number, status: number): void {
+  function onRateLimit(endpoint: string, until: number, status: number): void {
     limitByName.set(endpoint, until);
     const at = new Date(until).toISOString();
     deps.tell({ event: "limited", kind: "model", endpoint, status, until: at });

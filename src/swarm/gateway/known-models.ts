@@ -7,11 +7,11 @@ import type { GatewayDeps } from "./gateway-deps.ts";
 export interface KnownModels {
   readonly endpoints: readonly ModelEndpoint[];
   /** Adds the endpoints of an agent. */
-  learn(agent: NamedAgent): Promise<void>;
+  addAgent(agent: NamedAgent): Promise<void>;
   /** Names of the endpoints that an agent may call. */
   namesOf(agent: NamedAgent): string[];
   /** Stores a renewed login, so that a new gateway does not start with the old one. */
-  keepLogin(login: RenewedLogin): void;
+  storeLogin(login: RenewedLogin): void;
   /** Whether a request was for the host of one of these endpoints. */
   isHost(what: string): boolean;
 }
@@ -19,8 +19,8 @@ export interface KnownModels {
 export function knownModels({
   planEndpoints,
   resolve,
-  keepLogin,
-}: Pick<GatewayDeps, "planEndpoints" | "resolve" | "keepLogin">): KnownModels {
+  storeLogin,
+}: Pick<GatewayDeps, "planEndpoints" | "resolve" | "storeLogin">): KnownModels {
   // All agents so far, and the plans of their endpoints.
   const agents = new Map<string, NamedAgent>();
   let plans: readonly EndpointPlan[] = [];
@@ -45,13 +45,13 @@ export function knownModels({
     get endpoints() {
       return endpoints;
     },
-    learn(agent) {
+    addAgent(agent) {
       const learned = turn.then(() => add(agent));
       turn = learned.catch(() => {});
       return learned;
     },
     namesOf: (agent) => endpointsOf(agent, plans),
-    keepLogin(login) {
+    storeLogin(login) {
       const { endpoint: name, accessToken, refreshToken, expiresAt } = login;
       const plan = plans.find((each) => each.name === name);
       endpoints = endpoints.map((each) =>
@@ -59,7 +59,7 @@ export function knownModels({
           ? { ...each, credential: { ...each.credential, accessToken, refreshToken, expiresAt } }
           : each,
       );
-      if (plan?.credential.kind === "login") keepLogin(plan.credential.reference, login);
+      if (plan?.credential.kind === "login") storeLogin(plan.credential.reference, login);
     },
     isHost: (what) =>
       endpoints.some(({ url }) => what.replace(/^CONNECT /, "").split(":")[0] === new URL(url).hostname),

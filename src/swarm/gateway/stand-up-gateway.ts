@@ -1,7 +1,7 @@
 import { SwarmError } from "../../domain/errors.ts";
 import { gatewayNames } from "../../domain/gateway-names.ts";
 import { labels } from "../../ports/engine.ts";
-import { gatewayContainer, knockContainer } from "./gateway-container.ts";
+import { gatewayContainer, probeContainer } from "./gateway-container.ts";
 import type { GatewayDeps, GatewayTransport } from "./gateway-deps.ts";
 
 /** The labels of a gateway's containers, volumes and networks. */
@@ -20,7 +20,7 @@ export function gatewayLabels({
 }
 
 /** Ensures that a gateway runs: the existing container, or a new one that reuses existing volumes. */
-export async function standUpGateway(deps: GatewayDeps, signal: AbortSignal): Promise<void> {
+export async function ensureGateway(deps: GatewayDeps, signal: AbortSignal): Promise<void> {
   const { containers, volumes } = deps;
   const names = gatewayNames(deps);
   const facts = await containers.look(names.container, undefined, signal);
@@ -29,11 +29,12 @@ export async function standUpGateway(deps: GatewayDeps, signal: AbortSignal): Pr
   const marks = gatewayLabels(deps);
   let id = facts?.id ?? null;
   if (id === null) {
-    for (const volume of [names.volume, names.door]) await volumes.create(volume, marks, signal);
+    for (const volume of [names.journalVolume, names.socketVolume])
+      await volumes.create(volume, marks, signal);
     ({ id } = await containers.create(
       gatewayContainer({
         ...{ name: names.container, labels: marks, image: deps.image(), runtime: deps.ownRuntime },
-        ...{ volume: names.volume, door: names.door },
+        ...{ volume: names.journalVolume, socketVolume: names.socketVolume },
       }),
       signal,
     ));
@@ -45,13 +46,19 @@ export async function standUpGateway(deps: GatewayDeps, signal: AbortSignal): Pr
 /** Probes, in a container of the workers' runtime, whether a sandbox without a network reaches the gateway's socket. */
 export async function probeTransport(deps: GatewayDeps, signal: AbortSignal): Promise<GatewayTransport> {
   const { containers, image, runtime } = deps;
-  const { container, door } = gatewayNames(deps);
+  const { container, socketVolume } = gatewayNames(deps);
   const name = container.replace(/\.gateway$/, ".knock");
   try {
     // A probe container of a killed owner would repeat its old result.
     await containers.remove(name, signal);
     const { id } = await containers.create(
-      knockContainer({ name, labels: gatewayLabels(deps), image: image(), runtime, door }),
+      probeContainer({
+        name,
+        labels: gatewayLabels(deps),
+        image: image(),
+        runtime,
+        socketVolume,
+      }),
       signal,
     );
     await containers.start(id, signal);
