@@ -1,6 +1,6 @@
 import { statfs } from "node:fs/promises";
 import { showBytes } from "../src/domain/duration.ts";
-import { nextLookMs } from "../src/domain/next-look.ts";
+import { nextPollMs } from "../src/domain/next-look.ts";
 import { runAsAgent } from "./agent-user.ts";
 import type { SandboxPaths } from "./places.ts";
 
@@ -67,7 +67,7 @@ export function isMeasurementDue(last: Measured | null, { atMs, usedBytes }: Qui
     leftBytes: last.leftBytes,
   };
   const leastMs = restsPerMeasurement * last.tookMs;
-  return growth.inMs >= nextLookMs(growth, { minMs: leastMs, maxMs: Math.max(maxMs, leastMs) });
+  return growth.inMs >= nextPollMs(growth, { minMs: leastMs, maxMs: Math.max(maxMs, leastMs) });
 }
 
 /** The interval at which the caller looks at the disk. */

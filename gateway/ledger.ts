@@ -9,8 +9,8 @@ import {
   addSpending,
   largerSpending,
   missingSpending,
-  nothingSpent,
   tokensIn,
+  zeroSpending,
 } from "../src/domain/spending.ts";
 import type { Entry, News } from "./journal.ts";
 
@@ -28,8 +28,8 @@ export class Ledger {
   /** Spending that the host knows from a lost journal, by worker. */
   readonly #before = new Map<string, Spending>();
   readonly #underWay = new Map<string, readonly Spending[]>();
-  #swarm = nothingSpent;
-  #swarmBefore = nothingSpent;
+  #swarm = zeroSpending;
+  #swarmBefore = zeroSpending;
   #limits: BudgetLimits = { usd: null, tokens: null };
 
   /** Applies the next line of the journal. */
@@ -52,12 +52,12 @@ export class Ledger {
     this.#swarmBefore = largerSpending(this.#swarmBefore, missingSpending(spent, this.#swarm));
     for (const { worker, spent: known } of workers) {
       const missing = missingSpending(known, this.#own(worker));
-      this.#before.set(worker, largerSpending(this.#before.get(worker) ?? nothingSpent, missing));
+      this.#before.set(worker, largerSpending(this.#before.get(worker) ?? zeroSpending, missing));
     }
   }
 
   of(worker: string): Spending {
-    return addSpending(this.#own(worker), this.#before.get(worker) ?? nothingSpent);
+    return addSpending(this.#own(worker), this.#before.get(worker) ?? zeroSpending);
   }
 
   get swarm(): Spending {
@@ -109,7 +109,7 @@ export class Ledger {
   }
 
   #own(worker: string): Spending {
-    return this.#spent.get(worker) ?? nothingSpent;
+    return this.#spent.get(worker) ?? zeroSpending;
   }
 
   #reached({ worker, budget }: AdmittedWorker): BudgetNews[] {

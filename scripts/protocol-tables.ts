@@ -1,5 +1,5 @@
 import { readFile, writeFile } from "node:fs/promises";
-import { acpCodes } from "../src/domain/acp-codes.ts";
+import { workerErrorCodes } from "../src/domain/acp-codes.ts";
 
 const root: URL = new URL("../", import.meta.url);
 const page: URL = new URL("docs/protocol.md", root);
@@ -97,7 +97,9 @@ function codeTable(): string {
   return [
     "| code | said by | meaning |",
     "|---|---|---|",
-    ...Object.entries(acpCodes).map(([code, { by, meaning }]) => `| \`${code}\` | ${by} | ${meaning} |`),
+    ...Object.entries(workerErrorCodes).map(
+      ([code, { by, meaning }]) => `| \`${code}\` | ${by} | ${meaning} |`,
+    ),
     "",
   ].join("\n");
 }

@@ -13,7 +13,7 @@ export type CheckCommits = (
   signal: AbortSignal,
 ) => Promise<RanCheck[]>;
 
-export interface CheckerOf {
+export interface CheckerContext {
   readonly state: Pick<SwarmState, "swarmId" | "project">;
   readonly work: Pick<WorkRepository, "isAncestor">;
   readonly commits: CommitReader;
@@ -28,7 +28,7 @@ const checkLimitMs = 60 * 60_000;
 /** Prepares checks of a swarm's commits, as its owner. Removes the leftovers of a killed owner. */
 export async function openChecker(
   deps: Pick<ComposeOwnerDeps, "limits" | "crashPoint" | "repository">,
-  { state: { swarmId, project }, work, commits, engine, runtime, image }: CheckerOf,
+  { state: { swarmId, project }, work, commits, engine, runtime, image }: CheckerContext,
   signal: AbortSignal,
 ): Promise<CheckCommits> {
   const [{ checkCommit }, { containers }, { worktree }, imageCommit] = await Promise.all([

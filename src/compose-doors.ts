@@ -26,7 +26,7 @@ export interface NetworkAccessDeps {
 }
 
 /** The facts and decisions about this swarm. */
-export interface NetworkAccessContext extends Pick<SwarmDeps, "runtime" | "change" | "update" | "tell"> {
+export interface NetworkAccessContext extends Pick<SwarmDeps, "runtime" | "change" | "update" | "emit"> {
   readonly state: SwarmState;
   readonly engine: ContainerEngine;
   readonly runtimes: readonly string[];

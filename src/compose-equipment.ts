@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { SwarmReport } from "./cli/composition.ts";
-import { composeProver, type ProverOf } from "./compose-prover.ts";
+import { composeProver, type ProverContext } from "./compose-prover.ts";
 import type { CrashHook } from "./domain/crash-points.ts";
 import { SwarmError } from "./domain/errors.ts";
 import type { Settings } from "./domain/settings.ts";
@@ -25,7 +25,7 @@ export interface OwnerServicesDeps {
 export interface OwnerChoices
   extends Pick<
     OwnerServices,
-    "image" | "runtime" | "change" | "changeSoon" | "update" | "networkAccess" | "tell"
+    "image" | "runtime" | "change" | "changeSoon" | "update" | "networkAccess" | "emit"
   > {
   readonly settings: Settings;
   readonly report: SwarmReport;
@@ -36,10 +36,10 @@ export async function buildOwnerServices(
   deps: OwnerServicesDeps,
   state: SwarmState,
   engine: ContainerEngine,
-  { image, runtime, change, changeSoon, update, networkAccess, settings, tell, report }: OwnerChoices,
+  { image, runtime, change, changeSoon, update, networkAccess, settings, emit, report }: OwnerChoices,
 ): Promise<OwnerServices> {
   const [
-    { workerChannel: workerPlaces },
+    { workerChannel },
     { realTiming },
     { readArchive },
     { packFiles },
@@ -72,7 +72,7 @@ export async function buildOwnerServices(
     throw new SwarmError("GIT_FAILED", { command: "rev-parse HEAD", reason: "there is no commit yet" });
   const ledger = await deps.ledger();
   const work = workRepository({ commonFolder });
-  const prover: ProverOf = { state, work, commits, engine, runtime, image };
+  const prover: ProverContext = { state, work, commits, engine, runtime, image };
   const own = { uid: 0, gid: 0 };
   return {
     ...{
@@ -98,7 +98,7 @@ export async function buildOwnerServices(
     work,
     findProof: (slug) => proofFiles({ root, swarmId }, isProof).findProof(slug),
     prove: settings.prove ? composeProver(deps, prover, report.signal) : null,
-    channel: workerPlaces({
+    channel: workerChannel({
       ...{
         containers,
         swarmId,
@@ -124,7 +124,7 @@ export async function buildOwnerServices(
         { sha256: task.sha256, file: task.fileName, outcome, swarmId, at: deps.clock().toISOString() },
       ]);
     },
-    tell,
+    emit,
     onMessage: report.onMessage,
     clock: deps.clock,
     signal: report.signal,

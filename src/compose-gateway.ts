@@ -30,7 +30,7 @@ export interface GatewayParts
     | "read"
     | "change"
     | "update"
-    | "tell"
+    | "emit"
     | "clock"
     | "signal"
   > {
@@ -55,7 +55,7 @@ export async function composeGateway(parts: GatewayParts): Promise<SwarmGateway>
     { realTiming },
     { localRoutes },
     { findGatewayProblem },
-    { superviseGateway: keepGateway },
+    { superviseGateway },
     { pauseForModel },
   ] = await Promise.all([
     import("./acp/hold-gateway.ts"),
@@ -74,13 +74,13 @@ export async function composeGateway(parts: GatewayParts): Promise<SwarmGateway>
     ...{ containers, timing: realTiming, findProblem: findGatewayProblem },
     journalFile: join(root, ".aimi", "swarms", swarmId, "gateway.ndjson"),
   };
-  return keepGateway({
+  return superviseGateway({
     ...parts,
     ...{ containers, networks, volumes, routes: localRoutes },
     // The owner adds networks to the running gateway, and not every runtime supports that.
     ownRuntime: parts.runtimes.includes("runc") ? "runc" : "crun",
     connect: (container, listener, signal) => holdGateway(line, container, listener, signal),
-    note: { find: () => files.findGateway(), keep: (note) => files.keepGateway(note) },
+    record: { find: () => files.findGateway(), keep: (note) => files.storeGateway(note) },
     workersAtWork: () => findAtWork(parts, files),
     newSecret: () => randomBytes(32).toString("base64url"),
     sign: (secret, text) => createHmac("sha256", secret).update(text).digest("base64url"),

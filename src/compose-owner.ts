@@ -66,8 +66,8 @@ export interface ComposedOwner {
 export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
   return { own, accessToModels, watcher };
 
-  async function own(words: OwnedWork, report: SwarmReport): Promise<SwarmState> {
-    const { works } = words;
+  async function own(request: OwnedWork, report: SwarmReport): Promise<SwarmState> {
+    const { works } = request;
     const [
       { holdOwnership },
       { ownedState },
@@ -88,20 +88,20 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
     await using ownership = await holdOwnership(await deps.ownerLock());
     const known = await (await deps.stateStore()).find();
     const { id: projectId } = await deps.project();
-    if (known !== null && !words.force && known.project.id !== projectId)
+    if (known !== null && !request.force && known.project.id !== projectId)
       throw new SwarmError("PROJECT_MOVED", {
         was: `project ${known.project.id}`,
         is: `project ${projectId}`,
       });
-    const isResumed = known !== null && !words.force && !(works.length > 0 && isFinished(known));
+    const isResumed = known !== null && !request.force && !(works.length > 0 && isFinished(known));
     // An archived swarm keeps its id, so a new one cannot reuse it.
     const freshId =
-      words.swarmId === undefined || words.swarmId === known?.swarmId ? randomUUID() : words.swarmId;
+      request.swarmId === undefined || request.swarmId === known?.swarmId ? randomUUID() : request.swarmId;
     const swarmId = isResumed ? known.swarmId : freshId;
     const settings = await settingsFor(swarmId);
     if (isResumed) await refuseOtherNetwork(known, settings);
     const access = await accessToModels(settings);
-    const due = await access.due(works, isResumed ? known : null, words.retry ?? []);
+    const due = await access.due(works, isResumed ? known : null, request.retry ?? []);
     access.refuse(due);
     if (works.length === 0) for (const line of access.describe(due)) report.onStep(line);
     const engine = await deps.engine(known?.engine?.endpoint ?? null);
@@ -126,13 +126,13 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
     deps.crashPoint("after-state-init");
     if (isResumed) await keepSettings(recordable(settings));
     await using events = await openEvents(swarmId, report);
-    const tell = (event: SwarmEvent): void => {
+    const emit = (event: SwarmEvent): void => {
       events.add(event);
-      report.tell(event);
+      report.emit(event);
     };
-    tell({ event: "begun", workers: state.containers.length });
+    emit({ event: "begun", workers: state.containers.length });
     report.begun(state);
-    const isWork = words.retry?.length || isOpen(state);
+    const isWork = request.retry?.length || isOpen(state);
     const image = isWork ? await build(report, access.inImage(due)) : "";
     await using owned = ownedState({
       file: await deps.stateFile(),
@@ -163,24 +163,24 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
         settings,
         change,
         update,
-        tell,
+        emit,
         report,
         recall: (record: ContainerRecord) => recall(swarmId, record),
       },
     });
     await using _released = networkAccess;
     const services = await buildOwnerServices(deps, state, engine, {
-      ...{ image, networkAccess, settings, tell, runtime: found.runtime, report, change, changeSoon, update },
+      ...{ image, networkAccess, settings, emit, runtime: found.runtime, report, change, changeSoon, update },
     });
     await tidyWorkers(services);
-    if (words.onto === undefined) await retryWorkers(services, words.retry ?? []);
-    else await rework(services, { swarmId, names: words.retry ?? [], onto: words.onto });
+    if (request.onto === undefined) await retryWorkers(services, request.retry ?? []);
+    else await rework(services, { swarmId, names: request.retry ?? [], onto: request.onto });
     const tasks = new Map<string, WorkerTask | null>();
     let reported = state.containers.length;
     const ended = await ownSwarm(
       services,
       {
-        ...{ policy: words.policy, watch: await watcher() },
+        ...{ policy: request.policy, watch: await watcher() },
         ...{ parallel: settings.parallel, askHostEveryMs: 5_000 },
         hostCapacity: hostCapacityOf(engine, (found) => found[labels.swarm] === swarmId),
         async waitingIn(now) {
@@ -188,14 +188,14 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
           reported = now.containers.length;
           for (const record of now.containers)
             if (!isTerminal(record.status) && !tasks.has(record.containerName))
-              tasks.set(record.containerName, await recallOrReport(swarmId, record, tell));
+              tasks.set(record.containerName, await recallOrReport(swarmId, record, emit));
           return waitingWorkers(now, ({ containerName }) => tasks.get(containerName) ?? null);
         },
       },
       { halt: report.halt, stopNow: report.stopNow, lost: ownership.lost },
     );
     await networkAccess.end({ isFinished: isFinished(ended) });
-    tell({ event: "finished", ...countsOf(ended) });
+    emit({ event: "finished", ...countsOf(ended) });
     await writeDown(ended, report);
     deps.crashPoint("before-owner-release");
     return ended;
@@ -304,11 +304,11 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
   async function recallOrReport(
     swarmId: string,
     record: ContainerRecord,
-    tell: (event: SwarmEvent) => void,
+    emit: (event: SwarmEvent) => void,
   ): Promise<WorkerTask | null> {
     const task = await recall(swarmId, record);
     const why = `for its task file ${record.taskFilePath}, which is gone or broken`;
-    if (task === null) tell({ event: "waiting", worker: workerSlug(record), why });
+    if (task === null) emit({ event: "waiting", worker: workerSlug(record), why });
     return task;
   }
 

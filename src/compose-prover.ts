@@ -1,17 +1,17 @@
-import { type CheckerOf, openChecker } from "./compose-checker.ts";
+import { type CheckerContext, openChecker } from "./compose-checker.ts";
 import type { ComposeOwnerDeps } from "./compose-owner.ts";
 import { once } from "./domain/once.ts";
 import type { WorkRepository } from "./ports/work-repository.ts";
 import type { SwarmDeps } from "./swarm/swarm-deps.ts";
 
-export interface ProverOf extends CheckerOf {
+export interface ProverContext extends CheckerContext {
   readonly work: WorkRepository;
 }
 
 /** Composes the proof of workers' results in fresh sandboxes. It loads nothing before the first result. */
 export function composeProver(
   deps: Pick<ComposeOwnerDeps, "clock" | "limits" | "crashPoint" | "repository">,
-  swarm: ProverOf,
+  swarm: ProverContext,
   signal: AbortSignal,
 ): NonNullable<SwarmDeps["prove"]> {
   const prover = once(async () => {

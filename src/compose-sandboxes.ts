@@ -16,7 +16,7 @@ import type { ImageOperations } from "./image/image-operations.ts";
 import type { ContainerLimits } from "./ports/containers.ts";
 import type { ContainerEngine } from "./ports/engine.ts";
 import type { Lock } from "./ports/lock.ts";
-import type { BringUpDeps, ProjectSandboxes } from "./sandbox/project-sandboxes.ts";
+import type { CreateFromSpecDeps, ProjectSandboxes } from "./sandbox/project-sandboxes.ts";
 
 export interface ComposeSandboxesDeps {
   readonly env: Environment;
@@ -85,7 +85,7 @@ export function composeSandboxes(deps: ComposeSandboxesDeps): ComposedSandboxes 
   const limits = async (): Promise<ContainerLimits> =>
     limitsOf(await deps.resolveSettings(), (await import("./sandbox/sandbox-defaults.ts")).defaultLimits);
 
-  const bringUpDeps = async (): Promise<BringUpDeps> => {
+  const bringUpDeps = async (): Promise<CreateFromSpecDeps> => {
     const [{ probeCache }, { parseProbe }, settings] = await Promise.all([
       import("./host/probe-cache.ts"),
       import("./schema/read-document.ts"),
@@ -115,7 +115,7 @@ export function composeSandboxes(deps: ComposeSandboxesDeps): ComposedSandboxes 
     const { findSandbox } = await import("./sandbox/use-sandbox.ts");
     return {
       async up({ specFile, allowed, autoDestroy }, onStep, signal) {
-        const [{ bringUp }, { parseSandboxSpec }] = await Promise.all([
+        const [{ createFromSpec }, { parseSandboxSpec }] = await Promise.all([
           import("./sandbox/bring-up.ts"),
           import("./schema/read-sandbox-spec.ts"),
         ]);
@@ -123,7 +123,7 @@ export function composeSandboxes(deps: ComposeSandboxesDeps): ComposedSandboxes 
         const settings = await deps.resolveSettings();
         const spec = await parseSandboxSpec(bytes, file);
         const isolation = strongerOf(spec.isolation, settings.isolation);
-        return bringUp(
+        return createFromSpec(
           await bringUpDeps(),
           { spec: { ...spec, isolation }, specText: Buffer.from(bytes).toString(), allowed, autoDestroy },
           onStep,

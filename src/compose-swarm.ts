@@ -18,7 +18,7 @@ export interface ComposeSwarmDeps extends ComposeOwnerDeps {
   readonly resolveSettings: () => Promise<Settings>;
   /** The state of this project; throws PROJECT_MOVED when it belongs to another one. */
   readonly findState: () => Promise<SwarmState | null>;
-  readonly plan: (words: PlanRequest) => Promise<SwarmPlan>;
+  readonly plan: (request: PlanRequest) => Promise<SwarmPlan>;
 }
 
 /** Composes the use cases that run a swarm. Loads their parts when a swarm starts. */
@@ -26,11 +26,11 @@ export function composeSwarm(deps: ComposeSwarmDeps): SwarmOperations {
   const { own, accessToModels, watcher } = composeOwner(deps);
 
   return {
-    async start(words, report) {
-      const plan = await deps.plan(words);
+    async start(request, report) {
+      const plan = await deps.plan(request);
       const { loadTasks } = await import("./swarm/load-tasks.ts");
       const { tasks } = await loadTasks(await deps.taskDeps(), {
-        ...{ files: words.files, strict: words.strict, settings: await deps.resolveSettings() },
+        ...{ files: request.files, strict: request.strict, settings: await deps.resolveSettings() },
       });
       const works = plan.tasks.flatMap(({ action, file, slug }): PlannedWork[] => {
         const task = tasks.find(({ path }) => path === file);
@@ -42,12 +42,12 @@ export function composeSwarm(deps: ComposeSwarmDeps): SwarmOperations {
       // Throws when the state belongs to another project.
       const known = await deps.findState();
       // `--all` means new task files and unfinished workers.
-      const isLeft = words.files.length === 0 && known !== null && isOpen(known);
-      if (works.length === 0 && (!isLeft || words.append))
-        return { kind: "nothing", plan, files: words.files };
-      const resumed = words.force ? null : known;
+      const isLeft = request.files.length === 0 && known !== null && isOpen(known);
+      if (works.length === 0 && (!isLeft || request.append))
+        return { kind: "nothing", plan, files: request.files };
+      const resumed = request.force ? null : known;
       refuseWithoutBase(works, resumed);
-      if (words.append && (await isOwned())) {
+      if (request.append && (await isOwned())) {
         refuseEnded(works, known);
         const state = await append(works);
         // If the owner exited before it saw the new work, this process continues as owner.
@@ -56,26 +56,26 @@ export function composeSwarm(deps: ComposeSwarmDeps): SwarmOperations {
       refuseEnded(works, resumed);
       return {
         kind: "carried out",
-        state: await own({ ...words, works }, report),
+        state: await own({ ...request, works }, report),
       };
     },
 
-    async resume(words, report) {
+    async resume(request, report) {
       const { swarmId, containers } = await readState();
       if (containers.length === 0) throw new SwarmError("WORKERS_MISSING", { swarmId });
-      return own({ ...words, works: [] }, report);
+      return own({ ...request, works: [] }, report);
     },
 
-    async retry({ workers, ...words }, report) {
+    async retry({ workers, ...request }, report) {
       const state = await readState();
-      const { onto } = words;
+      const { onto } = request;
       if (onto !== undefined) {
         // A running owner accepts no branch with a retry command.
         await refuseOwner();
         const chosen = chooseWorkers(state, workers).map(({ containerName }) => containerName);
         return {
           kind: "carried out",
-          state: await own({ ...words, retry: chosen, works: [] }, report),
+          state: await own({ ...request, retry: chosen, works: [] }, report),
         };
       }
       const names = chooseWorkers(state, workers)
@@ -87,7 +87,7 @@ export function composeSwarm(deps: ComposeSwarmDeps): SwarmOperations {
       // This process runs no work yet, so `halt` simply ends the wait for the owner.
       if (await sendToOwner(commands, AbortSignal.any([report.signal, report.halt])))
         return { kind: "asked", state: await readState() };
-      const retried = { ...words, retry: names, works: [] };
+      const retried = { ...request, retry: names, works: [] };
       return { kind: "carried out", state: await own(retried, report) };
     },
 

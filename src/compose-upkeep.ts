@@ -48,10 +48,10 @@ export function composeUpkeep(deps: ComposeUpkeepDeps): UpkeepOperations {
   return {
     async status() {
       if ((await deps.findState()) === null) return null;
-      const { lookAtSwarm } = await import("./swarm/look-at-swarm.ts");
+      const { readSwarmStatus } = await import("./swarm/look-at-swarm.ts");
       const { findEngine, readJournal, clock } = deps;
       const store = await deps.stateStore();
-      return lookAtSwarm(
+      return readSwarmStatus(
         { store, owner: await deps.ownerLock(), findEngine, readJournal, hold, clock },
         scope,
       );

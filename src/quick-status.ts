@@ -4,7 +4,7 @@ import { statusDocument, statusLines, statusNext } from "./cli/status-lines.ts";
 import { toJson, toJsonLine } from "./cli/to-json.ts";
 import type { SwarmState } from "./domain/generated/swarm-state.ts";
 import { swarmExit } from "./domain/swarm-exit.ts";
-import { roleOfEngine } from "./domain/swarm-status.ts";
+import { engineNeed } from "./domain/swarm-status.ts";
 import type { LabelledContainer } from "./ports/engine.ts";
 import validate from "./schema/generated/swarm-state.js";
 import { readDependsOn } from "./schema/read-depends-on.ts";
@@ -49,7 +49,7 @@ export async function quickStatus(words: readonly string[], env: Environment): P
 
 /** Whether the state agrees with the engine, so that there are no remarks to print. */
 async function agrees(swarm: SwarmState, ownerAlive: boolean): Promise<boolean> {
-  const role = roleOfEngine(swarm);
+  const role = engineNeed(swarm);
   if (role === "none") return true;
   if (!swarm.engine?.endpoint.startsWith(localPrefix)) return false;
   // Loaded only here, because most calls have nothing to compare.
@@ -58,8 +58,8 @@ async function agrees(swarm: SwarmState, ownerAlive: boolean): Promise<boolean> 
   if (!swarm.containers.every((record) => isCompleted(record) || !needsJournal(record))) return false;
 
   const containers = await listed(swarm);
-  if (containers === null) return role === "may speak";
-  if (containers.length === 0) return role === "may speak";
+  if (containers === null) return role === "optional";
+  if (containers.length === 0) return role === "optional";
   if (!isOwnEngine(swarm, containers)) return false;
   const { corrections, orphans } = compareContainers(swarm, containers, {
     ownerAlive,

@@ -10,7 +10,7 @@ export interface RequestFiles
   keepSettings(settings: RecordedSettings): Promise<void>;
   /** Reads the note on the swarm's gateway: its secret, its transport and its runtime. */
   findGateway<Note extends object>(): Promise<Note | null>;
-  keepGateway(note: object): Promise<void>;
+  storeGateway(note: object): Promise<void>;
 }
 
 /**
@@ -27,11 +27,11 @@ export function requestFiles(gitFolder: string, swarmId: string): RequestFiles {
     findRequest: ({ slug, attempt }) => find(fileOf(slug, attempt)),
     storeRequest: ({ slug, attempt }, request) => keep(fileOf(slug, attempt), request),
     findRework: ({ slug, attempt }) => find(takenUpOf(slug, attempt)),
-    storeRework: ({ slug, attempt }, takenUp) => keep(takenUpOf(slug, attempt), takenUp),
+    storeRework: ({ slug, attempt }, rework) => keep(takenUpOf(slug, attempt), rework),
     findSettings: () => find(settingsFile),
     keepSettings: (settings) => keep(settingsFile, settings),
     findGateway: () => find(gatewayFile),
-    keepGateway: (note) => keep(gatewayFile, note),
+    storeGateway: (note) => keep(gatewayFile, note),
   };
 }
 

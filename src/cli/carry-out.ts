@@ -69,8 +69,8 @@ export async function runWithProgress<Result>(
       planned(plan) {
         for (const line of planNotes(plan)) output.note(line);
       },
-      tell(event) {
-        board.tell(event);
+      emit(event) {
+        board.event(event);
         const { code = "", message = "" } = (event["reason"] ?? {}) as Partial<Reason>;
         if (event.event === "ended" && needsHuman(code))
           onNeeded?.({ worker: event.worker ?? "", why: cleanText(`${code}: ${message}`, 1_000) });

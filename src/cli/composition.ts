@@ -20,7 +20,7 @@ import type { ContainerStats, OutputChunk, TerminalSize } from "../ports/contain
 import type { PrivateEngine } from "../ports/private-engine.ts";
 import type { SensitiveChanges, WorkChanges } from "../ports/work-repository.ts";
 import type { AgentSession, AgentTerminal } from "../sandbox/agent-shell.ts";
-import type { BroughtUp } from "../sandbox/bring-up.ts";
+import type { CreatedSandbox } from "../sandbox/bring-up.ts";
 import type { CopyRequest } from "../sandbox/copy-files.ts";
 import type { ListedSandboxes } from "../sandbox/list-sandboxes.ts";
 import type { CommandResult } from "../sandbox/run-command.ts";
@@ -33,7 +33,7 @@ import type { Repair } from "../swarm/repair-state.ts";
 import type { SteeringCommand } from "../swarm/steer-unowned.ts";
 import type { SwarmEvent, Worker } from "../swarm/swarm-deps.ts";
 import type { FileToTrust } from "../swarm/trust-files.ts";
-import type { Waited, WaitedFor } from "../swarm/wait-for-workers.ts";
+import type { WaitRequest, WaitResult } from "../swarm/wait-for-workers.ts";
 
 export interface PlanRequest {
   readonly files: readonly string[];
@@ -43,11 +43,11 @@ export interface PlanRequest {
 
 /** The use cases of all commands, each loaded on first use. */
 export interface Composition {
-  plan(words: PlanRequest): Promise<SwarmPlan>;
+  plan(request: PlanRequest): Promise<SwarmPlan>;
   explainSettings(): Promise<ExplainedSetting[]>;
   init(): Promise<InitializedFile[]>;
   /** Writes a task file with a prompt as its only story, or finds the one from an earlier call. */
-  makeTask(words: TaskRequest): Promise<MadeTask>;
+  makeTask(request: TaskRequest): Promise<MadeTask>;
   findFilesToTrust(): Promise<FileToTrust[]>;
   trust(files: readonly FileToTrust[]): Promise<void>;
   /** The swarm's state as recorded in its file; null when there is none. */
@@ -117,7 +117,7 @@ export interface StartRequest extends PlanRequest, OwnRequest {
 export interface SwarmReport {
   readonly planned: (plan: SwarmPlan) => void;
   readonly onStep: (step: string) => void;
-  readonly tell: (event: SwarmEvent) => void;
+  readonly emit: (event: SwarmEvent) => void;
   readonly onMessage: (worker: Worker, message: AdapterMessage) => void;
   /** Called once the state file has the workers' records. */
   readonly begun: (state: SwarmState) => void;
@@ -148,11 +148,11 @@ export interface Retried {
 
 /** Use cases that run and steer a swarm. */
 export interface SwarmOperations {
-  start(words: StartRequest, report: SwarmReport): Promise<Started>;
-  resume(words: OwnRequest, report: SwarmReport): Promise<SwarmState>;
+  start(request: StartRequest, report: SwarmReport): Promise<Started>;
+  resume(request: OwnRequest, report: SwarmReport): Promise<SwarmState>;
   /** Retries failed and stopped workers, or asks the owner to. */
   retry(
-    words: OwnRequest & { readonly workers: readonly string[]; readonly onto?: string },
+    request: OwnRequest & { readonly workers: readonly string[]; readonly onto?: string },
     report: SwarmReport,
   ): Promise<Retried>;
   /** Sends a command to the owner, or applies it when none runs. No names mean all workers. */
@@ -179,7 +179,7 @@ export interface MergeRequest {
 
 export interface MergeOperations {
   /** Merges results onto a branch, as the swarm's owner; no working tree is touched. */
-  merge(words: MergeRequest, onStep: (step: string) => void, signal: AbortSignal): Promise<MergeReport>;
+  merge(request: MergeRequest, onStep: (step: string) => void, signal: AbortSignal): Promise<MergeReport>;
 }
 
 /** Use cases that observe a swarm without changing it. */
@@ -197,7 +197,7 @@ export interface WatchOperations extends ReviewOperations {
     options: { readonly last: number },
     signal: AbortSignal,
   ): AsyncIterable<string>;
-  wait(words: WaitedFor, signal: AbortSignal): Promise<Waited>;
+  wait(words: WaitRequest, signal: AbortSignal): Promise<WaitResult>;
   /** A terminal in the sandbox of a running worker, as the agent's user. */
   openTerminal(
     worker: ContainerRecord,
@@ -240,7 +240,7 @@ export interface UpkeepOperations {
   /** Calls back at once and whenever the state may have changed, until the signal is aborted. */
   watchState(onChange: () => void, signal: AbortSignal): Promise<void>;
   /** Removes the workers' leftovers, as the swarm's owner; with `dryRun` it changes nothing. */
-  cleanup(words: CleanupRequest, onStep: (step: string) => void, signal: AbortSignal): Promise<CleanedUp>;
+  cleanup(request: CleanupRequest, onStep: (step: string) => void, signal: AbortSignal): Promise<CleanedUp>;
 }
 
 /** Use cases that review a swarm's work. */
@@ -281,7 +281,7 @@ export interface SandboxOperations {
     },
     onStep: (step: string) => void,
     signal: AbortSignal,
-  ): Promise<BroughtUp>;
+  ): Promise<CreatedSandbox>;
   run(
     words: { readonly file: string; readonly sandbox: string | null; readonly onOutput: TakeOutput },
     signal: AbortSignal,
@@ -295,7 +295,7 @@ export interface SandboxOperations {
     },
     signal: AbortSignal,
   ): Promise<CommandResult>;
-  copy(words: CopyRequest, signal: AbortSignal): Promise<CopyRequest>;
+  copy(request: CopyRequest, signal: AbortSignal): Promise<CopyRequest>;
   logs(
     words: { readonly sandbox: string | null; readonly follow: boolean },
     signal: AbortSignal,

@@ -42,13 +42,13 @@ function withoutDetach(words: readonly string[]): string[] {
 }
 
 /** `own <verb> …`: the background owner. It tells its parent process that it has begun, or why not. */
-export function owning(verbs: Readonly<Record<string, CommandHandler>>): CommandHandler {
+export function ownCommand(verbs: Readonly<Record<string, CommandHandler>>): CommandHandler {
   return async (context, args, options) => {
     const verb = verbs[argumentAt(args, 0)];
     if (!verb || !process.send)
       throw new SwarmError("USAGE", { message: "`swarm own` is started by `swarm start -d`" });
     let isTold = false;
-    const tell = (word: object): void => {
+    const send = (word: object): void => {
       if (isTold || !process.connected) return;
       isTold = true;
       // Ignores a failed send: the parent may have exited, which is no failure of the owner.
@@ -57,12 +57,12 @@ export function owning(verbs: Readonly<Record<string, CommandHandler>>): Command
       });
     };
     try {
-      const onBegun = (swarmId: string): void => tell({ begun: swarmId });
+      const onBegun = (swarmId: string): void => send({ begun: swarmId });
       const exit = await verb({ ...context, onBegun }, args.slice(1), options);
-      tell({ begun: null });
+      send({ begun: null });
       return exit;
     } catch (error) {
-      if (error instanceof SwarmError) tell({ failed: { code: error.code, details: error.details } });
+      if (error instanceof SwarmError) send({ failed: { code: error.code, details: error.details } });
       throw error;
     }
   };

@@ -3,10 +3,10 @@ import { exitCodes } from "../domain/exit-codes.ts";
 import type { Output } from "./output.ts";
 
 /** The exit codes of `docker` when the failure is not the program's. */
-export const passThrough = { ours: 125, notExecutable: 126, notFound: 127 } as const;
+export const passThroughCodes = { ours: 125, notExecutable: 126, notFound: 127 } as const;
 
 /** Maps errors of swarm to exit codes that differ from the program's own. */
-export async function passingThrough(
+export async function withPassThroughCodes(
   output: Pick<Output, "fail">,
   work: () => Promise<number>,
 ): Promise<number> {
@@ -20,8 +20,8 @@ export async function passingThrough(
 }
 
 export function exitOf({ code, exitCode }: SwarmError): number {
-  if (code === "PROGRAM_NOT_FOUND") return passThrough.notFound;
-  if (code === "PROGRAM_NOT_EXECUTABLE") return passThrough.notExecutable;
+  if (code === "PROGRAM_NOT_FOUND") return passThroughCodes.notFound;
+  if (code === "PROGRAM_NOT_EXECUTABLE") return passThroughCodes.notExecutable;
   if (code === "OUTPUTS_INCOMPLETE" || exitCode === exitCodes.limited) return exitCode;
-  return passThrough.ours;
+  return passThroughCodes.ours;
 }

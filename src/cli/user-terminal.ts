@@ -8,7 +8,7 @@ export interface UserTerminal {
    * Connects the terminal to a program until the program ends: passes all input unchanged, Ctrl-C too, and shows the
    * output. It always restores the terminal's mode. `onGone` is called when the terminal itself goes away.
    */
-  giveTo(
+  connect(
     session: Pick<TerminalSession, "write" | "output" | "resize">,
     onGone: (error: unknown) => void,
   ): Promise<void>;
@@ -39,7 +39,7 @@ export function userTerminal({ stdin, stdout, setPlain }: TerminalStreams): User
   return {
     size,
 
-    async giveTo(session, onGone) {
+    async connect(session, onGone) {
       const type = (bytes: Uint8Array): void => void session.write(bytes).catch(onGone);
       const resize = (): void => void session.resize(size()).catch(onGone);
       const gone = (): void => onGone(new Error("the terminal is gone"));

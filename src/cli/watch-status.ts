@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { isOver, type SwarmStatus, stillTrue } from "../domain/swarm-status.ts";
+import { currentCorrections, isOver, type SwarmStatus } from "../domain/swarm-status.ts";
 import { cutTo } from "./board/text-width.ts";
 import type { CommandContext } from "./command.ts";
 import type { UpkeepOperations } from "./composition.ts";
@@ -68,7 +68,7 @@ function withRecorded(
   last: SwarmStatus,
   now: Awaited<ReturnType<UpkeepOperations["recordedStatus"]>>,
 ): Watched {
-  return now && { ...last, ...now, corrections: stillTrue(now.swarm, last.corrections) };
+  return now && { ...last, ...now, corrections: currentCorrections(now.swarm, last.corrections) };
 }
 
 /** A wake signal for changes of the state; changes between two waits are merged into one. */

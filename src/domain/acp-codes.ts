@@ -1,5 +1,5 @@
 /** The side that reports this code as the reason of a failure. */
-export type AcpCodeProducer = "adapter" | "host" | "either";
+export type ErrorCodeProducer = "adapter" | "host" | "either";
 
 export type WorkerErrorCode =
   | "REQUEST_INVALID"
@@ -32,13 +32,13 @@ export type WorkerErrorCode =
   | "ACP_PROTOCOL_VIOLATION"
   | "UNKNOWN_ERROR";
 
-interface AcpCode {
-  readonly by: AcpCodeProducer;
+interface ErrorCodeFacts {
+  readonly by: ErrorCodeProducer;
   readonly meaning: string;
 }
 
 /** Every code with which a story or a worker fails. The codes are stable: users and scripts match them. */
-export const acpCodes: Readonly<Record<WorkerErrorCode, AcpCode>> = {
+export const workerErrorCodes: Readonly<Record<WorkerErrorCode, ErrorCodeFacts>> = {
   REQUEST_INVALID: {
     by: "adapter",
     meaning: "the request does not have the form that it must have",

@@ -38,7 +38,7 @@ export type JournalledMessage =
   | (ErrorMessage & { readonly seq: number });
 
 /** The version of the protocol that both sides must speak. */
-export const acpProtocol = "acp/1";
+export const protocolVersion = "acp/1";
 
 /** The longest line to the host, in bytes with its line break. */
 export const maxLengthToHost: number = 64 * 1024;

@@ -8,7 +8,7 @@ export function runInstruction(
 }
 
 /** Separates shell lines with `;`. */
-export function inTurn(lines: readonly string[]): string[] {
+export function joinShellLines(lines: readonly string[]): string[] {
   return lines.map((line, index) => (index < lines.length - 1 ? `${line};` : line));
 }
 

@@ -14,7 +14,7 @@ export interface ReworkRequest {
 }
 
 /** A recorded request of the user; it applies to an attempt that continues from this commit. */
-export interface ReworkFrom extends ReworkRequest {
+export interface RecordedRework extends ReworkRequest {
   readonly commit: string;
 }
 
@@ -47,14 +47,14 @@ export function evidenceOfMerge(
   { reason, with: others, check }: MergedWorker,
   {
     command,
-    isRed,
+    failsOnBase,
     branch,
     conflicts,
     record,
   }: {
     readonly command: string | null;
     /** Whether the command also fails without any of the merged results. */
-    readonly isRed: boolean;
+    readonly failsOnBase: boolean;
     readonly branch: string;
     /** The files in which the result and the branch conflict now. */
     readonly conflicts: readonly string[];
@@ -79,7 +79,7 @@ export function evidenceOfMerge(
       ? [`A check failed on it. ${ranWords(command, check)}`]
       : []),
   ];
-  const checks = [...(command === null || isRed ? [] : [command]), ...withoutMarkers(conflicts)];
+  const checks = [...(command === null || failsOnBase ? [] : [command]), ...withoutMarkers(conflicts)];
   return { storyId, message: parts.join("\n\n"), isKept: true, checks };
 }
 
@@ -127,6 +127,6 @@ function lastStory({ stories }: Pick<ContainerRecord, "stories">): string | null
 }
 
 /** The entry of a worker that a merge set aside; null for any other worker. */
-export function mergedAs(report: MergeReport | null, worker: string): MergedWorker | null {
+export function findSetAside(report: MergeReport | null, worker: string): MergedWorker | null {
   return report?.workers.find((each) => each.worker === worker && each.outcome === "set aside") ?? null;
 }

@@ -2,7 +2,7 @@ import { countOf } from "./count-of.ts";
 import type { MergedWorker, MergeReport } from "./generated/merge.ts";
 
 /** Whether the check also fails without any of the merged results. */
-export function isRed({ before }: MergeReport["check"]): boolean {
+export function failsOnBase({ before }: MergeReport["check"]): boolean {
   return before !== null && before.exitCode !== 0;
 }
 
@@ -14,7 +14,7 @@ export function whyMerged(
   if (reason) return [reason.message, ...(files.length > 0 ? [`in ${shownFiles(files)}`] : [])].join(" ");
   if (outcome === "unchanged") return "it changed nothing";
   if (ran === null) return "";
-  if (ran.exitCode === 0) return isRed(check) ? "the check passes with it" : "checked";
+  if (ran.exitCode === 0) return failsOnBase(check) ? "the check passes with it" : "checked";
   return "the check fails as it did before";
 }
 

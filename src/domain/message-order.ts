@@ -1,10 +1,10 @@
 import {
   type AdapterMessage,
-  acpProtocol,
   type HostMessage,
   isAdapterMessage,
   isJournalled,
   type JournalledMessage,
+  protocolVersion,
 } from "./acp-messages.ts";
 import type { AdapterPhase, Completion, ErrorMessage } from "./generated/acp.ts";
 import type { StoryStatus } from "./generated/swarm-state.ts";
@@ -109,7 +109,7 @@ export function judgeUnknown(known: KnownConversation, fields: Readonly<Record<s
 
 function judgeHello(known: KnownConversation, hello: Extract<AdapterMessage, { type: "hello" }>): Verdict {
   const { protocol, lastSeq, phase } = hello.payload;
-  if (protocol !== acpProtocol) return violation(`the protocol is not ${acpProtocol}`);
+  if (protocol !== protocolVersion) return violation(`the protocol is not ${protocolVersion}`);
   // Before it has its request, an adapter does not know its container's id.
   if (phase !== "waiting" && isOther(known, hello.containerId))
     return violation("containerId is that of another container");

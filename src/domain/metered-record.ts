@@ -1,6 +1,6 @@
 import type { Spending } from "./generated/gateway.ts";
 import type { ContainerRecord, DeniedRequest, Usage } from "./generated/swarm-state.ts";
-import { nothingSpent } from "./spending.ts";
+import { zeroSpending } from "./spending.ts";
 
 /** The maximum number of different denied requests in a worker's record, which keeps the newest. */
 const maxDenied = 10;
@@ -31,9 +31,9 @@ export function withDenied(record: ContainerRecord, { what, why, times }: Denied
 
 /** The recorded spending of a worker; nothing if only its agent reported it. */
 export function spentOf({ usage }: Pick<ContainerRecord, "usage">): Spending {
-  if (!usage?.isMetered) return nothingSpent;
+  if (!usage?.isMetered) return zeroSpending;
   return {
-    ...nothingSpent,
+    ...zeroSpending,
     ...{ inputTokens: usage.tokensIn, outputTokens: usage.tokensOut },
     ...{ cacheReadTokens: usage.cacheRead, cacheWriteTokens: usage.cacheWrite },
     ...{ costUsd: usage.costUsd ?? 0, unpricedTokens: usage.unpricedTokens ?? 0 },

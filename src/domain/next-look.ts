@@ -10,7 +10,7 @@ export interface Growth {
  * The delay until the next check: half of the time in which the rest fills up at this pace, so that the size passes its
  * limit by little between two checks. At least `minMs`, since checks cost time; at most `maxMs`, since the pace can change.
  */
-export function nextLookMs(
+export function nextPollMs(
   { grownBytes, inMs, leftBytes }: Growth,
   { minMs, maxMs }: { readonly minMs: number; readonly maxMs: number },
 ): number {

@@ -2,6 +2,6 @@
 const fromOutside: readonly number[] = [129, 130, 137, 143, 255];
 
 /** Whether a container ended because of the program in it, so that a restart would end in the same way. */
-export function isOwnEnd(exitCode: number | null): boolean {
+export function endedByItself(exitCode: number | null): boolean {
   return exitCode !== null && exitCode !== 0 && !fromOutside.includes(exitCode);
 }

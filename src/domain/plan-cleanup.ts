@@ -50,7 +50,7 @@ export interface CleanupPlan {
   readonly discarded: readonly string[];
 }
 
-export interface CleanupQuestion {
+export interface CleanupInput {
   readonly state: SwarmState | null;
   readonly things: readonly EngineResource[];
   readonly placeOf: (attempt: LeftAttempt) => WorkLocation;
@@ -61,7 +61,7 @@ export interface CleanupQuestion {
 }
 
 /** Decides which things to remove and which to keep. The only copy of work is kept, unless `discard` is set. */
-export function planCleanup({ state, things, placeOf, discard, only }: CleanupQuestion): CleanupPlan {
+export function planCleanup({ state, things, placeOf, discard, only }: CleanupInput): CleanupPlan {
   const workers = workersIn(state, things).filter(
     ({ record }) => only === null || (record !== null && only.includes(record.containerName)),
   );
@@ -157,7 +157,7 @@ function judgeChecks(things: readonly EngineResource[]): Judged[] {
     }));
 }
 
-function judgeWorker(worker: LeftWorker, placeOf: CleanupQuestion["placeOf"]): Judged[] {
+function judgeWorker(worker: LeftWorker, placeOf: CleanupInput["placeOf"]): Judged[] {
   const isHome = (thing: EngineResource): boolean => thing.kind === "volume" && homeOf(thing) !== null;
   const own = worker.things
     .filter((thing) => !isHome(thing))
@@ -175,11 +175,7 @@ function judgeWorker(worker: LeftWorker, placeOf: CleanupQuestion["placeOf"]): J
   }));
 }
 
-function whyKept(
-  worker: LeftWorker,
-  thing: EngineResource,
-  placeOf: CleanupQuestion["placeOf"],
-): string | null {
+function whyKept(worker: LeftWorker, thing: EngineResource, placeOf: CleanupInput["placeOf"]): string | null {
   const { record } = worker;
   const attempt = attemptOf(worker, thing);
   if (attempt === null) return "its labels do not name its worker";

@@ -1,5 +1,5 @@
 import type { DependencyLayer } from "./dependencies/dependency-layer.ts";
-import { checkedReference, inTurn, runInstruction } from "./dockerfile-text.ts";
+import { checkedReference, joinShellLines, runInstruction } from "./dockerfile-text.ts";
 import { type Transfer, workspaceLayer } from "./workspace-layer.ts";
 
 /** The Dockerfile of a project's image, from the template and the decided layers. */
@@ -51,7 +51,7 @@ function prepareInstruction(layers: readonly DependencyLayer[]): string {
   const lines = [...new Set([...layers].reverse().flatMap(({ prepare }) => prepare))];
   const usesApt = lines.some((line) => line.startsWith("apt-get "));
   return runInstruction(
-    inTurn([
+    joinShellLines([
       "set -eux",
       ...(usesApt ? ["export DEBIAN_FRONTEND=noninteractive", "apt-get update"] : []),
       ...lines,
@@ -77,7 +77,7 @@ function dependencyInstructions(layer: DependencyLayer, index: number): string[]
     install.length > 0
       ? [
           runInstruction(
-            inTurn(["set -eu", "export HOME=/home/agent", `cd '/workspace/${folder}'`, ...install]),
+            joinShellLines(["set -eu", "export HOME=/home/agent", `cd '/workspace/${folder}'`, ...install]),
           ),
         ]
       : [];

@@ -1,5 +1,5 @@
 import type { ContainerRecord, ContainerStatus, Reason } from "./generated/swarm-state.ts";
-import { isOwnEnd } from "./own-end.ts";
+import { endedByItself } from "./own-end.ts";
 import { areUsedUp, isKernelEnd } from "./process-limits.ts";
 
 /** The engine's state of one container, found by the record's name. */
@@ -182,7 +182,7 @@ export function judgeEnded(
 }
 
 function whyExhausted({ processes, runtime, exitCode }: EndedContainer): string | null {
-  if (processes !== null && areUsedUp(processes) && isOwnEnd(exitCode))
+  if (processes !== null && areUsedUp(processes) && endedByItself(exitCode))
     return `the sandbox ended when all its ${processes.most} processes were in use`;
   return isKernelEnd(runtime, exitCode)
     ? "the sandbox's kernel ended, as it does when too many processes run"

@@ -1,7 +1,7 @@
 import { backoffMs } from "./backoff.ts";
 import { cleanText } from "./clean-text.ts";
 import type { ContainerRecord } from "./generated/swarm-state.ts";
-import { isOwnEnd } from "./own-end.ts";
+import { endedByItself } from "./own-end.ts";
 
 /** How a swarm continues after a failure. */
 export interface RetryPolicy {
@@ -54,7 +54,7 @@ const passing: readonly string[] = [
 
 /** Whether the container ended by itself with the same exit code as before, so that a third one would, too. */
 export function endedLikeBefore({ exitCode, reason }: ContainerRecord, before: number | null): boolean {
-  return reason?.code === "INTERRUPTED" && isOwnEnd(exitCode) && exitCode === before;
+  return reason?.code === "INTERRUPTED" && endedByItself(exitCode) && exitCode === before;
 }
 
 /** The delay before the owner restarts a worker after so many interruptions; null if it leaves it to the user. */

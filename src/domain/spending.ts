@@ -16,7 +16,7 @@ export interface TokenCounts {
   readonly feeUsd?: number;
 }
 
-export const nothingSpent: Spending = {
+export const zeroSpending: Spending = {
   calls: 0,
   inputTokens: 0,
   outputTokens: 0,
@@ -60,7 +60,7 @@ export function spendingOf(
   const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } = counts;
   const { longCacheWriteTokens = 0, priceFactor = 1, feeUsd = 0 } = counts;
   const tokens = { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens };
-  const spent = { ...nothingSpent, ...tokens, calls: 1, costUsd: feeUsd };
+  const spent = { ...zeroSpending, ...tokens, calls: 1, costUsd: feeUsd };
   const price = model === null ? mostExpensive(prices) : findLongestPrefix(prices, model);
   if (price === undefined) return { ...spent, unpricedTokens: tokensIn(spent) };
   const factors = longPromptFactors(model ?? price.model, inputTokens + cacheReadTokens + cacheWriteTokens);

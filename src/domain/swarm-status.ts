@@ -26,9 +26,9 @@ function isSettled({ status, containerId, creating, collecting, branch }: Contai
 }
 
 /** How far a swarm's status depends on an engine: not at all, only for additions, or completely. */
-export function roleOfEngine({ engine, containers }: SwarmState): "none" | "may speak" | "must answer" {
-  if (!containers.every(isSettled)) return "must answer";
-  return engine === null ? "none" : "may speak";
+export function engineNeed({ engine, containers }: SwarmState): "none" | "optional" | "required" {
+  if (!containers.every(isSettled)) return "required";
+  return engine === null ? "none" : "optional";
 }
 
 /** Whether all workers have ended, so that nothing changes without a command of the user. */
@@ -37,7 +37,7 @@ export function isOver({ containers }: Pick<SwarmState, "containers">): boolean 
 }
 
 /** The corrections whose records have not changed since the decision. */
-export function stillTrue(
+export function currentCorrections(
   { containers }: Pick<SwarmState, "containers">,
   corrections: readonly ShownCorrection[],
 ): ShownCorrection[] {

@@ -1,5 +1,5 @@
 import { type Instruction, readInstructions } from "./dockerfile-instructions.ts";
-import { announce, checkedReference, inTurn, runInstruction } from "./dockerfile-text.ts";
+import { announce, checkedReference, joinShellLines, runInstruction } from "./dockerfile-text.ts";
 import { SwarmError } from "./errors.ts";
 import { type Transfer, workspaceLayer } from "./workspace-layer.ts";
 
@@ -93,7 +93,7 @@ const suitability: readonly string[] = [
 ];
 
 /** Adds the agent's user to the files directly: distributions have different programs for it, and small images none. */
-const agentUser: readonly string[] = inTurn([
+const agentUser: readonly string[] = joinShellLines([
   "set -eu",
   "touch /etc/passwd /etc/group",
   'for file in /etc/passwd /etc/group; do [ -z "$(tail -c 1 $file)" ] || echo >> $file; done',

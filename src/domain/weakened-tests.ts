@@ -125,17 +125,17 @@ function weakeningIn(files: readonly ChangedFile[]): Omit<FoundWeakening, "isCut
   for (const file of files) for (const { name } of file.added) count(added, name, 1);
   const tests: WeakenedTest[] = [];
   const counts = { deleted: 0, skipped: 0 };
-  const tell = (how: WeakenedTest["how"], path: string, line: string): void => {
+  const report = (how: WeakenedTest["how"], path: string, line: string): void => {
     counts[how] += 1;
     if (tests.length < maxShown) tests.push({ path, how, line: cleanText(line.trim(), 200) });
   };
   for (const file of files.filter(({ wasTest }) => wasTest)) {
-    if (!file.isTest) tell("deleted", file.from, `it is ${file.path} now`);
+    if (!file.isTest) report("deleted", file.from, `it is ${file.path} now`);
     for (const { name, line } of file.removed)
       if ((added.get(name) ?? 0) > 0) count(added, name, -1);
-      else tell("deleted", file.path, line);
-    if (isGoneAsAWhole(file)) tell("deleted", file.path, "the whole file");
-    for (const line of file.addedSkips.slice(file.removedSkips)) tell("skipped", file.path, line);
+      else report("deleted", file.path, line);
+    if (isGoneAsAWhole(file)) report("deleted", file.path, "the whole file");
+    for (const line of file.addedSkips.slice(file.removedSkips)) report("skipped", file.path, line);
   }
   let gained = 0;
   for (const { name } of files.flatMap((file) => file.added)) {

@@ -1,4 +1,4 @@
-import { announce, inTurn, runInstruction } from "./dockerfile-text.ts";
+import { announce, joinShellLines, runInstruction } from "./dockerfile-text.ts";
 
 /** How a build gets the bundle with the commit: mounted for one instruction, or copied by builders that cannot mount. */
 export type Transfer = "buildkit" | "classic";
@@ -49,7 +49,7 @@ const asPatterns = "s/[][*?\\]/\\\\&/g; s|^|/|; s|/\\.yarn/$|&[bciu]*|";
  * Checks the commit out without templates, hooks or configuration of the image or a user. The checkout overwrites the
  * manifests that the layers copied; any other difference from the commit is an error that names the file.
  */
-const checkout: readonly string[] = inTurn([
+const checkout: readonly string[] = joinShellLines([
   "set -eu",
   "export HOME=/tmp GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1",
   "cd /workspace",

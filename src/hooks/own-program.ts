@@ -20,7 +20,7 @@ export interface SessionFolders {
 }
 
 /** The reason why a command runs outside the session's project; null when it runs inside. */
-export function whyElsewhere({ cwd, projectFolder }: SessionFolders): string | null {
+export function whyOutsideProject({ cwd, projectFolder }: SessionFolders): string | null {
   if (projectFolder === null || findWorktree(cwd) === findWorktree(projectFolder)) return null;
   return "it is typed in another repository than the session's";
 }

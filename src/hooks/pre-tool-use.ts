@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { approveCommand } from "../domain/approve-command.ts";
 import { parsePayload } from "./hook-payload.ts";
 import { type BudgetFolders, whyUnbudgeted } from "./own-budget.ts";
-import { isTaskFile, whyElsewhere, whyReplaceable } from "./own-program.ts";
+import { isTaskFile, whyOutsideProject, whyReplaceable } from "./own-program.ts";
 
 /** The answer to Claude Code about a command of its Bash tool. */
 export interface CommandAnswer {
@@ -42,7 +42,7 @@ export function answerCall(text: string, installation: Installation): CommandAns
   if (field !== undefined) return silent(`the call has ${field}`, command);
   try {
     const place = { cwd: payload.cwd, projectFolder: installation.projectFolder };
-    const elsewhere = whyElsewhere(place);
+    const elsewhere = whyOutsideProject(place);
     if (elsewhere !== null) return silent(elsewhere, command);
     const used = programs.find(({ program }) => program === command.split(" ")[0]);
     const replaceable = used ? whyReplaceable(used, place) : "its program is not the installed swarm";

@@ -35,7 +35,7 @@ export function probeCache(
       return kept ? parseProbe(JSON.stringify(kept.probe)).catch(() => null) : null;
     },
 
-    async keep(key, probe) {
+    async store(key, probe) {
       const kept = { ...(await read()), [key]: { at: clock().getTime(), probe } };
       // If the file cannot be written, ignore it: each run then measures again.
       await mkdir(dirname(file), { recursive: true })

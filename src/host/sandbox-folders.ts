@@ -56,7 +56,7 @@ export function sandboxFolders({
   const all = join(root, ".aimi", "sandboxes");
   const pathFor = (id: string, ...names: string[]): string => join(all, id, ...names);
   const destroyedFile = join(all, "destroyed.ndjson");
-  const tell: SandboxFolders["tell"] = (id, event) =>
+  const logEvent: SandboxFolders["logEvent"] = (id, event) =>
     appendLine(pathFor(id, "events.log"), `${JSON.stringify({ time: clock().toISOString(), ...event })}\n`);
 
   const readRecord = async (id: string): Promise<SandboxRecord | null> => {
@@ -81,7 +81,7 @@ export function sandboxFolders({
   return {
     root: all,
     pathFor,
-    tell,
+    logEvent,
 
     async list() {
       const names = await readdir(all).catch(ifMissing([]));
@@ -129,7 +129,7 @@ export function sandboxFolders({
       await writeFileAtomic(pathFor(record.id, "run.json"), `${JSON.stringify(sealed, null, 2)}\n`);
     },
 
-    openOutput: (id) => openOutputLog(pathFor(id, "outputs"), (event) => tell(id, event)),
+    openOutput: (id) => openOutputLog(pathFor(id, "outputs"), (event) => logEvent(id, event)),
 
     readOutput: (id, options, signal) => readPieces(pathFor(id), options, signal),
 

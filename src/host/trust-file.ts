@@ -2,7 +2,7 @@ import { mkdir, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import writeFileAtomic from "write-file-atomic";
 import { SwarmError } from "../domain/errors.ts";
-import { type Lock, turnMs } from "../ports/lock.ts";
+import { type Lock, lockTimeoutMs } from "../ports/lock.ts";
 import type { TrustFile } from "../ports/project-files.ts";
 
 type TrustedShaByPath = Record<string, string>;
@@ -33,7 +33,7 @@ export function trustFile(stateFolder: string, lock: Lock): TrustFile {
     },
 
     async trust(files) {
-      await using held = await lock.hold(turnMs);
+      await using held = await lock.hold(lockTimeoutMs);
       const known = await read();
       for (const { realPath, sha256 } of files) known[realPath] = sha256;
       await held.confirm();

@@ -41,7 +41,7 @@ export interface ExplainedImage {
 
 /** The image commands of the command line. */
 export interface ImageOperations {
-  build(words: BuildRequest, report: BuildReport, signal: AbortSignal): Promise<BuiltImages>;
+  build(request: BuildRequest, report: BuildReport, signal: AbortSignal): Promise<BuiltImages>;
   list(signal: AbortSignal): Promise<ListedImage[]>;
   /**
    * Removes images and returns them; with `dryRun` only returns them. Images that containers use stay. `own` selects

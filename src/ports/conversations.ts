@@ -40,7 +40,7 @@ export interface Conversation extends AsyncDisposable {
   /** The events, for one reader; the last is `end`. */
   readonly events: AsyncIterable<ConversationEvent>;
   /** Asks the adapter to stop, now or as soon as the host reaches it. */
-  cancel(words: Cancel["payload"]): Promise<void>;
+  cancel(payload: Cancel["payload"]): Promise<void>;
   /** Reports to the adapter for how long its container was paused. */
   resumed(pausedMs: number): Promise<void>;
 }

@@ -9,7 +9,7 @@ export interface HeldLock extends AsyncDisposable {
 export type { LockHolder };
 
 /** The timeout for getting a lock: longer than any kind of lock takes to notice that its holder was killed. */
-export const turnMs = 15_000;
+export const lockTimeoutMs = 15_000;
 
 /** A lock on one file, among all processes of this machine. */
 export interface Lock {

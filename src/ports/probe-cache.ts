@@ -3,5 +3,5 @@ import type { Probe } from "../domain/isolation.ts";
 /** A cache of probes, so that not every sandbox waits for a measurement. */
 export interface ProbeCache {
   find(key: string): Promise<Probe | null>;
-  keep(key: string, probe: Probe): Promise<void>;
+  store(key: string, probe: Probe): Promise<void>;
 }

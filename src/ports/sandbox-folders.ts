@@ -52,7 +52,7 @@ export interface SandboxFolders {
   /** Makes the folder of a new sandbox, with its spec and its inputs; fails if the folder exists. */
   make(id: string, content: { readonly spec: string; readonly inputs: readonly InputFile[] }): Promise<void>;
   write(record: SandboxRecord): Promise<void>;
-  tell(id: string, event: SandboxEvent): Promise<void>;
+  logEvent(id: string, event: SandboxEvent): Promise<void>;
   /** Opens empty logs for a task. */
   openOutput(id: string): Promise<OutputLog>;
   /** The stored output, in its original order. */

@@ -1,5 +1,5 @@
 import type { JournalledMessage } from "../domain/acp-messages.ts";
-import type { ReworkFrom } from "../domain/evidence.ts";
+import type { RecordedRework } from "../domain/evidence.ts";
 import type { TaskRequestPayload } from "../domain/generated/acp.ts";
 import type { Conversation } from "./conversations.ts";
 
@@ -35,10 +35,10 @@ export interface WorkerChannel {
     readonly attempt: number;
   }): Promise<TaskRequestPayload | null>;
   /** The user's rework request for an attempt; null if there is none. */
-  findRework(worker: { readonly slug: string; readonly attempt: number }): Promise<ReworkFrom | null>;
+  findRework(worker: { readonly slug: string; readonly attempt: number }): Promise<RecordedRework | null>;
   storeRework(
     worker: { readonly slug: string; readonly attempt: number },
-    takenUp: ReworkFrom,
+    takenUp: RecordedRework,
   ): Promise<void>;
   /** Writes the request of an attempt atomically. */
   storeRequest(

@@ -17,10 +17,10 @@ import { ensureImage } from "./ensure-image.ts";
 import { type FoundRuntime, findRuntime } from "./find-runtime.ts";
 import { fitLimits } from "./fit-limits.ts";
 import { containerNameOf } from "./own-container.ts";
-import type { BringUpDeps } from "./project-sandboxes.ts";
+import type { CreateFromSpecDeps } from "./project-sandboxes.ts";
 import { defaultTmpBytes, mainUser } from "./sandbox-defaults.ts";
 
-export interface BringUpRequest {
+export interface SpecRequest {
   readonly spec: SandboxSpec;
   /** The source text of the spec, stored with the sandbox. */
   readonly specText: string;
@@ -29,7 +29,7 @@ export interface BringUpRequest {
   readonly autoDestroy: boolean;
 }
 
-export interface BroughtUp {
+export interface CreatedSandbox {
   readonly record: SandboxRecord;
   /** Warnings for the user. */
   readonly warnings: readonly string[];
@@ -39,12 +39,12 @@ const undoMs = 30_000;
 const folders = ["inputs", "outputs", "task", "work"] as const;
 
 /** Creates a sandbox from a spec, with a container that is not started yet. A failure rolls everything back. */
-export async function bringUp(
-  deps: BringUpDeps,
-  { spec, specText, allowed, autoDestroy }: BringUpRequest,
+export async function createFromSpec(
+  deps: CreateFromSpecDeps,
+  { spec, specText, allowed, autoDestroy }: SpecRequest,
   onStep: (step: string) => void,
   signal?: AbortSignal,
-): Promise<BroughtUp> {
+): Promise<CreatedSandbox> {
   const dangers = findDangers(spec);
   const refused = dangers.find(({ permission }) => !allowed.includes(permission));
   if (refused) throw new SwarmError("DANGEROUS", { what: refused.what, flag: refused.flag });
@@ -78,7 +78,7 @@ export async function bringUp(
   await fill(open, container, created.id, inputs, signal);
   const record: SandboxRecord = { ...draft, container: { id: created.id, image: image.id } };
   await deps.folders.write(record);
-  await deps.folders.tell(id, {
+  await deps.folders.logEvent(id, {
     event: "created",
     container: created.id,
     image: image.reference,
@@ -102,7 +102,7 @@ export async function bringUp(
 }
 
 async function findImage(
-  deps: BringUpDeps,
+  deps: CreateFromSpecDeps,
   runtime: SandboxRuntime,
   onStep: (step: string) => void,
   signal?: AbortSignal,
@@ -125,7 +125,7 @@ async function findImage(
 }
 
 function recordOf(
-  deps: BringUpDeps,
+  deps: CreateFromSpecDeps,
   {
     spec,
     autoDestroy,
@@ -267,7 +267,10 @@ function filterWarnings(filter: SystemCallFilter, limits: ContainerLimits): stri
 }
 
 /** Has its own deadline: the caller's signal may have been the reason for the rollback. */
-async function removeAll({ engine }: BringUpDeps, { name, volumes: mounted }: ContainerSpec): Promise<void> {
+async function removeAll(
+  { engine }: CreateFromSpecDeps,
+  { name, volumes: mounted }: ContainerSpec,
+): Promise<void> {
   const { containers, volumes } = await engine.open();
   const deadline = AbortSignal.timeout(undoMs);
   await containers.remove(name, deadline);

@@ -48,7 +48,7 @@ export async function collectFiles(
   const leftOut = new BoundedList<string>(listed);
   const missed = new BoundedList<string>(listed);
   const stillInside: string[] = [];
-  const tell = (list: BoundedList<string>, text: string): void => list.add(text, text.length);
+  const add = (list: BoundedList<string>, text: string): void => list.add(text, text.length);
 
   const take = async (name: Folder): Promise<string | null> => {
     const into = folders.pathFor(record.id, `.${name}-${randomBytes(4).toString("hex")}`);
@@ -62,7 +62,7 @@ export async function collectFiles(
         signal ? AbortSignal.any([signal, limit.signal]) : limit.signal,
       );
       for (const { kind, path, reason } of copied.leftOut) {
-        tell(kind === "barred" ? leftOut : missed, `${path}: ${reason}`);
+        add(kind === "barred" ? leftOut : missed, `${path}: ${reason}`);
         if (kind === "missed") stillInside.push(`${path}: ${reason}`);
       }
       leftOut.more += copied.more.barred;
@@ -70,7 +70,7 @@ export async function collectFiles(
       return into;
     } catch (error) {
       if (!(error instanceof SwarmError) || error.code === "ENGINE_UNREACHABLE") throw error;
-      tell(missed, `/${name}: ${error.message}`);
+      add(missed, `/${name}: ${error.message}`);
       stillInside.push(`/${name}: ${error.message}`);
       return null;
     } finally {

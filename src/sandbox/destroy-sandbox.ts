@@ -3,7 +3,7 @@ import type { SandboxRecord } from "../domain/generated/sandbox-run.ts";
 import type { OpenEngine } from "../ports/engine.ts";
 import type { HeldLock } from "../ports/lock.ts";
 import { collectFiles } from "./collect-files.ts";
-import { lookOwn } from "./own-container.ts";
+import { inspectOwn } from "./own-container.ts";
 import type { ProjectSandboxes } from "./project-sandboxes.ts";
 import { removeRemains } from "./settle-sandbox.ts";
 
@@ -21,7 +21,7 @@ export async function destroySandbox(
   // Read again: the previous lock holder has recorded the end of its task.
   const record = (await deps.folders.read(wanted.id)) ?? wanted;
   try {
-    const facts = await lookOwn(open.containers, record, deadline);
+    const facts = await inspectOwn(open.containers, record, deadline);
     const mayHoldFiles = facts !== null && facts.state !== "created";
     // Background programs may have written outputs after the last task was collected.
     if (mayHoldFiles && !purge) {
@@ -56,7 +56,7 @@ export async function destroySandbox(
     return destroyed;
   }
   await deps.folders.write(destroyed);
-  await deps.folders.tell(id, { event: "destroyed" });
+  await deps.folders.logEvent(id, { event: "destroyed" });
   await deps.folders.clear(id, { everything: false });
   return destroyed;
 }
@@ -70,7 +70,7 @@ async function holdAgainstTasks(
 ): Promise<HeldLock> {
   const lock = await folders.lockOf(record.id);
   if ((await lock.holder()) !== null) {
-    const facts = await lookOwn(containers, record, signal);
+    const facts = await inspectOwn(containers, record, signal);
     if (facts?.state === "running") {
       // The command that runs the task sees its container end, and finds here why. It has the lock until it has said so.
       await using _mark = await folders.markDestroying(record.id);

@@ -56,7 +56,7 @@ async function measure(
     let probe = await probes.find(key);
     if (!probe) {
       probe = await engine.probe(runtime, signal);
-      await probes.keep(key, probe);
+      await probes.store(key, probe);
     }
     return { kind: "measured", found: judgeIsolation(runtime, probe, info.kernel) };
   } catch (error) {

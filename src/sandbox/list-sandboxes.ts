@@ -1,7 +1,7 @@
 import { SwarmError } from "../domain/errors.ts";
 import type { SandboxRecord } from "../domain/generated/sandbox-run.ts";
 import type { ProjectSandboxes } from "./project-sandboxes.ts";
-import { settleSandbox } from "./settle-sandbox.ts";
+import { reconcileSandbox } from "./settle-sandbox.ts";
 
 export interface ListedSandboxes {
   readonly records: readonly SandboxRecord[];
@@ -16,7 +16,7 @@ export async function listSandboxes(deps: ProjectSandboxes): Promise<ListedSandb
   const settled: SandboxRecord[] = [];
   for (const record of records) {
     try {
-      settled.push(await settleSandbox(deps, record));
+      settled.push(await reconcileSandbox(deps, record));
     } catch (error) {
       if (!(error instanceof SwarmError)) throw error;
       problems.add(error.message);

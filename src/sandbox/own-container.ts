@@ -14,7 +14,7 @@ export function containerNameOf(id: string): string {
  * The container of a record; null if it is gone. A record may come from another user's checkout and name any container, so
  * the container's own label has to agree.
  */
-export async function lookOwn(
+export async function inspectOwn(
   containers: Containers,
   { id, container }: Pick<SandboxRecord, "id" | "container">,
   signal?: AbortSignal,

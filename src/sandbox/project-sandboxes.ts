@@ -12,7 +12,7 @@ export interface ProjectSandboxes {
 }
 
 /** Further dependencies, to create a sandbox. */
-export interface BringUpDeps extends ProjectSandboxes, FindRuntimeDeps {
+export interface CreateFromSpecDeps extends ProjectSandboxes, FindRuntimeDeps {
   readonly newId: () => string;
   readonly limits: ContainerLimits;
   /** Images of `python`, `node` and `bash`. */

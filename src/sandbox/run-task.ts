@@ -10,11 +10,11 @@ import { labels } from "../ports/engine.ts";
 import type { HeldLock } from "../ports/lock.ts";
 import { attemptTask, countMemoryKills, interpreterOf, type TaskOutcome } from "./attempt-task.ts";
 import { collectFiles } from "./collect-files.ts";
-import { lookOwn } from "./own-container.ts";
+import { inspectOwn } from "./own-container.ts";
 import type { ProjectSandboxes } from "./project-sandboxes.ts";
 import { newCommandKey } from "./run-command.ts";
 import { copyFilesIn } from "./sandbox-files.ts";
-import { removeRemains, settleHeld } from "./settle-sandbox.ts";
+import { reconcileHeld, removeRemains } from "./settle-sandbox.ts";
 import { incompleteness, summarizeTask } from "./summarize-task.ts";
 import { refuseOver, startUsed, type UsableSandbox } from "./use-sandbox.ts";
 
@@ -47,7 +47,7 @@ export async function runTask(
   // Read again: another task may have run while this one waited for the lock.
   const now = await deps.folders.read(wanted.id);
   if (!now) throw new SwarmError("SANDBOX_DESTROYED", { id: wanted.id, at: "this very moment" });
-  const settled = await settleHeld(deps, now, signal);
+  const settled = await reconcileHeld(deps, now, signal);
   if (settled.status === "running" && settled.execution !== null)
     throw new SwarmError("SANDBOX_BUSY", {
       id: settled.id,
@@ -75,7 +75,7 @@ export async function runTask(
     },
   };
   await deps.folders.write(record);
-  await deps.folders.tell(record.id, { event: "task-started", task: file });
+  await deps.folders.logEvent(record.id, { event: "task-started", task: file });
   let outcome: TaskOutcome;
   {
     await using log = await deps.folders.openOutput(record.id);
@@ -122,8 +122,8 @@ async function finish(
   const limit = outcome.kind === "stopped" ? reasonOf(outcome.error) : null;
   const facts = await containers.look(containerId, undefined, deadline).catch(() => null);
   if (outcome.kind === "stopped" && facts?.state !== "running" && !isWatchedLimit(limit)) {
-    // The container ended under the task; `settleHeld` decides what that means.
-    const settled = await settleHeld(deps, record, deadline);
+    // The container ended under the task; `reconcileHeld` decides what that means.
+    const settled = await reconcileHeld(deps, record, deadline);
     const failure = settled === record ? outcome.error : endOf(settled);
     return { record: settled, summary: await summarizeTask(deps.folders, settled, null), failure };
   }
@@ -153,10 +153,10 @@ async function finish(
   await deps.folders.writeSummary(summary);
   await deps.folders.write(finished);
   const { status, exitCode, reason } = finished;
-  await deps.folders.tell(record.id, { event: "task-ended", status, exitCode, reason });
+  await deps.folders.logEvent(record.id, { event: "task-ended", status, exitCode, reason });
   // No task can run in it any more, so free its space.
   if (isOver(finished) && collected.stillInside.length === 0)
-    await removeRemains(open, finished, await lookOwn(containers, finished, deadline), deadline);
+    await removeRemains(open, finished, await inspectOwn(containers, finished, deadline), deadline);
   return { record: finished, summary, failure };
 }
 

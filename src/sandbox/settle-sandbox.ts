@@ -4,7 +4,7 @@ import { isOver, judgeSandbox, type SandboxObserved } from "../domain/judge-sand
 import type { ContainerFacts } from "../ports/containers.ts";
 import { labels, type OpenEngine } from "../ports/engine.ts";
 import { collectFiles } from "./collect-files.ts";
-import { lookOwn } from "./own-container.ts";
+import { inspectOwn } from "./own-container.ts";
 import type { ProjectSandboxes } from "./project-sandboxes.ts";
 import { askCommand } from "./run-command.ts";
 import { incompleteness, summarizeTask } from "./summarize-task.ts";
@@ -13,7 +13,7 @@ import { incompleteness, summarizeTask } from "./summarize-task.ts";
  * Reconciles a record with the engine: if its task or container has ended since, collects the files, then records the end.
  * Leaves a sandbox alone whose lock another process holds.
  */
-export async function settleSandbox(
+export async function reconcileSandbox(
   deps: ProjectSandboxes,
   record: SandboxRecord,
   signal?: AbortSignal,
@@ -28,7 +28,7 @@ export async function settleSandbox(
     // Read again: the record may have changed before the lock was taken.
     const now = await deps.folders.read(record.id);
     if (now === null) return gone;
-    return isOver(now) ? now : await settleHeld(deps, now, signal);
+    return isOver(now) ? now : await reconcileHeld(deps, now, signal);
   } catch (error) {
     if (error instanceof SwarmError && error.code === "LOCK_TIMEOUT") return record;
     throw error;
@@ -36,13 +36,13 @@ export async function settleSandbox(
 }
 
 /** The same for a caller that holds the sandbox's lock. */
-export async function settleHeld(
+export async function reconcileHeld(
   deps: ProjectSandboxes,
   record: SandboxRecord,
   signal?: AbortSignal,
 ): Promise<SandboxRecord> {
   const open = await (await deps.engineAt(record.engine)).open();
-  const facts = await lookOwn(open.containers, record, signal);
+  const facts = await inspectOwn(open.containers, record, signal);
   if (record.container === null) return endCreation(deps, open, record, facts);
   const isDestroyed = await deps.folders.isBeingDestroyed(record.id);
   const end = judgeSandbox(record, observedOf(facts), { now: deps.clock(), isDestroyed });
@@ -58,9 +58,9 @@ export async function settleHeld(
     duration: startedAt === null ? null : Math.max(0, Date.parse(end.completedAt) - Date.parse(startedAt)),
   };
   await deps.folders.write(settled);
-  await deps.folders.tell(record.id, { event: "ended", status: end.status, reason: end.reason });
+  await deps.folders.logEvent(record.id, { event: "ended", status: end.status, reason: end.reason });
   for (const problem of collected?.stillInside ?? [])
-    await deps.folders.tell(record.id, { event: "kept", problem });
+    await deps.folders.logEvent(record.id, { event: "kept", problem });
   // An interrupted task has no other summary.
   if (record.status === "running" && record.task !== null)
     await deps.folders.writeSummary(await summarizeTask(deps.folders, settled, collected));
@@ -100,7 +100,7 @@ async function endCreation(
     reason,
   };
   await deps.folders.write(settled);
-  await deps.folders.tell(record.id, { event: "ended", status: "failed", reason });
+  await deps.folders.logEvent(record.id, { event: "ended", status: "failed", reason });
   return settled;
 }
 
@@ -136,7 +136,7 @@ async function settleTask(
   };
   await deps.folders.writeSummary(await summarizeTask(deps.folders, settled, collected));
   await deps.folders.write(settled);
-  await deps.folders.tell(record.id, { event: "task-ended", status, exitCode, reason });
+  await deps.folders.logEvent(record.id, { event: "task-ended", status, exitCode, reason });
   return settled;
 }
 

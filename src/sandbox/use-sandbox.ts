@@ -4,9 +4,9 @@ import type { SandboxRecord } from "../domain/generated/sandbox-run.ts";
 import { isOver } from "../domain/judge-sandbox.ts";
 import type { Containers } from "../ports/containers.ts";
 import { startSuitable } from "./create-sandbox.ts";
-import { lookOwn } from "./own-container.ts";
+import { inspectOwn } from "./own-container.ts";
 import type { ProjectSandboxes } from "./project-sandboxes.ts";
-import { settleSandbox } from "./settle-sandbox.ts";
+import { reconcileSandbox } from "./settle-sandbox.ts";
 
 /** A sandbox whose container runs now. */
 export interface UsableSandbox {
@@ -48,7 +48,7 @@ export async function useSandbox(
   wanted: SandboxRecord,
   signal?: AbortSignal,
 ): Promise<UsableSandbox> {
-  return startUsed(deps, await settleSandbox(deps, wanted, signal), { held: false }, signal);
+  return startUsed(deps, await reconcileSandbox(deps, wanted, signal), { held: false }, signal);
 }
 
 /** The same for a record that is already settled. `held`: whether the caller holds the sandbox's lock. */
@@ -67,7 +67,7 @@ export async function startUsed(
       status: record.status,
       reason: "it was never made",
     });
-  const facts = await lookOwn(containers, record, signal);
+  const facts = await inspectOwn(containers, record, signal);
   if (!facts) throw new SwarmError("CONTAINER_GONE", { id: containerId });
   if (facts.state === "paused")
     throw new SwarmError("CONTAINER_NOT_RUNNING", { id: record.id, state: "paused" });
@@ -81,7 +81,7 @@ export async function startUsed(
   // Does not overwrite the newer record of a task that another process has begun meanwhile.
   const now = await deps.folders.read(record.id);
   if (held || now?.status === "created") await deps.folders.write(started);
-  await deps.folders.tell(record.id, { event: "started", ttl: record.ttl });
+  await deps.folders.logEvent(record.id, { event: "started", ttl: record.ttl });
   return { record: started, containerId, containers };
 }
 

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { showBytes } from "../domain/duration.ts";
 import { SwarmError } from "../domain/errors.ts";
-import { nextLookMs } from "../domain/next-look.ts";
+import { nextPollMs } from "../domain/next-look.ts";
 import { isKernelEnd, processLimits } from "../domain/process-limits.ts";
 import type { ContainerLimits, Containers } from "../ports/containers.ts";
 import { runCommand } from "./run-command.ts";
@@ -88,7 +88,7 @@ export async function watchLimits(
         return new SwarmError("FILES_EXHAUSTED", { name, limit: limits.files });
       const growth = { grownBytes: bytes - last.bytes, inMs: atMs - last.atMs };
       const minMs = Math.min(pollMs.maxMs, Math.max(pollMs.minMs, time.now() - atMs));
-      waitMs = nextLookMs({ ...growth, leftBytes: limits.diskBytes - bytes }, { ...pollMs, minMs });
+      waitMs = nextPollMs({ ...growth, leftBytes: limits.diskBytes - bytes }, { ...pollMs, minMs });
       last = { atMs, bytes };
     } catch (error) {
       signal.throwIfAborted();

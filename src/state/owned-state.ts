@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import { type CrashHook, noCrashHook } from "../domain/crash-points.ts";
 import { isError, SwarmError } from "../domain/errors.ts";
 import type { SwarmState } from "../domain/swarm-state.ts";
-import { type Lock, turnMs } from "../ports/lock.ts";
+import { type Lock, lockTimeoutMs } from "../ports/lock.ts";
 import type { StateChange } from "../ports/state-store.ts";
 import type { StateFile } from "./state-file.ts";
 import { nextRevision } from "./state-store.ts";
@@ -42,7 +42,7 @@ export function ownedState({
   lock,
   clock,
   onDelay,
-  waitMs = turnMs,
+  waitMs = lockTimeoutMs,
   soonMs = defaultSoonMs,
   crashPoint = noCrashHook,
 }: OwnedStateDeps): OwnedState {

@@ -1,6 +1,6 @@
 import { SwarmError } from "../domain/errors.ts";
 import type { SwarmState } from "../domain/swarm-state.ts";
-import { type HeldLock, type Lock, turnMs } from "../ports/lock.ts";
+import { type HeldLock, type Lock, lockTimeoutMs } from "../ports/lock.ts";
 import type { StateChange, StateStore } from "../ports/state-store.ts";
 import type { StateFile } from "./state-file.ts";
 
@@ -16,7 +16,7 @@ export interface StateStoreDeps {
 }
 
 /** The state of one worktree, for commands that change it once. The owner writes it through `ownedState`. */
-export function stateStore({ file, lock, clock, waitMs = turnMs }: StateStoreDeps): StateStore {
+export function stateStore({ file, lock, clock, waitMs = lockTimeoutMs }: StateStoreDeps): StateStore {
   const stateFile = file.places.stateFile;
 
   /** Restores the file from its copy after `git clean -fdx`, for other programs that read it. */

@@ -24,7 +24,7 @@ export interface PlannedWork {
   readonly task: LoadedTask;
 }
 
-export interface Beginning {
+export interface BeginRequest {
   readonly works: readonly PlannedWork[];
   /** Whether to archive the present swarm and begin a new one. */
   readonly isNew: boolean;
@@ -33,7 +33,7 @@ export interface Beginning {
 }
 
 /** Creates or extends the swarm's state, with a record for each task to carry out. Only the owner may call it. */
-export async function beginSwarm(deps: BeginDeps, { works, isNew, left }: Beginning): Promise<SwarmState> {
+export async function beginSwarm(deps: BeginDeps, { works, isNew, left }: BeginRequest): Promise<SwarmState> {
   const known = await deps.store.find();
   if (known === null || isNew) return replaceOrCreate(deps, known, works);
   refuseOtherEngine(known, deps.engine);

@@ -4,7 +4,7 @@ import type { RanCheck } from "../domain/generated/merge.ts";
 export type CheckCommit = (commit: string, what: string, signal: AbortSignal) => Promise<RanCheck | null>;
 
 /** Speculative checks: each may start before its result is needed. */
-export interface ChecksAhead {
+export interface SpeculativeChecks {
   readonly begin: (commit: string, what: string) => void;
   /** The result of the check that was begun for a commit, or of a new one. */
   readonly endOf: (commit: string, what: string) => Promise<RanCheck | null>;
@@ -17,7 +17,7 @@ interface Begun {
   readonly giveUp: () => void;
 }
 
-export function checksAhead(check: CheckCommit, signal: AbortSignal): ChecksAhead {
+export function speculativeChecks(check: CheckCommit, signal: AbortSignal): SpeculativeChecks {
   const begunOf = new Map<string, Begun>();
   return {
     begin(commit, what) {

@@ -157,8 +157,8 @@ async function executePlan(
     try {
       const { containers, volumes, networks } = await (engine as ContainerEngine).open();
       const things = leftover.kind === "container" ? containers : volumes;
-      const tell = (why: string): void => onStep(`Removing the ${leftover.kind} ${leftover.name}: ${why}`);
-      await removeSlowly((until) => things.remove(leftover.name, until), { tell }, signal);
+      const onSlow = (why: string): void => onStep(`Removing the ${leftover.kind} ${leftover.name}: ${why}`);
+      await removeSlowly((until) => things.remove(leftover.name, until), { onSlow }, signal);
       if (leftover.kind === "container") await networks.remove(workerNetworkName(leftover.name));
       removed.push(leftover);
     } catch (error) {

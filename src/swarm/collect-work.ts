@@ -25,7 +25,7 @@ export async function collectWork(
   worker: Worker,
   stored: StoredWork,
 ): Promise<Reason | null> {
-  const { work, channel, change, clock, swarmId, tell, signal, crashPoint } = deps;
+  const { work, channel, change, clock, swarmId, emit, signal, crashPoint } = deps;
   const record = findContainer(await deps.read(), worker.name);
   const { branchName } = record;
   const { failedStory } = stored;
@@ -64,7 +64,7 @@ export async function collectWork(
           ...now,
           ...{ collecting: null, collected: { commit: stored.commit, ref, at } },
         }));
-      tell({ event: "collected", worker: worker.slug, commit: stored.commit, ref });
+      emit({ event: "collected", worker: worker.slug, commit: stored.commit, ref });
       return null;
     case "rewritten":
       return refused({
@@ -76,7 +76,7 @@ export async function collectWork(
   }
 
   async function refused(reason: Reason): Promise<Reason | null> {
-    tell({ event: "refused", worker: worker.slug, ref, reason });
+    emit({ event: "refused", worker: worker.slug, ref, reason });
     if (!isFailed) await change(worker.name, (now) => ({ ...now, collecting: null }));
     return reason;
   }
@@ -108,17 +108,17 @@ async function* passing(bytes: AsyncIterable<Uint8Array>, onFirst: () => void): 
 
 /** Publishes the finished work as a branch; never moves a branch away from commits that the work does not have. */
 export async function publishWork(deps: SwarmDeps, worker: Worker): Promise<void> {
-  const { work, change, swarmId, tell, signal } = deps;
+  const { work, change, swarmId, emit, signal } = deps;
   const { collected, branchName } = findContainer(await deps.read(), worker.name);
   if (!collected) return;
   const { paths } = await work.sensitivePaths(worker.base, collected.commit, signal);
-  if (paths.length > 0) tell({ event: "sensitive", worker: worker.slug, paths: paths.slice(0, 50) });
+  if (paths.length > 0) emit({ event: "sensitive", worker: worker.slug, paths: paths.slice(0, 50) });
   const published = await work.publish({
     ...{ commit: collected.commit, base: worker.base, branch: branchName },
     fallback: `${branchName}-swarm-${swarmId.slice(0, 6)}`,
     beforeMove: (move) => change(worker.name, (now) => ({ ...now, branch: { ...move, done: false } })),
   });
-  tell({ event: "published", worker: worker.slug, ...published });
+  emit({ event: "published", worker: worker.slug, ...published });
   // Without a branch, the work stays at its ref, and the events contain the reason.
   if (published.kind === "refused") return;
   const { ref } = published;

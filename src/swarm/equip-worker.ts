@@ -1,6 +1,6 @@
 import { parseDurationMs, parseSizeBytes } from "../domain/duration.ts";
 import { SwarmError } from "../domain/errors.ts";
-import { escalated } from "../domain/escalate.ts";
+import { agentForAttempt } from "../domain/escalate.ts";
 import type { RequestLimits, TaskRequestPayload } from "../domain/generated/acp.ts";
 import type { ContainerRecord } from "../domain/generated/swarm-state.ts";
 import { agentOf, type WorkerTask } from "../domain/plan.ts";
@@ -108,7 +108,7 @@ async function chooseBase(
     code: "BASE_CONFLICT",
     message: `the results that it starts from contradict each other in ${merged.files.slice(0, 5).join(", ")}`,
   };
-  deps.tell({ event: "ended", worker: slug, status: "failed", reason });
+  deps.emit({ event: "ended", worker: slug, status: "failed", reason });
   await deps.change(name, (now) => movedTo(now, "failed", reason, deps.clock()));
   return null;
 }
@@ -127,7 +127,11 @@ async function payloadOf(
   },
 ): Promise<TaskRequestPayload> {
   const { metadata } = taskFile;
-  const { script, ...agent } = escalated(agentOf({ taskFile }, settings), settings.escalate, record.attempt);
+  const { script, ...agent } = agentForAttempt(
+    agentOf({ taskFile }, settings),
+    settings.escalate,
+    record.attempt,
+  );
   return {
     taskFilePath: path,
     branchName: record.branchName,

@@ -82,9 +82,9 @@ export function superviseWorker(
       if (waitMs === null || halt.aborted) return;
       const why = record.reason?.message ?? "";
       if (endedLikeBefore(record, exitCode))
-        return deps.tell({ event: "given up", worker: waiting.slug, why: `${why}, twice in the same way` });
+        return deps.emit({ event: "given up", worker: waiting.slug, why: `${why}, twice in the same way` });
       exitCode = record.exitCode;
-      deps.tell({ event: "restarted", worker: waiting.slug, why, waitMs });
+      deps.emit({ event: "restarted", worker: waiting.slug, why, waitMs });
       if (!(await isWaitedFor(waitMs))) return;
     }
   }
@@ -107,7 +107,7 @@ export function superviseWorker(
         if (!(error instanceof SwarmError)) throw error;
         if (!isError(error, "ENGINE_UNREACHABLE")) return giveUp(error);
         const waitMs = Math.min(maxWaitMs, 250 * 2 ** Math.min(failures, 10));
-        deps.tell({ event: "line", worker: waiting.slug, status: "lost", why: error.message });
+        deps.emit({ event: "line", worker: waiting.slug, status: "lost", why: error.message });
         if (!(await isWaitedFor(waitMs))) return findContainer(await deps.read(), waiting.name);
       }
     }
@@ -117,9 +117,9 @@ export function superviseWorker(
   async function giveUp(error: SwarmError): Promise<ContainerRecord> {
     const reason = { code: error.code, message: error.message };
     const { status } = findContainer(await deps.read(), waiting.name);
-    if (isTerminal(status)) deps.tell({ event: "kept", worker: waiting.slug, reason });
+    if (isTerminal(status)) deps.emit({ event: "kept", worker: waiting.slug, reason });
     else {
-      deps.tell({ event: "ended", worker: waiting.slug, status: "stopped", reason });
+      deps.emit({ event: "ended", worker: waiting.slug, status: "stopped", reason });
       await deps.change(waiting.name, (record) => ({
         ...movedTo(record, "stopped", reason, deps.clock()),
         ...{ reason, acpPid: null },
@@ -131,10 +131,10 @@ export function superviseWorker(
   async function startNextAttempt(record: ContainerRecord): Promise<void> {
     const waitMs = nextAttemptMs(record, options.policy, deps.timing.random());
     if (record.attempt < options.policy.maxAttempts && failedLikeBefore(record))
-      deps.tell({ event: "given up", worker: waiting.slug, why: "it failed in the same way twice" });
+      deps.emit({ event: "given up", worker: waiting.slug, why: "it failed in the same way twice" });
     if (waitMs === null || halt.aborted) return;
     const why = record.reason?.message ?? "";
-    deps.tell({ event: "retried", worker: waiting.slug, attempt: record.attempt + 1, why, waitMs });
+    deps.emit({ event: "retried", worker: waiting.slug, attempt: record.attempt + 1, why, waitMs });
     if (await isWaitedFor(waitMs)) await retryWorkers(deps, [waiting.name]);
   }
 

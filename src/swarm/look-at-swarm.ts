@@ -2,13 +2,13 @@ import { withCorrections } from "../domain/correct-record.ts";
 import { isError } from "../domain/errors.ts";
 import type { Correction } from "../domain/reconcile.ts";
 import type { SwarmState } from "../domain/swarm-state.ts";
-import { roleOfEngine, type SwarmStatus } from "../domain/swarm-status.ts";
+import { engineNeed, type SwarmStatus } from "../domain/swarm-status.ts";
 import type { EngineScope } from "../ports/engine.ts";
 import type { Lock } from "../ports/lock.ts";
 import type { StateStore } from "../ports/state-store.ts";
 import { type CheckedState, type CheckStateDeps, checkState } from "./check-state.ts";
 
-export interface LookDeps extends CheckStateDeps {
+export interface SwarmStatusDeps extends CheckStateDeps {
   readonly store: Pick<StateStore, "find" | "update">;
   readonly owner: Pick<Lock, "holder">;
   /** Takes the ownership until it is disposed of; OWNED_BY_ANOTHER if there is an owner. */
@@ -23,18 +23,18 @@ const maxRounds = 3;
  * The status of the swarm: compares it with the engine and, without a living owner, corrects the records as far as that
  * needs no collection of work. Beside a living owner it writes nothing.
  */
-export async function lookAtSwarm(
-  deps: LookDeps,
+export async function readSwarmStatus(
+  deps: SwarmStatusDeps,
   scopeOf: () => Promise<EngineScope>,
 ): Promise<SwarmStatus | null> {
   const known = await deps.store.find();
-  if (known && roleOfEngine(known) === "none") {
+  if (known && engineNeed(known) === "none") {
     const owner = await deps.owner.holder();
     return { swarm: known, reconciled: true, corrections: [], orphans: [], owner };
   }
   /** Ignores ENGINE_CHANGED for a settled swarm: another engine cannot contradict its records. */
   const unlessSettled = (error: unknown): CheckedState => {
-    const isSettled = known !== null && roleOfEngine(known) === "may speak";
+    const isSettled = known !== null && engineNeed(known) === "optional";
     if (!isSettled || !isError(error, "ENGINE_CHANGED")) throw error;
     return { state: known, reconciled: false, corrections: [], orphans: [] };
   };
@@ -45,7 +45,7 @@ export async function lookAtSwarm(
   const shown: SwarmStatus = {
     swarm: state,
     // If no engine could contradict the records, an unreachable one leaves no doubt.
-    reconciled: reconciled || roleOfEngine(state) !== "must answer",
+    reconciled: reconciled || engineNeed(state) !== "required",
     corrections: corrections.map((correction) => ({ ...correction, applied: false })),
     orphans: orphans.map(({ name }) => name),
     owner,
@@ -67,7 +67,7 @@ function mayCorrect(state: SwarmState, corrections: readonly Correction[], now: 
 }
 
 /** Compares again, now as the owner, and applies the corrections. */
-async function correct(deps: LookDeps, scope: EngineScope, before: SwarmStatus): Promise<SwarmStatus> {
+async function correct(deps: SwarmStatusDeps, scope: EngineScope, before: SwarmStatus): Promise<SwarmStatus> {
   const applied: Correction[] = [];
   let status = before;
   for (let round = 0; round < maxRounds; round += 1) {
@@ -95,7 +95,7 @@ async function correct(deps: LookDeps, scope: EngineScope, before: SwarmStatus):
 
 /** Applies corrections under the state lock, only to records that have not changed since. */
 async function apply(
-  { store, clock }: LookDeps,
+  { store, clock }: SwarmStatusDeps,
   corrections: readonly Correction[],
 ): Promise<{ readonly state: SwarmState; readonly done: readonly Correction[] }> {
   let done: readonly Correction[] = [];

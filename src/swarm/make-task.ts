@@ -51,21 +51,21 @@ export interface MadeTask {
 /** Writes a task file with a prompt as its only story; never overwrites a file. */
 export async function makeTask(
   deps: MakeTaskDeps,
-  words: TaskRequest,
+  request: TaskRequest,
   settings: Pick<Settings, "verify" | "agent" | "agentCommand" | "network">,
 ): Promise<MadeTask> {
-  const prompt = checkedPrompt(words.prompt);
-  refuseWords(words);
+  const prompt = checkedPrompt(request.prompt);
+  refuseWords(request);
   const remotes = await deps.git.remotes();
-  if (words.branch !== null) refuseBranch(words.branch, remotes);
+  if (request.branch !== null) refuseBranch(request.branch, remotes);
   const problem = findAgentProblem(settings);
   if (problem !== null) throw new SwarmError("USAGE", { message: problem });
   // Stored in the task file, so that a later resume uses the same agent.
   const agent = agentOfSettings(settings);
   if (needsNetwork(agent.kind) && settings.network === "none")
     throw new SwarmError("AGENT_NEEDS_NETWORK", { kind: agent.kind, file: "the prompt" });
-  const check = await checkOf(deps, words, settings);
-  const verify = check.kind === "found" ? [check.command] : words.verify;
+  const check = await checkOf(deps, request, settings);
+  const verify = check.kind === "found" ? [check.command] : request.verify;
   const [taken, branches, ledger] = await Promise.all([
     branchesOfFiles(deps),
     deps.git.branches(),
@@ -76,9 +76,9 @@ export async function makeTask(
   for (const name of promptNames(prompt)) {
     const fileName = `${deps.today}-${name}-tasks.json`;
     const others = taken.filter((other) => other.fileName !== fileName);
-    if (words.branch !== null) refuseClash(others, words.branch);
+    if (request.branch !== null) refuseClash(others, request.branch);
     const branch =
-      words.branch ?? branchFor(name, [...branches, ...others.map((other) => other.branch)], remotes);
+      request.branch ?? branchFor(name, [...branches, ...others.map((other) => other.branch)], remotes);
     if (branch === null) continue;
     const text = textOf(oneStoryTask({ prompt, branch, verify, agent, today: deps.today }));
     const file = `.aimi/tasks/${fileName}`;

@@ -2,7 +2,7 @@ import { countOf } from "../domain/count-of.ts";
 import type { ForecastConflict, MergedWorker, RanCheck } from "../domain/generated/merge.ts";
 import { mergeOrder } from "../domain/merge-order.ts";
 import type { WorkRepository } from "../ports/work-repository.ts";
-import { type CheckCommit, type ChecksAhead, checksAhead } from "./check-ahead.ts";
+import { type CheckCommit, type SpeculativeChecks, speculativeChecks } from "./check-ahead.ts";
 
 /** A worker's collected result. */
 export interface Result {
@@ -61,7 +61,7 @@ export async function mergeResults(
     onStep(`Looking which of ${countOf(results.length, "result")} conflict with each other`);
   const forecast = await forecastOf(deps, results);
   const candidates = await candidatesOf(deps, results, forecast);
-  const checks = checksAhead(deps.check, signal);
+  const checks = speculativeChecks(deps.check, signal);
   // Lazy: only a failed check needs the comparison.
   let before: Promise<RanCheck | null> | undefined;
   const train: Train = {
@@ -82,7 +82,7 @@ export async function mergeResults(
 
 interface Train {
   readonly origin: string;
-  readonly checks: ChecksAhead;
+  readonly checks: SpeculativeChecks;
   readonly before: () => Promise<RanCheck | null>;
   readonly forecast: readonly ForecastConflict[];
   tip: string;
@@ -131,7 +131,7 @@ async function mergeOne(
   if (looked.status === "rejected") throw looked.reason;
   const check = checked.value;
   // If the check failed before the merge, its failure does not count against this result.
-  if (isGreen(check) || !isGreen(await train.before())) {
+  if (hasPassed(check) || !hasPassed(await train.before())) {
     train.tip = merged.commit;
     train.merged.push(candidate);
     return { ...plain(candidate), outcome: "merged", mergedAs: merged.commit, check };
@@ -166,7 +166,7 @@ async function findRivals(
   const others = merged.filter((other) => !buildsOn.includes(other.worker));
   if (others.length === 0) return { reason: failed, with: [] };
   const alone = await work.merge({ ours: origin, theirs: commit, message }, signal);
-  if (alone.kind === "conflict" || !isGreen(await checks.endOf(alone.commit, `${worker} alone`)))
+  if (alone.kind === "conflict" || !hasPassed(await checks.endOf(alone.commit, `${worker} alone`)))
     return { reason: failed, with: [] };
   const together = (names: string): MergedWorker["reason"] => ({
     code: "CHECK_FAILED_TOGETHER",
@@ -178,7 +178,7 @@ async function findRivals(
       signal,
     );
     if (pair.kind === "conflict") continue;
-    if (!isGreen(await checks.endOf(pair.commit, `${worker} with ${other.worker}`)))
+    if (!hasPassed(await checks.endOf(pair.commit, `${worker} with ${other.worker}`)))
       return { reason: together(other.worker), with: [other.worker] };
   }
   const names = others.map((other) => other.worker);
@@ -186,7 +186,7 @@ async function findRivals(
 }
 
 /** Whether a check passed; a missing check counts as passed. */
-function isGreen(check: RanCheck | null): boolean {
+function hasPassed(check: RanCheck | null): boolean {
   return check === null || check.exitCode === 0;
 }
 

@@ -4,7 +4,7 @@ import type { ContainerRecord, SwarmState } from "../domain/generated/swarm-stat
 import { workerSlug } from "../domain/slug.ts";
 import { findContainer } from "../domain/swarm-state.ts";
 import type { WaitingWorker } from "./equip-worker.ts";
-import type { Owning } from "./own-swarm.ts";
+import type { OwnerState } from "./own-swarm.ts";
 import type { SwarmDeps } from "./swarm-deps.ts";
 import { unpauseWorker } from "./unpause-worker.ts";
 
@@ -17,10 +17,10 @@ export async function pauseForModel(
     containers,
     read,
     change,
-    tell,
+    emit,
     clock,
     signal,
-  }: Pick<SwarmDeps, "containers" | "read" | "change" | "tell" | "clock" | "signal">,
+  }: Pick<SwarmDeps, "containers" | "read" | "change" | "emit" | "clock" | "signal">,
   name: string,
   until: number,
 ): Promise<void> {
@@ -39,7 +39,7 @@ export async function pauseForModel(
   const since = paused?.since ?? clock().toISOString();
   const at = { since, until: new Date(until).toISOString() };
   await change(name, (now) => ({ ...now, paused: { reason: modelLimit, ...at } }));
-  tell({
+  emit({
     event: "paused",
     worker: workerSlug(record),
     why: modelLimit,
@@ -60,7 +60,7 @@ export async function waitsForModel(deps: SwarmDeps, worker: WaitingWorker): Pro
 /** Unpauses the workers whose pause has ended; returns the state after that. */
 export async function endPauses(
   deps: SwarmDeps,
-  { running }: Pick<Owning, "running">,
+  { running }: Pick<OwnerState, "running">,
   state: SwarmState,
   now: Date,
 ): Promise<SwarmState> {
@@ -71,12 +71,12 @@ export async function endPauses(
     if (kept === undefined) continue;
     try {
       await unpauseWorker(deps, record, kept.resumed);
-      deps.tell({ event: "unpaused", worker: workerSlug(record), why: "the time is over" });
+      deps.emit({ event: "unpaused", worker: workerSlug(record), why: "the time is over" });
     } catch (error) {
       if (!(error instanceof SwarmError)) throw error;
       // The engine may be unreachable: extends this worker's pause, and goes on with the others.
       const until = new Date(now.getTime() + againMs).toISOString();
-      deps.tell({ event: "line", worker: workerSlug(record), status: "lost", why: error.message });
+      deps.emit({ event: "line", worker: workerSlug(record), status: "lost", why: error.message });
       await deps.change(record.containerName, ({ paused, ...others }) => ({
         ...{ ...others, paused: paused && { ...paused, until } },
       }));

@@ -4,7 +4,7 @@ import type { ContainerRecord } from "../domain/generated/swarm-state.ts";
 import { workerSlug } from "../domain/slug.ts";
 import { findContainer, movedTo, type SwarmState } from "../domain/swarm-state.ts";
 import { type OwnerCommand, openCommands, withoutCommand } from "../domain/wishes.ts";
-import type { Owning } from "./own-swarm.ts";
+import type { OwnerState } from "./own-swarm.ts";
 import { retryWorkers } from "./retry-workers.ts";
 import type { SwarmDeps } from "./swarm-deps.ts";
 import { unpauseWorker } from "./unpause-worker.ts";
@@ -13,22 +13,26 @@ import { unpauseWorker } from "./unpause-worker.ts";
 const stopGraceMs = 10_000;
 
 /** Applies the commands of other processes, and clears each when it is done; returns the state after that. */
-export async function applyCommands(deps: SwarmDeps, owning: Owning, state: SwarmState): Promise<SwarmState> {
+export async function applyCommands(
+  deps: SwarmDeps,
+  owner: OwnerState,
+  state: SwarmState,
+): Promise<SwarmState> {
   const commands = openCommands(state);
   for (const command of commands) {
     const worker = command.of === "container" ? { worker: await slugOf(deps, command) } : {};
     try {
       const isDone =
         command.of === "swarm"
-          ? await applyToAll(deps, owning, command)
-          : await applyToWorker(deps, owning, command);
+          ? await applyToAll(deps, owner, command)
+          : await applyToWorker(deps, owner, command);
       if (!isDone) continue;
-      deps.tell({ event: "wish", wish: command.wish, ...worker });
+      deps.emit({ event: "wish", wish: command.wish, ...worker });
     } catch (error) {
       if (!(error instanceof SwarmError)) throw error;
       // A command that fails is reported and cleared; the others are still applied.
       const reason = { code: error.code, message: withHint(error) };
-      deps.tell({ event: "wish", wish: command.wish, ...worker, reason });
+      deps.emit({ event: "wish", wish: command.wish, ...worker, reason });
     }
     await deps.update((now) => withoutCommand(now, command));
   }
@@ -42,19 +46,19 @@ async function slugOf(deps: SwarmDeps, { name }: { readonly name: string }): Pro
 
 async function applyToAll(
   deps: SwarmDeps,
-  owning: Owning,
+  owner: OwnerState,
   { wish }: Extract<OwnerCommand, { of: "swarm" }>,
 ): Promise<boolean> {
   if (wish === "stop") {
-    owning.halt({ reason: "asked to stop", graceMs: stopGraceMs });
-    return owning.running.size === 0;
+    owner.halt({ reason: "asked to stop", graceMs: stopGraceMs });
+    return owner.running.size === 0;
   }
   let isDone = true;
   const failures: SwarmError[] = [];
   for (const { containerName: name, status } of (await deps.read()).containers) {
     if (isTerminal(status)) continue;
     try {
-      isDone = (await applyToWorker(deps, owning, { of: "container", name, wish })) && isDone;
+      isDone = (await applyToWorker(deps, owner, { of: "container", name, wish })) && isDone;
     } catch (error) {
       if (!(error instanceof SwarmError)) throw error;
       // A failure of one worker does not block the others.
@@ -74,26 +78,26 @@ function withHint({ message, hint }: SwarmError): string {
 /** Applies a command to one worker; returns whether it is done, since a worker takes time to stop. */
 async function applyToWorker(
   deps: SwarmDeps,
-  owning: Owning,
+  owner: OwnerState,
   { name, wish }: Extract<OwnerCommand, { of: "container" }>,
 ): Promise<boolean> {
   const record = findContainer(await deps.read(), name);
   switch (wish) {
     case "stop":
-      return stop(deps, owning, record);
+      return stop(deps, owner, record);
     case "pause":
-      return pause(deps, owning, record);
+      return pause(deps, owner, record);
     case "unpause":
-      await unpause(deps, owning, record);
+      await unpause(deps, owner, record);
       return true;
     case "retry":
-      return retry(deps, owning, record);
+      return retry(deps, owner, record);
   }
 }
 
 async function stop(
-  { change, clock, tell }: SwarmDeps,
-  { running, begun }: Owning,
+  { change, clock, emit }: SwarmDeps,
+  { running, begun }: OwnerState,
   record: ContainerRecord,
 ): Promise<boolean> {
   const { containerName: name, status } = record;
@@ -105,15 +109,15 @@ async function stop(
   begun.add(name);
   if (status !== "pending") return true;
   const reason = { code: "INTERRUPTED", message: "it was asked to stop" };
-  tell({ event: "ended", worker: workerSlug(record), status: "stopped", reason });
+  emit({ event: "ended", worker: workerSlug(record), status: "stopped", reason });
   await change(name, (now) => movedTo(now, "stopped", reason, clock()));
   return true;
 }
 
 /** Not done while the container is being created or started: that code does not know of the pause. */
 async function pause(
-  { containers, change, clock, tell, signal }: SwarmDeps,
-  { running }: Owning,
+  { containers, change, clock, emit, signal }: SwarmDeps,
+  { running }: OwnerState,
   record: ContainerRecord,
 ): Promise<boolean> {
   const { containerName: name, status, paused } = record;
@@ -134,7 +138,7 @@ async function pause(
   }
   const since = clock().toISOString();
   await change(name, (now) => ({ ...now, paused: { reason: "asked to pause", since, until: null } }));
-  tell({ event: "paused", worker: workerSlug(record), why: "asked to pause" });
+  emit({ event: "paused", worker: workerSlug(record), why: "asked to pause" });
   return true;
 }
 
@@ -142,19 +146,19 @@ function withPauseByUser(record: ContainerRecord): ContainerRecord {
   return { ...record, paused: record.paused && { ...record.paused, reason: "asked to pause", until: null } };
 }
 
-async function unpause(deps: SwarmDeps, { running }: Owning, record: ContainerRecord): Promise<void> {
+async function unpause(deps: SwarmDeps, { running }: OwnerState, record: ContainerRecord): Promise<void> {
   const { containerName: name, paused } = record;
   if (paused === null) return;
   const kept = running.get(name);
   if (kept) await unpauseWorker(deps, record, kept.resumed);
   else await deps.change(name, (now) => ({ ...now, paused: null }));
-  deps.tell({ event: "unpaused", worker: workerSlug(record), why: "asked to go on" });
+  deps.emit({ event: "unpaused", worker: workerSlug(record), why: "asked to go on" });
 }
 
 /** Gives a failed worker its next attempt, and requeues workers that were skipped because of a failure. A stopped worker continues. */
 async function retry(
   deps: SwarmDeps,
-  { running, begun, isEnding }: Owning,
+  { running, begun, isEnding }: OwnerState,
   { containerName: name, status }: ContainerRecord,
 ): Promise<boolean> {
   // The process that sent the command then sees that there is no owner left, and retries the worker itself.

@@ -12,7 +12,7 @@ import { applyCommands } from "./obey-wishes.ts";
 import type { Halt } from "./run-worker.ts";
 import type { SwarmDeps } from "./swarm-deps.ts";
 
-export interface OwnedSwarm {
+export interface OwnerOptions {
   /** Workers at once; `auto` for as many as the engine's host holds. */
   readonly parallel: number | "auto";
   /** Asks the engine's host for the memory and CPUs that this swarm may use now; used for `auto` alone. */
@@ -26,7 +26,7 @@ export interface OwnedSwarm {
   readonly watch: (onChange: () => void, signal: AbortSignal) => void;
 }
 
-export interface OwnSignals {
+export interface OwnerSignals {
   /** Aborted with a `Halt`: the owner starts no worker any more, and asks the running ones to stop. */
   readonly halt: AbortSignal;
   /** Aborted to stop the running workers at once. */
@@ -36,7 +36,7 @@ export interface OwnSignals {
 }
 
 /** The owner's state in memory. */
-export interface Owning {
+export interface OwnerState {
   readonly running: Map<string, WorkerHandle>;
   /** The last reported reason why a worker waits, by its name. */
   readonly whyByName: Map<string, string>;
@@ -54,8 +54,8 @@ export interface Owning {
  */
 export async function ownSwarm(
   deps: OwnerServices,
-  swarm: OwnedSwarm,
-  signals: OwnSignals,
+  swarm: OwnerOptions,
+  signals: OwnerSignals,
 ): Promise<SwarmState> {
   const ended = new AbortController();
   const halting = new AbortController();
@@ -64,7 +64,7 @@ export async function ownSwarm(
   let capacity: HostCapacity | null = null;
   let hostAskedAtMs = Number.NEGATIVE_INFINITY;
   let isOver = false;
-  const owning: Owning = {
+  const owner: OwnerState = {
     ...{ running: new Map(), whyByName: new Map(), begun: new Set() },
     isEnding: () => isOver || halt.aborted || signals.lost.aborted,
     halt: (why) => halting.abort(why),
@@ -75,37 +75,37 @@ export async function ownSwarm(
   for (const signal of [halt, signals.lost]) signal.addEventListener("abort", wake, { once: true });
   try {
     for (;;) {
-      const afterCommands = await applyCommands(deps, owning, await deps.read());
+      const afterCommands = await applyCommands(deps, owner, await deps.read());
       const now = deps.clock();
-      const afterPauses = await endPauses(deps, owning, afterCommands, now);
+      const afterPauses = await endPauses(deps, owner, afterCommands, now);
       const waiting = await swarm.waitingIn(afterPauses);
-      const state = await failBlocked(deps, waiting, afterPauses, owning);
-      if (swarm.policy.failFast && !halt.aborted) haltAfterFailure(deps, state, owning);
-      const ready = owning.isEnding() ? [] : readyWorkers(waiting, state, owning, now);
+      const state = await failBlocked(deps, waiting, afterPauses, owner);
+      if (swarm.policy.failFast && !halt.aborted) haltAfterFailure(deps, state, owner);
+      const ready = owner.isEnding() ? [] : readyWorkers(waiting, state, owner, now);
       const slots = await slotsFor(ready, waiting);
       // A command may have ended the swarm during the question.
-      const isEnding = owning.isEnding();
+      const isEnding = owner.isEnding();
       let left = state;
       for (const worker of isEnding ? [] : ready.slice(0, slots.free))
         if (await waitsForModel(deps, worker)) left = await deps.read();
         else begin(worker);
-      if (!isEnding) reportWaiting(deps, waiting, left, owning, slots.why);
-      if (owning.running.size === 0 && (isEnding || !isAnyPaused(waiting, left, owning, now))) break;
+      if (!isEnding) reportWaiting(deps, waiting, left, owner, slots.why);
+      if (owner.running.size === 0 && (isEnding || !isAnyPaused(waiting, left, owner, now))) break;
       using _alarm = notifyWhenPausesEnd(deps, left, now, wake);
       using _timer = slots.isToBeAskedAgain ? wakeAfter(swarm.askHostEveryMs, wake) : null;
       await wakeSignal.wait();
     }
   } catch (error) {
     // An owner that fails stops its workers first: without an owner, no process would receive their messages.
-    owning.halt({ reason: "its owner cannot go on", graceMs: 10_000 });
-    await Promise.all([...owning.running.values()].map(({ ended: end }) => end.catch(() => {})));
+    owner.halt({ reason: "its owner cannot go on", graceMs: 10_000 });
+    await Promise.all([...owner.running.values()].map(({ ended: end }) => end.catch(() => {})));
     throw error;
   } finally {
     ended.abort();
     for (const signal of [halt, signals.lost]) signal.removeEventListener("abort", wake);
   }
   isOver = true;
-  await applyCommands(deps, owning, await deps.read());
+  await applyCommands(deps, owner, await deps.read());
   if (failures.length > 0) throw failures[0];
   return deps.read();
 
@@ -120,7 +120,7 @@ export async function ownSwarm(
     const settings = { parallel, memoryBytes: deps.limits.memoryBytes };
     const tasks = waiting.map(({ task }) => task);
     const { workers } = parallelWorkers(tasks, settings, capacity);
-    const free = Math.max(0, workers - owning.running.size);
+    const free = Math.max(0, workers - owner.running.size);
     const isHeldBack = free < ready.length && isHeldBackByOthers(tasks, settings, capacity);
     return {
       free,
@@ -142,15 +142,15 @@ export async function ownSwarm(
   }
 
   function begin(worker: WaitingWorker): void {
-    owning.begun.add(worker.name);
-    deps.tell({ event: "started", worker: worker.slug });
+    owner.begun.add(worker.name);
+    deps.emit({ event: "started", worker: worker.slug });
     const handle = superviseWorker(deps, worker, { policy: swarm.policy, halt, stopNow: signals.stopNow });
-    owning.running.set(worker.name, handle);
+    owner.running.set(worker.name, handle);
     void handle.ended
       // A failure of one worker's supervision does not stop the others.
       .catch((error: unknown) => void failures.push(error))
       .finally(() => {
-        owning.running.delete(worker.name);
+        owner.running.delete(worker.name);
         wake();
       });
   }
@@ -191,7 +191,7 @@ const recordIn = (state: SwarmState, name: string): ContainerRecord | undefined 
 function readyWorkers(
   waiting: readonly WaitingWorker[],
   state: SwarmState,
-  { begun }: Owning,
+  { begun }: OwnerState,
   now: Date,
 ): WaitingWorker[] {
   return waiting.filter(
@@ -204,7 +204,7 @@ function readyWorkers(
 function isAnyPaused(
   waiting: readonly WaitingWorker[],
   state: SwarmState,
-  { begun }: Owning,
+  { begun }: OwnerState,
   now: Date,
 ): boolean {
   return waiting.some(
@@ -227,10 +227,10 @@ function isPaused(state: SwarmState, name: string, now: Date): boolean {
 
 /** Reports why a worker waits, whenever the reason changes. */
 function reportWaiting(
-  { tell, clock }: SwarmDeps,
+  { emit, clock }: SwarmDeps,
   waiting: readonly WaitingWorker[],
   state: SwarmState,
-  { begun, whyByName }: Owning,
+  { begun, whyByName }: OwnerState,
   whyNoSlot: string,
 ): void {
   for (const { name, slug, dependsOn } of waiting) {
@@ -241,7 +241,7 @@ function reportWaiting(
     const why = isPaused(state, name, clock()) ? "paused" : open ? `for ${workerSlug(open)}` : whyNoSlot;
     if (whyByName.get(name) === why) continue;
     whyByName.set(name, why);
-    tell({ event: "waiting", worker: slug, why });
+    emit({ event: "waiting", worker: slug, why });
   }
 }
 
@@ -250,23 +250,23 @@ async function failBlocked(
   deps: SwarmDeps,
   waiting: readonly WaitingWorker[],
   found: SwarmState,
-  owning: Owning,
+  owner: OwnerState,
 ): Promise<SwarmState> {
   for (let state = found; ; state = await deps.read()) {
     const blocked = waiting.find(
-      ({ name, dependsOn }) => isIdle(state, name, owning) && failedAmong(state, dependsOn, owning) !== null,
+      ({ name, dependsOn }) => isIdle(state, name, owner) && failedAmong(state, dependsOn, owner) !== null,
     );
     if (!blocked) return state;
-    const blamed = failedAmong(state, blocked.dependsOn, owning);
+    const blamed = failedAmong(state, blocked.dependsOn, owner);
     const message = `it depends on ${blamed ? workerSlug(blamed) : "another one"}, which failed`;
     const reason = { code: "DEPENDENCY_FAILED", message };
-    deps.tell({ event: "skipped", worker: blocked.slug, reason });
+    deps.emit({ event: "skipped", worker: blocked.slug, reason });
     await deps.change(blocked.name, (record) => movedTo(record, "failed", reason, deps.clock()));
   }
 }
 
 /** Whether a worker has not started. One that was stopped in this run stays stopped until a resume or retry. */
-function isIdle(state: SwarmState, name: string, { begun }: Owning): boolean {
+function isIdle(state: SwarmState, name: string, { begun }: OwnerState): boolean {
   const status = recordIn(state, name)?.status;
   return status === "pending" || (status === "stopped" && !begun.has(name));
 }
@@ -275,7 +275,7 @@ function isIdle(state: SwarmState, name: string, { begun }: Owning): boolean {
 function failedAmong(
   state: SwarmState,
   names: readonly string[],
-  { running }: Owning,
+  { running }: OwnerState,
 ): ContainerRecord | null {
   const failed = names
     .map((name) => recordIn(state, name))
@@ -283,12 +283,16 @@ function failedAmong(
   return failed ?? null;
 }
 
-function haltAfterFailure({ tell }: SwarmDeps, { containers }: SwarmState, { begun, halt }: Owning): void {
+function haltAfterFailure(
+  { emit }: SwarmDeps,
+  { containers }: SwarmState,
+  { begun, halt }: OwnerState,
+): void {
   const failed = containers.find(
     ({ containerName, status }) => status === "failed" && begun.has(containerName),
   );
   if (!failed) return;
   const reason = `${workerSlug(failed)} failed, and --fail-fast was given`;
-  tell({ event: "stopping", why: reason });
+  emit({ event: "stopping", why: reason });
   halt({ reason, graceMs: 10_000 });
 }

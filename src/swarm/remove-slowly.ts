@@ -4,7 +4,7 @@ const slowMs = 3_000;
 const leaveMs = 3_000;
 
 export interface SlowRemoval {
-  readonly tell: (why: string) => void;
+  readonly onSlow: (why: string) => void;
   /** Aborted when the owner is to stop. */
   readonly halt?: AbortSignal | undefined;
 }
@@ -12,7 +12,7 @@ export interface SlowRemoval {
 /** Waits for a removal without a time limit and reports a slow one; after a halt, leaves it to the engine. */
 export async function removeSlowly(
   remove: (signal: AbortSignal) => Promise<void>,
-  { tell, halt }: SlowRemoval,
+  { onSlow: tell, halt }: SlowRemoval,
   signal: AbortSignal,
 ): Promise<void> {
   const leaving = new AbortController();

@@ -158,7 +158,7 @@ async function runConversation(
       return { end, isAllHere: failure === null };
     }
     if (event.kind === "line")
-      deps.tell({ event: "line", worker: worker.slug, status: event.status, why: event.why });
+      deps.emit({ event: "line", worker: worker.slug, status: event.status, why: event.why });
     if (event.kind !== "message") continue;
     const { message } = event;
     deps.onMessage(worker, message);
@@ -213,7 +213,7 @@ async function settle(
   const judged = withAccessEnd(judge(record, end, deps.runtime), accessEnd);
   deps.crashPoint("after-completion-before-record");
   const verdict = judged.status === "completed" ? await withProof(deps, worker, judged, signals) : judged;
-  deps.tell({ event: "ended", worker: worker.slug, ...verdict });
+  deps.emit({ event: "ended", worker: worker.slug, ...verdict });
   if (verdict.status === "completed") await publishWork(deps, worker);
   // The ledger before the record: after a crash in between, the next owner repeats both, and no swarm repeats the task.
   if (verdict.status !== "stopped") await deps.addToLedger(worker, verdict.status);
@@ -252,7 +252,7 @@ async function endUnbegun(deps: SwarmDeps, worker: Worker): Promise<void> {
   const reason = accessEndReason(deps, worker);
   const { status } = await recordOf(deps, worker);
   if (reason === null || isTerminal(status)) return;
-  deps.tell({ event: "ended", worker: worker.slug, status: "failed", reason });
+  deps.emit({ event: "ended", worker: worker.slug, status: "failed", reason });
   await deps.change(worker.name, (now) => movedTo(now, "failed", reason, deps.clock()));
 }
 

@@ -87,7 +87,7 @@ async function makeContainer(deps: SwarmDeps, worker: Worker, network: WorkerNet
   await giveRepository(deps, worker, id);
   crashPoint("after-create-before-record");
   await change(worker.name, (now) => ({ ...now, containerId: id, creating: null }));
-  deps.tell({ event: "created", worker: worker.slug, containerId: id });
+  deps.emit({ event: "created", worker: worker.slug, containerId: id });
   return id;
 }
 
@@ -105,13 +105,13 @@ async function giveRepository(
 
 /** Whether a recorded container is gone together with the volume of its journal; records that as a failure. */
 async function isLost(deps: SwarmDeps, worker: Worker): Promise<boolean> {
-  const { volumes, read, change, clock, tell } = deps;
+  const { volumes, read, change, clock, emit } = deps;
   const record = findContainer(await read(), worker.name);
   if (record.containerId === null) return false;
   const present = await volumes.list(labelsOf(deps, worker, record.attempt), deps.signal);
   if (present.includes(worker.name)) return false;
   const reason = { code: "CONTAINER_LOST", message: "its container and its volume are gone" };
-  tell({ event: "ended", worker: worker.slug, status: "failed", reason });
+  emit({ event: "ended", worker: worker.slug, status: "failed", reason });
   await change(worker.name, (now) => ({
     ...movedTo(now, "failed", reason, clock()),
     creating: null,
@@ -123,7 +123,7 @@ async function isLost(deps: SwarmDeps, worker: Worker): Promise<boolean> {
 
 /** Stops a worker that is given up, and keeps its container and volumes for inspection. */
 export async function stopWorker(deps: SwarmDeps, worker: Pick<Worker, "name" | "slug">): Promise<void> {
-  deps.tell({ event: "kept", worker: worker.slug });
+  deps.emit({ event: "kept", worker: worker.slug });
   await stopContainer(deps, worker);
   await deps.networkAccess.close(worker, { isGone: false });
 }
@@ -140,7 +140,7 @@ export async function stopContainer(
 
 /** Removes what is left of a worker whose work is here. */
 export async function removeWorker(
-  { containers, volumes, networkAccess, signal, tell, crashPoint }: SwarmDeps,
+  { containers, volumes, networkAccess, signal, emit, crashPoint }: SwarmDeps,
   { name, slug }: Pick<Worker, "name" | "slug">,
   { withHome, halt }: { readonly withHome: boolean; readonly halt?: AbortSignal },
 ): Promise<void> {
@@ -153,9 +153,13 @@ export async function removeWorker(
     // Containers of earlier attempts that were kept share the home volume.
     const isShared = await isAnyThere(containers, attemptsBefore(name), until);
     if (withHome && !isShared) await volumes.remove(homeVolumeName(name), until);
-    tell({ event: "removed", worker: slug });
+    emit({ event: "removed", worker: slug });
   };
-  await removeSlowly(remove, { halt, tell: (why) => tell({ event: "removing", worker: slug, why }) }, signal);
+  await removeSlowly(
+    remove,
+    { halt, onSlow: (why) => emit({ event: "removing", worker: slug, why }) },
+    signal,
+  );
 }
 
 async function isAnyThere(

@@ -65,7 +65,7 @@ export interface SwarmDeps {
     | null;
   /** Returns the last proof of a worker's result; null if there is none. */
   readonly findProof: (slug: string) => Promise<ProofReport | null>;
-  readonly tell: (event: SwarmEvent) => void;
+  readonly emit: (event: SwarmEvent) => void;
   readonly onMessage: (worker: Worker, message: AdapterMessage) => void;
   readonly clock: () => Date;
   readonly timing: {

@@ -1,10 +1,10 @@
 import { cleanText } from "../domain/clean-text.ts";
 import { isTerminal } from "../domain/container-status.ts";
 import { SwarmError } from "../domain/errors.ts";
-import { evidenceOfMerge, evidenceOfProof, mergedAs, type ReworkRequest } from "../domain/evidence.ts";
+import { evidenceOfMerge, evidenceOfProof, findSetAside, type ReworkRequest } from "../domain/evidence.ts";
 import type { MergeReport } from "../domain/generated/merge.ts";
 import type { ContainerRecord } from "../domain/generated/swarm-state.ts";
-import { isRed } from "../domain/merge-words.ts";
+import { failsOnBase } from "../domain/merge-words.ts";
 import { type ReworkStart, withRework } from "../domain/next-attempt.ts";
 import { workerSlug } from "../domain/slug.ts";
 import { findContainer } from "../domain/swarm-state.ts";
@@ -68,10 +68,10 @@ async function rework(
     : await work.mergeAnyway({ ours: collected.commit, theirs: base, message }, signal);
   // A merge into another branch says nothing about this one.
   const mergeOfBranch = report?.branch === branch ? report : null;
-  const entry = mergedAs(mergeOfBranch, slug) ?? emptyEntry(slug);
+  const entry = findSetAside(mergeOfBranch, slug) ?? emptyEntry(slug);
   const ofMerge = evidenceOfMerge(entry, {
     ...{ branch, record, conflicts: merged.conflicts, command: mergeOfBranch?.check.command ?? null },
-    isRed: mergeOfBranch !== null && isRed(mergeOfBranch.check),
+    failsOnBase: mergeOfBranch !== null && failsOnBase(mergeOfBranch.check),
   });
   const proof = record.reason?.code === "PROOF_FAILED" ? await findProof(slug) : null;
   const ofProof = proof && evidenceOfProof(proof, record);
@@ -106,7 +106,7 @@ async function refuseUseless(
   if (await work.isAncestor(collected.commit, base, signal)) refuse("its result is there already");
 }
 
-function emptyEntry(worker: string): NonNullable<ReturnType<typeof mergedAs>> {
+function emptyEntry(worker: string): NonNullable<ReturnType<typeof findSetAside>> {
   const nothing = { commit: null, mergedAs: null, reason: null, files: [], with: [], check: null };
   return { worker, outcome: "set aside", ...nothing };
 }

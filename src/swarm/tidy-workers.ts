@@ -27,7 +27,7 @@ export async function tidyWorkers(deps: SwarmDeps): Promise<void> {
     await removeWorker(deps, worker, { withHome: status === "completed" && deps.prove === null }).catch(
       (error: unknown) => {
         if (!(error instanceof SwarmError)) throw error;
-        deps.tell({
+        deps.emit({
           event: "kept",
           worker: worker.slug,
           reason: { code: error.code, message: error.message },

@@ -11,7 +11,7 @@ export interface WaitDeps {
   readonly watch: (onChange: () => void, signal: AbortSignal) => void;
 }
 
-export interface WaitedFor {
+export interface WaitRequest {
   /** The workers to wait for; null for all of the swarm, including those added meanwhile. */
   readonly slugs: readonly string[] | null;
   readonly timeoutMs: number | null;
@@ -23,7 +23,7 @@ export interface WaitedFor {
 export type WaitEnd = "ended" | "timeout" | "unowned" | "replaced";
 
 /** The outcome of a wait, and the state of the workers at that time. */
-export interface Waited {
+export interface WaitResult {
   readonly end: WaitEnd;
   readonly state: SwarmState;
   readonly workers: readonly ContainerRecord[];
@@ -34,9 +34,9 @@ const lookEveryMs = 1_000;
 /** Waits until workers are completed or failed, or no owner is left to continue them. */
 export async function waitForWorkers(
   { store, owner, watch }: WaitDeps,
-  { slugs, timeoutMs, onEnded }: WaitedFor,
+  { slugs, timeoutMs, onEnded }: WaitRequest,
   signal: AbortSignal,
-): Promise<Waited> {
+): Promise<WaitResult> {
   signal.throwIfAborted();
   let last = await store.read();
   const reported = new Set<string>();
@@ -81,6 +81,6 @@ export async function waitForWorkers(
   return { end, state: last, workers: chosenIn(last, slugs) };
 }
 
-function chosenIn({ containers }: SwarmState, slugs: WaitedFor["slugs"]): readonly ContainerRecord[] {
+function chosenIn({ containers }: SwarmState, slugs: WaitRequest["slugs"]): readonly ContainerRecord[] {
   return slugs === null ? containers : containers.filter((record) => slugs.includes(workerSlug(record)));
 }

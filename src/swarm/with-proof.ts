@@ -37,7 +37,7 @@ export async function withProof(
     return { status: "stopped", reason: { code: "INTERRUPTED", message } };
   }
   const { verdict, commit, at, why, weakenedTests } = proof;
-  deps.tell({ event: "proved", worker: worker.slug, verdict, why, weakenedTests: weakenedTests.length });
+  deps.emit({ event: "proved", worker: worker.slug, verdict, why, weakenedTests: weakenedTests.length });
   deps.crashPoint("after-proof-before-record");
   await deps.change(worker.name, (now) => ({ ...now, proof: { verdict, commit, at } }));
   if (verdict !== "broken") return judged;

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, inject } from "vitest";
 import type { SandboxRecord } from "../../src/domain/generated/sandbox-run.ts";
 import type { SandboxSpec } from "../../src/domain/sandbox-spec.ts";
 import { destroySandbox } from "../../src/sandbox/destroy-sandbox.ts";
-import type { BringUpDeps } from "../../src/sandbox/project-sandboxes.ts";
+import type { CreateFromSpecDeps } from "../../src/sandbox/project-sandboxes.ts";
 import { runCommand } from "../../src/sandbox/run-command.ts";
 import { type RanTask, runTask } from "../../src/sandbox/run-task.ts";
 import { useSandbox } from "../../src/sandbox/use-sandbox.ts";
@@ -21,7 +21,7 @@ afterEach(async () => {
 
 const small = { cpus: 0.5, memoryBytes: 96 * MiB, diskBytes: 48 * MiB, pids: 64 };
 
-async function bring(deps: BringUpDeps, spec: Partial<SandboxSpec> = {}): Promise<SandboxRecord> {
+async function bring(deps: CreateFromSpecDeps, spec: Partial<SandboxSpec> = {}): Promise<SandboxRecord> {
   const record = await up(deps, { ttl: "60s", ttlMs: 60_000, resources: small, ...spec });
   undo.push(() => destroySandbox(deps, record, { purge: true }));
   return record;
@@ -44,10 +44,10 @@ async function explode(
   }: {
     readonly script: string;
     readonly runtime?: "bash" | "python" | "node";
-    readonly limits?: Partial<BringUpDeps["limits"]>;
+    readonly limits?: Partial<CreateFromSpecDeps["limits"]>;
     readonly spec?: Partial<SandboxSpec>;
   },
-): Promise<RanTask & { measured: Measured; record: SandboxRecord; deps: BringUpDeps }> {
+): Promise<RanTask & { measured: Measured; record: SandboxRecord; deps: CreateFromSpecDeps }> {
   const deps = sandboxesAt(folder, { engine, stateFolder: inject("stateFolder") });
   const neighbour = await useSandbox(deps, await bring(deps));
   const bombDeps = { ...deps, limits: { ...deps.limits, ...limits } };

@@ -360,7 +360,7 @@ describe("an engine whose every runtime is weakened", () => {
     const image = await ensureProbeImage(dockerAt(endpoint), adapterFile);
     const deps = {
       engine,
-      probes: { find: async () => null, keep: async () => {} },
+      probes: { find: async () => null, store: async () => {} },
       adapterId: async () => "x",
       newId: () => "weakened",
     };

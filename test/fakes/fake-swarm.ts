@@ -204,7 +204,7 @@ export function fakeSwarm(
     read: async () => state,
     ...{ change: changeRecord, changeSoon: changeRecord, update },
     addToLedger: async () => {},
-    tell: (event) => void told.push(event),
+    emit: (event) => void told.push(event),
     onMessage: () => {},
     clock,
     timing: {

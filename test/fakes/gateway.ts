@@ -13,7 +13,7 @@ import type {
   GatewayMessage,
   ModelEndpoint,
 } from "../../src/domain/generated/gateway.ts";
-import { nothingSpent } from "../../src/domain/spending.ts";
+import { zeroSpending } from "../../src/domain/spending.ts";
 import { jsonLines } from "../../src/wire/text-lines.ts";
 import { eventually } from "./eventually.ts";
 
@@ -31,7 +31,7 @@ export const endpointAt = (url: string, changes: Partial<ModelEndpoint> = {}): M
 
 export const admittedWorker = (worker: string, changes: Partial<AdmittedWorker> = {}): AdmittedWorker => ({
   ...{ worker, tokenSha256: createHash("sha256").update(workerToken(worker)).digest("hex") },
-  ...{ address: null, endpoints: ["anthropic"], mirrors: [], allow: [], spent: nothingSpent },
+  ...{ address: null, endpoints: ["anthropic"], mirrors: [], allow: [], spent: zeroSpending },
   budget: { usd: null, tokens: null },
   ...changes,
 });
@@ -40,7 +40,7 @@ export const admissionOf = (
   endpoints: readonly ModelEndpoint[],
   changes: Partial<AdmissionPayload> = {},
 ): AdmissionPayload => ({
-  ...{ endpoints, mirrors: [], budget: { usd: null, tokens: null }, spent: nothingSpent },
+  ...{ endpoints, mirrors: [], budget: { usd: null, tokens: null }, spent: zeroSpending },
   prices: [{ model: "m", input: 1, output: 10, cacheRead: 0.1, cacheWrite: 1.25 }],
   workers: [admittedWorker("one")],
   ...changes,

@@ -3,7 +3,7 @@ import type { RequestListener } from "node:http";
 import { expect } from "vitest";
 import type { ServerBounds } from "../../gateway/door.ts";
 import type { AdmittedWorker, Spending } from "../../src/domain/generated/gateway.ts";
-import { addSpending, nothingSpent } from "../../src/domain/spending.ts";
+import { addSpending, zeroSpending } from "../../src/domain/spending.ts";
 import { eventually } from "./eventually.ts";
 import {
   admissionOf,
@@ -67,9 +67,9 @@ export async function expectAllCounted(gateway: FakeGateway, upstream: Upstream)
   expect(closed.map(({ opened: seq }) => seq).toSorted()).toEqual(opened.map(({ seq }) => seq).toSorted());
   expect([...opened, ...closed].filter(({ worker }) => worker !== "one")).toEqual([]);
   // Each total holds what was spent until then, in the order in which it is written.
-  let spent = nothingSpent;
+  let spent = zeroSpending;
   for (const line of closed) {
-    spent = addSpending(spent, line.spent ?? nothingSpent);
+    spent = addSpending(spent, line.spent ?? zeroSpending);
     expect(line.total?.calls).toBe(spent.calls);
     expect(line.total?.outputTokens).toBe(spent.outputTokens);
   }

@@ -7,8 +7,8 @@ import { probeCache } from "../../src/host/probe-cache.ts";
 import { recordSeal } from "../../src/host/record-seal.ts";
 import { sandboxFolders } from "../../src/host/sandbox-folders.ts";
 import type { ContainerEngine } from "../../src/ports/engine.ts";
-import { bringUp } from "../../src/sandbox/bring-up.ts";
-import type { BringUpDeps } from "../../src/sandbox/project-sandboxes.ts";
+import { createFromSpec } from "../../src/sandbox/bring-up.ts";
+import type { CreateFromSpecDeps } from "../../src/sandbox/project-sandboxes.ts";
 import { defaultLimits } from "../../src/sandbox/sandbox-defaults.ts";
 import { parseProbe, parseSandboxRecord } from "../../src/schema/read-document.ts";
 import { kernelLock } from "../../src/state/kernel-lock.ts";
@@ -17,7 +17,7 @@ import { kernelLock } from "../../src/state/kernel-lock.ts";
 export function sandboxesAt(
   folder: string,
   { engine, stateFolder }: { readonly engine: ContainerEngine; readonly stateFolder: string },
-): BringUpDeps {
+): CreateFromSpecDeps {
   const clock = (): Date => new Date();
   return {
     engine,
@@ -41,8 +41,8 @@ export function sandboxesAt(
 }
 
 /** A sandbox of a spec that says only what matters to a test. */
-export async function up(deps: BringUpDeps, spec: Partial<SandboxSpec> = {}): Promise<SandboxRecord> {
-  const { record } = await bringUp(
+export async function up(deps: CreateFromSpecDeps, spec: Partial<SandboxSpec> = {}): Promise<SandboxRecord> {
+  const { record } = await createFromSpec(
     deps,
     { spec: { ...defaultSandboxSpec, ...spec }, specText: "{}\n", allowed: [], autoDestroy: true },
     () => {},

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { transformSync } from "esbuild";
 import { expect, test } from "vitest";
 import { protocolPage } from "../../scripts/protocol-tables.ts";
-import { acpCodes } from "../../src/domain/acp-codes.ts";
+import { workerErrorCodes } from "../../src/domain/acp-codes.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const textOf = (folder: string, ending: string): string =>
@@ -19,7 +19,7 @@ test("the protocol's page shows the messages and codes as they are; `npm run gen
   expect(readFileSync(join(root, "docs/protocol.md"), "utf8")).toBe(await protocolPage());
 });
 
-test.for(Object.entries(acpCodes))("%s is said by whom the page says", ([code, { by }]) => {
+test.for(Object.entries(workerErrorCodes))("%s is said by whom the page says", ([code, { by }]) => {
   const producers = by === "either" ? (["adapter"] as const) : ([by] as const);
   for (const producer of producers) expect(sources[producer]).toContain(`"${code}"`);
 });
@@ -28,7 +28,7 @@ test("a test on a real engine expects each code that an adapter says, and any te
   const onEngine = expectationsIn("test/engine", "test/agents");
   const anywhere = `${onEngine}\n${expectationsIn("test/unit", "test/contract", "test/crash")}`;
 
-  const unexpected = Object.entries(acpCodes).flatMap(([code, { by }]) =>
+  const unexpected = Object.entries(workerErrorCodes).flatMap(([code, { by }]) =>
     new RegExp(`\\b${code}\\b`).test(by === "host" ? anywhere : onEngine) ? [] : [code],
   );
 

@@ -198,7 +198,7 @@ describe("a demand", () => {
 });
 
 describe("finding the runtime of a sandbox", () => {
-  const nothingKept: ProbeCache = { find: async () => null, keep: async () => {} };
+  const nothingKept: ProbeCache = { find: async () => null, store: async () => {} };
 
   /** An engine whose runtimes show this, or fail so. */
   function findWith(answers: Readonly<Record<string, Probe | SwarmError>>, wanted: "auto" | IsolationLevel) {

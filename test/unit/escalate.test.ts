@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { escalated } from "../../src/domain/escalate.ts";
+import { agentForAttempt } from "../../src/domain/escalate.ts";
 
 const ladder = ["model=middle", "model=large"];
 
@@ -9,9 +9,12 @@ test.for([
   [3, "large"],
   [9, "large"],
 ] as const)("attempt %i has the model %s", ([attempt, model]) => {
-  expect(escalated({ kind: "claude", model: "small" }, ladder, attempt)).toEqual({ kind: "claude", model });
+  expect(agentForAttempt({ kind: "claude", model: "small" }, ladder, attempt)).toEqual({
+    kind: "claude",
+    model,
+  });
 });
 
 test("without a ladder every attempt has the same agent", () => {
-  expect(escalated({ kind: "claude" }, [], 3)).toEqual({ kind: "claude" });
+  expect(agentForAttempt({ kind: "claude" }, [], 3)).toEqual({ kind: "claude" });
 });

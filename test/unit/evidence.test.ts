@@ -65,7 +65,13 @@ describe("what an agent is told of", () => {
     };
 
     const told = evidenceOfMerge(said, {
-      ...{ command: "npm test", isRed: false, branch: "swarm/abc/integration", conflicts: ["a.txt"], record },
+      ...{
+        command: "npm test",
+        failsOnBase: false,
+        branch: "swarm/abc/integration",
+        conflicts: ["a.txt"],
+        record,
+      },
     });
 
     const markers = "! git grep -qE '^(<<<<<<<|>>>>>>>) ' -- ':(literal)a.txt'";
@@ -80,7 +86,7 @@ describe("what an agent is told of", () => {
       ...{ reason: null, check: null },
     };
     const told = evidenceOfMerge(said, {
-      ...{ command: "npm test", isRed: true, branch: "main", conflicts: [], record },
+      ...{ command: "npm test", failsOnBase: true, branch: "main", conflicts: [], record },
     });
 
     expect(told?.checks).toEqual([]);

@@ -1,7 +1,7 @@
 import { appendFile, readFile } from "node:fs/promises";
 import { describe, expect } from "vitest";
 import type { ModelEndpoint } from "../../src/domain/generated/gateway.ts";
-import { nothingSpent } from "../../src/domain/spending.ts";
+import { zeroSpending } from "../../src/domain/spending.ts";
 import { test } from "../fakes/folders.ts";
 import {
   admissionOf,
@@ -161,7 +161,7 @@ describe("a journal whose last line is torn", () => {
       ({ journal } = gateway);
     }
     const [opened = ""] = (await readFile(journal, "utf8")).split("\n");
-    const torn = JSON.stringify({ ...JSON.parse(opened), seq: 3, reserve: { ...nothingSpent, costUsd: 50 } });
+    const torn = JSON.stringify({ ...JSON.parse(opened), seq: 3, reserve: { ...zeroSpending, costUsd: 50 } });
     await appendFile(journal, torn);
 
     await using again = await startGateway(folder);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { AdmissionPayload, GatewayHello, ModelEndpoint } from "../../src/domain/generated/gateway.ts";
-import { nothingSpent } from "../../src/domain/spending.ts";
+import { zeroSpending } from "../../src/domain/spending.ts";
 import type { GatewayListener } from "../../src/ports/gateway-line.ts";
 import type { GatewayDeps, GatewayRecord, WorkerToAdmit } from "../../src/swarm/gateway/gateway-deps.ts";
 import { superviseGateway } from "../../src/swarm/gateway/keep-gateway.ts";
@@ -31,7 +31,7 @@ function gatewayWith(change: Partial<GatewayDeps> = {}, note: GatewayRecord | nu
   let kept = note;
   let heard: GatewayListener | null = null;
   const hello: GatewayHello = {
-    ...{ type: "hello", version: "1", lastSeq: 0, isAdmitted: true, spent: nothingSpent, workers: {} },
+    ...{ type: "hello", version: "1", lastSeq: 0, isAdmitted: true, spent: zeroSpending, workers: {} },
   };
   const gateway = superviseGateway({
     ...swarm,
@@ -55,7 +55,7 @@ function gatewayWith(change: Partial<GatewayDeps> = {}, note: GatewayRecord | nu
         async [Symbol.asyncDispose]() {},
       };
     },
-    note: {
+    record: {
       find: async () => kept,
       async keep(next) {
         kept = next;
@@ -139,7 +139,7 @@ describe("a gateway that is made again", () => {
   test("is told the newest login and all that was spent, not what was so when workers came", async () => {
     const { gateway, admissions, listener, keptLogins } = gatewayWith();
     await gateway.open(askingWorker("two") as Worker);
-    const spent = { ...nothingSpent, calls: 1, costUsd: 4.9 };
+    const spent = { ...zeroSpending, calls: 1, costUsd: 4.9 };
 
     listener().onLogin({
       ...{ type: "login", endpoint: "anthropic", accessToken: "access-2", refreshToken: "refresh-2" },

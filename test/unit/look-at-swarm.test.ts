@@ -7,13 +7,13 @@ import { statusDocument, statusLines, statusNext } from "../../src/cli/status-li
 import { askSocket } from "../../src/docker/ask-socket.ts";
 import { SwarmError } from "../../src/domain/errors.ts";
 import { type ContainerRecord, type SwarmState, withContainer } from "../../src/domain/swarm-state.ts";
-import { roleOfEngine, type SwarmStatus, stillTrue } from "../../src/domain/swarm-status.ts";
+import { currentCorrections, engineNeed, type SwarmStatus } from "../../src/domain/swarm-status.ts";
 import { whyWaiting } from "../../src/domain/why-waiting.ts";
 import { labels } from "../../src/ports/engine.ts";
 import { findViolations } from "../../src/schema/find-violations.ts";
 import { glanceAtHolder } from "../../src/state/glance-at-holder.ts";
 import { kernelLock } from "../../src/state/kernel-lock.ts";
-import { type LookDeps, lookAtSwarm } from "../../src/swarm/look-at-swarm.ts";
+import { readSwarmStatus, type SwarmStatusDeps } from "../../src/swarm/look-at-swarm.ts";
 import { test } from "../fakes/folders.ts";
 import { leftEngine } from "../fakes/left-engine.ts";
 import { now, swarmOf, worker } from "../fakes/records.ts";
@@ -48,17 +48,17 @@ const running = (index: number): Partial<ContainerRecord> => ({
   containerId: idOf(index),
 });
 
-async function place(folder: string, state: SwarmState, change: Partial<LookDeps> = {}) {
+async function place(folder: string, state: SwarmState, change: Partial<SwarmStatusDeps> = {}) {
   const { store } = stateAt(folder);
   await store.create(state);
   const engine = leftEngine();
-  const deps: LookDeps = {
+  const deps: SwarmStatusDeps = {
     ...{ store, findEngine: async () => engine, readJournal: async () => null, clock: () => now },
     owner: { holder: async () => null },
     hold: async () => ({ [Symbol.asyncDispose]: async () => {} }),
     ...change,
   };
-  return { store, engine, look: () => lookAtSwarm(deps, scope) };
+  return { store, engine, look: () => readSwarmStatus(deps, scope) };
 }
 
 const refuse = (): never => {
@@ -228,22 +228,22 @@ describe("how much an engine has to say", () => {
   const done = { commit: "c".repeat(40), ref: "refs/aimi/x", at: now.toISOString() };
   const branch = { ref: "refs/heads/x", old: null, new: done.commit, done: true };
   test.for<[string, Partial<ContainerRecord>, string]>([
-    ["nothing was ever made", {}, "may speak"],
-    ["it is being made", { creating: { since: now.toISOString() } }, "must answer"],
-    ["it waits in a container", { containerId: id }, "must answer"],
-    ["it runs", running(1), "must answer"],
-    ["it was skipped", { status: "failed" }, "may speak"],
-    ["it failed", { status: "failed", containerId: id }, "must answer"],
-    ["it stopped", { status: "stopped", containerId: id }, "must answer"],
-    ["it is completed", { status: "completed", containerId: id, collected: done, branch }, "may speak"],
+    ["nothing was ever made", {}, "optional"],
+    ["it is being made", { creating: { since: now.toISOString() } }, "required"],
+    ["it waits in a container", { containerId: id }, "required"],
+    ["it runs", running(1), "required"],
+    ["it was skipped", { status: "failed" }, "optional"],
+    ["it failed", { status: "failed", containerId: id }, "required"],
+    ["it stopped", { status: "stopped", containerId: id }, "required"],
+    ["it is completed", { status: "completed", containerId: id, collected: done, branch }, "optional"],
     [
       "its branch was not moved",
       { status: "completed", containerId: id, branch: { ...branch, done: false } },
-      "must answer",
+      "required",
     ],
   ])("where %s", ([_what, change, role]) => {
-    expect(roleOfEngine(swarmWith(change))).toBe(role);
-    expect(roleOfEngine({ ...swarmWith(change), engine: null })).toBe(role === "may speak" ? "none" : role);
+    expect(engineNeed(swarmWith(change))).toBe(role);
+    expect(engineNeed({ ...swarmWith(change), engine: null })).toBe(role === "optional" ? "none" : role);
   });
 });
 
@@ -348,8 +348,8 @@ describe("what is shown of a swarm", () => {
     const { corrections, swarm } = (await look()) as SwarmStatus;
     const moved = swarm.containers.map((record) => ({ ...record, status: "completed" as const }));
 
-    expect(stillTrue(swarm, corrections)).toHaveLength(1);
-    expect(stillTrue({ containers: moved }, corrections)).toEqual([]);
+    expect(currentCorrections(swarm, corrections)).toHaveLength(1);
+    expect(currentCorrections({ containers: moved }, corrections)).toEqual([]);
   });
 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { isMeasurementDue, type Measured } from "../../adapter/disk-watch.ts";
-import { type Growth, nextLookMs } from "../../src/domain/next-look.ts";
+import { type Growth, nextPollMs } from "../../src/domain/next-look.ts";
 
 const MB = 1_000_000;
 const GB = 1_000 * MB;
@@ -17,7 +17,7 @@ describe("how long until the next look at a disk", () => {
     ["full already", { grownBytes: 700 * MB, inMs: 1_000, leftBytes: -GB }, 500],
     ["no time has passed", { grownBytes: 700 * MB, inMs: 0, leftBytes: GB }, 500],
   ])("%s", ([_what, growth, expected]) => {
-    expect(nextLookMs(growth, bounds)).toBe(expected);
+    expect(nextPollMs(growth, bounds)).toBe(expected);
   });
 });
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import {
   attemptsIn,
-  type CleanupQuestion,
+  type CleanupInput,
   type EngineResource,
   planCleanup,
   type WorkLocation,
@@ -52,14 +52,14 @@ function leftBy(slug: string, change: Partial<EngineResource> = {}): EngineResou
   ];
 }
 
-function plan(question: Partial<CleanupQuestion>) {
+function plan(question: Partial<CleanupInput>) {
   return planCleanup({
     ...{ state: swarmWith(), things: leftBy("login"), placeOf: () => here, discard: false, only: null },
     ...question,
   });
 }
 
-const removedBy = (question: Partial<CleanupQuestion>): string[] =>
+const removedBy = (question: Partial<CleanupInput>): string[] =>
   plan(question).remove.map(({ kind, name }) => `${kind} ${name}`);
 
 const everything = [

@@ -23,7 +23,7 @@ describe("a removal that takes long", () => {
     const told: string[] = [];
     const gone = Promise.withResolvers<void>();
 
-    const removing = removeSlowly(() => gone.promise, { tell: (why) => void told.push(why) }, never);
+    const removing = removeSlowly(() => gone.promise, { onSlow: (why) => void told.push(why) }, never);
     await vi.advanceTimersByTimeAsync(2_999);
     expect(told).toEqual([]);
     await vi.advanceTimersByTimeAsync(60_000);
@@ -37,7 +37,7 @@ describe("a removal that takes long", () => {
     const told: string[] = [];
     const halting = new AbortController();
 
-    const options = { tell: (why: string) => void told.push(why), halt: halting.signal };
+    const options = { onSlow: (why: string) => void told.push(why), halt: halting.signal };
     const removing = removeSlowly(endless, options, never);
     await vi.advanceTimersByTimeAsync(1_000);
     halting.abort();
@@ -49,7 +49,7 @@ describe("a removal that takes long", () => {
 
   test("ends with the command that waits for it", async () => {
     const command = new AbortController();
-    const removing = removeSlowly(endless, { tell: () => {} }, command.signal);
+    const removing = removeSlowly(endless, { onSlow: () => {} }, command.signal);
     const told = expect(removing).rejects.toThrow("stopped by SIGINT");
 
     command.abort(new Error("stopped by SIGINT"));

@@ -5,9 +5,9 @@ import { modelPrices, modelPricesDate, withPrices } from "../../src/domain/model
 import {
   addSpending,
   largerSpending,
-  nothingSpent,
   spendingOf,
   tokensIn,
+  zeroSpending,
 } from "../../src/domain/spending.ts";
 
 const counts = { inputTokens: 1000, outputTokens: 100, cacheReadTokens: 10_000, cacheWriteTokens: 500 };
@@ -32,7 +32,7 @@ describe("sums of spending", () => {
       fc.property(spendings, spendings, (one, other) => {
         const sum = addSpending(one, other);
 
-        expect(addSpending(nothingSpent, one)).toEqual(one);
+        expect(addSpending(zeroSpending, one)).toEqual(one);
         expect(sum).toEqual(addSpending(other, one));
         expect(tokensIn(sum)).toBe(tokensIn(one) + tokensIn(other));
         for (const name of Object.keys(one) as (keyof typeof one)[])
@@ -42,9 +42,9 @@ describe("sums of spending", () => {
   });
 
   test("that two keep are merged field by field, and the same again changes nothing", () => {
-    const host = { ...nothingSpent, calls: 3, inputTokens: 5, costUsd: 0.25 };
-    const gateway = { ...nothingSpent, calls: 2, outputTokens: 7, costUsd: 0.5 };
-    const merged = { ...nothingSpent, calls: 3, inputTokens: 5, outputTokens: 7, costUsd: 0.5 };
+    const host = { ...zeroSpending, calls: 3, inputTokens: 5, costUsd: 0.25 };
+    const gateway = { ...zeroSpending, calls: 2, outputTokens: 7, costUsd: 0.5 };
+    const merged = { ...zeroSpending, calls: 3, inputTokens: 5, outputTokens: 7, costUsd: 0.5 };
 
     expect(largerSpending(host, gateway)).toEqual(merged);
     expect(largerSpending(merged, gateway)).toEqual(merged);
@@ -58,7 +58,7 @@ describe("sums of spending", () => {
       cacheReadTokens: 0,
       cacheWriteTokens: 0,
     });
-    let sum = nothingSpent;
+    let sum = zeroSpending;
     for (let count = 0; count < 100_000; count += 1) sum = addSpending(sum, call);
 
     expect(call.costUsd).toBeCloseTo(1e-7, 15);

@@ -55,14 +55,14 @@ function act(board: SwarmBoard, slug: string, summary: string, storyId = "US-001
 }
 
 function run(board: SwarmBoard, slug: string): void {
-  board.tell({ event: "started", worker: slug });
-  board.tell({ event: "created", worker: slug, containerId: "0123" });
+  board.event({ event: "started", worker: slug });
+  board.event({ event: "created", worker: slug, containerId: "0123" });
   say(board, slug, "progress-update", { storyId: "US-001", status: "in_progress", output: "" });
 }
 
 function end(board: SwarmBoard, slug: string, code?: string): void {
   const reason = code ? { code, message: "npm test failed" } : null;
-  board.tell({ event: "ended", worker: slug, status: code ? "failed" : "completed", reason });
+  board.event({ event: "ended", worker: slug, status: code ? "failed" : "completed", reason });
 }
 
 /** Long enough for everything to have been drawn, too short for the next second. */
@@ -72,8 +72,8 @@ describe("a swarm on a terminal", () => {
   test("has a line for each worker that runs, one for those that wait, and one for all", async () => {
     const { terminal, board } = await openBoard();
     board.begun(swarmWith("login", "search", "billing", "docs"));
-    board.tell({ event: "waiting", worker: "billing", why: "for a free slot" });
-    board.tell({ event: "waiting", worker: "docs", why: "for what they depend on" });
+    board.event({ event: "waiting", worker: "billing", why: "for a free slot" });
+    board.event({ event: "waiting", worker: "docs", why: "for what they depend on" });
     run(board, "login");
     run(board, "search");
     say(board, "login", "progress-update", { storyId: "US-001", status: "completed", output: "" });
@@ -95,7 +95,7 @@ describe("a swarm on a terminal", () => {
     const { terminal, board } = await openBoard();
     terminal.write("$ swarm start --all\r\n");
     board.begun(swarmWith(...fifty));
-    for (const slug of fifty) board.tell({ event: "waiting", worker: slug, why: "for a free slot" });
+    for (const slug of fifty) board.event({ event: "waiting", worker: slug, why: "for a free slot" });
     for (const slug of fifty.slice(0, 30)) {
       run(board, slug);
       vi.advanceTimersByTime(1_000);
@@ -183,7 +183,7 @@ describe("a swarm on a terminal", () => {
     const { terminal, board } = await openBoard({ columns: 60 });
     board.begun(swarmWith("a"));
     run(board, "a");
-    board.tell({ worker: "a", ...event });
+    board.event({ worker: "a", ...event });
     drawn();
 
     const [line = ""] = terminal.screen();
@@ -195,13 +195,13 @@ describe("a swarm on a terminal", () => {
     const { terminal, board } = await openBoard();
     board.begun(swarmWith("a", "b", "c"));
     for (const slug of ["a", "b", "c"]) run(board, slug);
-    board.tell({ event: "line", worker: "a", status: "stalled", why: "it sent nothing" });
-    board.tell({ event: "paused", worker: "b", why: "asked to pause" });
+    board.event({ event: "line", worker: "a", status: "stalled", why: "it sent nothing" });
+    board.event({ event: "paused", worker: "b", why: "asked to pause" });
     end(board, "c", "AGENT_CRASH");
-    board.tell({ event: "retried", worker: "c", attempt: 2, why: "a crash", waitMs: 1 });
+    board.event({ event: "retried", worker: "c", attempt: 2, why: "a crash", waitMs: 1 });
 
-    board.tell({ event: "line", worker: "a", status: "live", why: "it sends messages" });
-    board.tell({ event: "unpaused", worker: "b", why: "asked to" });
+    board.event({ event: "line", worker: "a", status: "live", why: "it sends messages" });
+    board.event({ event: "unpaused", worker: "b", why: "asked to" });
     act(board, "c", "again");
     drawn();
 
@@ -248,7 +248,7 @@ describe("a swarm on a terminal", () => {
     ]);
 
     run(board, "a");
-    board.tell({ event: "stopping", why: "b failed, and --fail-fast was given" });
+    board.event({ event: "stopping", why: "b failed, and --fail-fast was given" });
     drawn();
 
     expect(terminal.screen()).toEqual([
@@ -423,7 +423,7 @@ describe("a swarm in a pipe", () => {
     const { terminal, board } = await openBoard({ mode: "plain", rows: 100 });
     board.begun(swarmWith("a", "b"));
     board.step("Building");
-    board.tell({ event: "started", worker: "a" });
+    board.event({ event: "started", worker: "a" });
     for (let at = 0; at <= 20; at += 1) {
       act(board, "a", `at ${at}`);
       if (at === 5) act(board, "b", `at ${at}`);
@@ -431,7 +431,7 @@ describe("a swarm in a pipe", () => {
         say(board, "a", "progress-update", { storyId: "US-001", status: "completed", output: "" });
       vi.advanceTimersByTime(1_000);
     }
-    board.tell({ event: "line", worker: "a", status: "live", why: "it sends messages" });
+    board.event({ event: "line", worker: "a", status: "live", why: "it sends messages" });
     board.note("a remark");
     end(board, "a", "AGENT_CRASH");
     await board.close();
@@ -455,7 +455,7 @@ describe("a swarm in a pipe", () => {
     const { terminal, board } = await openBoard({ mode: "json", columns: 1_000 });
     board.begun(swarmWith("a"));
     board.step("Building");
-    board.tell({ event: "started", worker: "a" });
+    board.event({ event: "started", worker: "a" });
     act(board, "a", "\u001b[2J\u009b\u202eon");
     board.note("a remark");
     await board.close();

@@ -61,7 +61,7 @@ describe("a user's terminal", () => {
     };
 
     keyboard.write("one\r");
-    await terminal.giveTo(session, () => {});
+    await terminal.connect(session, () => {});
 
     expect(screen.shown).toBe("one\r\n31 91\r\ntwo\r\n40 120\r\n");
     expect(await session.exit()).toEqual({ kind: "exited", code: 3 });
@@ -79,7 +79,7 @@ describe("a user's terminal", () => {
       stopping.signal,
     );
 
-    const given = terminal.giveTo(session, () => {});
+    const given = terminal.connect(session, () => {});
     stopping.abort(new Error("enough"));
 
     await expect(given).rejects.toThrow("enough");
@@ -100,7 +100,7 @@ describe("a user's terminal", () => {
       leaving.signal,
     );
 
-    const given = terminal.giveTo(session, (error) => leaving.abort(error));
+    const given = terminal.connect(session, (error) => leaving.abort(error));
     act(keyboard, screen);
 
     await expect(given).rejects.toThrow("the terminal is gone");

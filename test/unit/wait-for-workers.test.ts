@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { ContainerRecord, SwarmState } from "../../src/domain/generated/swarm-state.ts";
 import type { LockHolder } from "../../src/domain/lock-holder.ts";
-import { type WaitedFor, waitForWorkers } from "../../src/swarm/wait-for-workers.ts";
+import { type WaitRequest, waitForWorkers } from "../../src/swarm/wait-for-workers.ts";
 import { swarmOf } from "../fakes/records.ts";
 
 const owner: LockHolder = { pid: 1, host: "here", since: "2026-01-02T03:04:05.000Z", command: "swarm start" };
@@ -38,7 +38,7 @@ class WrittenSwarm {
     this.#ring();
   }
 
-  wait(words: Partial<WaitedFor> = {}, signal: AbortSignal = new AbortController().signal) {
+  wait(words: Partial<WaitRequest> = {}, signal: AbortSignal = new AbortController().signal) {
     return waitForWorkers(
       {
         store: { read: async () => this.state },

@@ -1,6 +1,14 @@
 import { countOf } from "../../domain/count-of.ts";
 import { cutTo, widthOf } from "./text-width.ts";
-import { clockTime, type Look, layoutFor, shortCount, shown, tokenCount, workerLine } from "./worker-line.ts";
+import {
+  clockTime,
+  layoutFor,
+  shortCount,
+  shown,
+  type TerminalStyle,
+  tokenCount,
+  workerLine,
+} from "./worker-line.ts";
 import { hasEnded, type ShownStatus, type WorkerPicture } from "./worker-picture.ts";
 
 /** The facts shown of a running swarm. */
@@ -29,7 +37,7 @@ const minColumns = 16;
 export function boardLines(
   picture: SwarmPicture,
   window: Window,
-  look: Look & { readonly now: number },
+  look: TerminalStyle & { readonly now: number },
 ): string[] {
   // Some terminals begin a new line after a character in the last column.
   const columns = Math.max(minColumns, window.columns - 1);
@@ -67,7 +75,7 @@ function mostImportant(workers: readonly WorkerPicture[], maxLines: number): Wor
 /** Lines about the swarm as a whole: preparing or stopping. */
 function wholeLines(
   { workers, step, stopping, beganAt }: SwarmPicture,
-  look: Look & { readonly now: number },
+  look: TerminalStyle & { readonly now: number },
 ): string[] {
   // With workers, the summary line shows the time.
   const elapsed = workers.length > 0 ? "" : `  ${clockTime(look.now - beganAt)}`;
@@ -80,7 +88,7 @@ function wholeLines(
 const maxReasons = 3;
 
 /** `12 waiting: 9 for a free slot, 3 for what they depend on`. */
-function waitingLine({ workers }: SwarmPicture, look: Look): string[] {
+function waitingLine({ workers }: SwarmPicture, look: TerminalStyle): string[] {
   const waiting = workers.filter(({ status }) => status === "waiting");
   if (waiting.length === 0) return [];
   const counts = Map.groupBy(waiting, ({ why }) => why ?? "");

@@ -6,7 +6,7 @@ import { toJsonLine } from "../to-json.ts";
 import { describeEvent, describeMessage } from "../worker-news.ts";
 import { boardLines } from "./board-lines.ts";
 import { openLiveLines, type Terminal } from "./live-lines.ts";
-import type { Look } from "./worker-line.ts";
+import type { TerminalStyle } from "./worker-line.ts";
 import { pictureOf, type WorkerPicture, withEvent, withMessage } from "./worker-picture.ts";
 
 /** A live view of a running swarm for the user. */
@@ -15,7 +15,7 @@ export interface SwarmBoard {
   begun(state: SwarmState): void;
   /** Shows a step of preparation before workers begin. */
   step(text: string): void;
-  tell(event: SwarmEvent): void;
+  event(event: SwarmEvent): void;
   /** Shows a message of the worker with this slug. */
   message(slug: string, message: AdapterMessage): void;
   /** Prints a permanent note. */
@@ -24,7 +24,7 @@ export interface SwarmBoard {
   close(): Promise<void>;
 }
 
-export interface BoardOptions extends Look {
+export interface BoardOptions extends TerminalStyle {
   readonly mode: "tty" | "plain" | "json" | "quiet";
   readonly terminal: Terminal;
   readonly clock: BoardClock;
@@ -103,7 +103,7 @@ async function drawnBoard({ terminal, clock, unicode, style }: BoardOptions): Pr
       step = text;
       drawSoon();
     },
-    tell(event) {
+    event(event) {
       const { worker } = event;
       if (worker !== undefined) change(worker, (picture) => withEvent(picture, event, clock.now()));
       else if (event.event === "stopping") {
@@ -127,7 +127,7 @@ const activityMs = 10_000;
 
 function plainBoard(clock: BoardClock, say: (line: string) => void): SwarmBoard {
   const toldAt = new Map<string, number>();
-  const tell = (line: string | null): void => {
+  const print = (line: string | null): void => {
     if (line !== null) say(cleanText(line, 1_000));
   };
   const isTooSoon = (slug: string): boolean => {
@@ -138,10 +138,10 @@ function plainBoard(clock: BoardClock, say: (line: string) => void): SwarmBoard 
   };
   return {
     begun() {},
-    step: tell,
-    tell: (event) => tell(describeEvent(event)),
+    step: print,
+    event: (event) => print(describeEvent(event)),
     message(slug, message) {
-      if (message.type !== "activity" || !isTooSoon(slug)) tell(describeMessage(slug, message));
+      if (message.type !== "activity" || !isTooSoon(slug)) print(describeMessage(slug, message));
     },
     note: say,
     async close() {},
@@ -153,7 +153,7 @@ function jsonBoard(write: (event: object) => void): SwarmBoard {
   return {
     begun() {},
     step: (text) => write({ event: "step", step: cleanText(text) }),
-    tell: write,
+    event: write,
     message: (worker, { type, payload }) => write({ event: "message", worker, type, payload }),
     note: (line) => write({ event: "note", text: line }),
     async close() {},

@@ -3,7 +3,7 @@ import { asciiOf, cutMiddleTo, cutTo, widthOf } from "./text-width.ts";
 import { elapsedMs, hasEnded, type ShownStatus, type WorkerPicture } from "./worker-picture.ts";
 
 /** The capabilities of the terminal: colours and glyphs. */
-export interface Look {
+export interface TerminalStyle {
   readonly unicode: boolean;
   readonly style: (format: "green" | "red" | "yellow" | "cyan" | "dim", text: string) => string;
 }
@@ -26,7 +26,9 @@ const minActivityWidth = 20;
 /** The minimum width of a branch's name. */
 const minBranchWidth = 12;
 
-const signs: Readonly<Record<ShownStatus, readonly [glyph: string, style: Parameters<Look["style"]>[0]]>> = {
+const signs: Readonly<
+  Record<ShownStatus, readonly [glyph: string, style: Parameters<TerminalStyle["style"]>[0]]>
+> = {
   waiting: ["·", "dim"],
   starting: ["◦", "cyan"],
   running: ["▸", "cyan"],
@@ -45,7 +47,7 @@ const signs: Readonly<Record<ShownStatus, readonly [glyph: string, style: Parame
 export function layoutFor(
   pictures: readonly WorkerPicture[],
   columns: number,
-  look: Look & { readonly now: number },
+  look: TerminalStyle & { readonly now: number },
 ): Layout {
   const widest = (textOf: (picture: WorkerPicture) => string): number =>
     pictures.reduce((most, picture) => Math.max(most, widthOf(textOf(picture))), 0);
@@ -77,7 +79,7 @@ export function layoutFor(
 export function workerLine(
   picture: WorkerPicture,
   { columns, gap, ...widths }: Layout,
-  { now, ...look }: Look & { readonly now: number },
+  { now, ...look }: TerminalStyle & { readonly now: number },
 ): string {
   const mark = look.unicode ? "…" : "...";
   const cells = [
@@ -96,13 +98,13 @@ export function workerLine(
 }
 
 /** The column of a status; a glyph always comes with its word. */
-function statusWord(status: ShownStatus, { unicode }: Look): string {
+function statusWord(status: ShownStatus, { unicode }: TerminalStyle): string {
   const word = status.padEnd(wordWidth);
   return unicode ? `${signs[status][0]} ${word}` : word;
 }
 
 /** Paints a text in the colour of a status. */
-function paintStatus(status: ShownStatus, text: string, { style }: Look): string {
+function paintStatus(status: ShownStatus, text: string, { style }: TerminalStyle): string {
   return style(signs[status][1], text);
 }
 
@@ -127,7 +129,7 @@ export function tokenCount({ record: { usage } }: WorkerPicture): number {
 }
 
 /** Untrusted text, made safe for a line of this terminal. */
-export function shown(text: string, { unicode }: Look): string {
+export function shown(text: string, { unicode }: TerminalStyle): string {
   const clean = cleanText(text);
   return unicode ? clean : asciiOf(clean);
 }
@@ -143,7 +145,7 @@ function elapsedOf(now: number): (picture: WorkerPicture) => string {
   };
 }
 
-function branchOf(look: Look): (picture: WorkerPicture) => string {
+function branchOf(look: TerminalStyle): (picture: WorkerPicture) => string {
   return ({ record }) => shown(record.branchName, look);
 }
 

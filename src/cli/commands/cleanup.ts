@@ -7,25 +7,25 @@ import { type CommandContext, type CommandHandler, listAt } from "../command.ts"
 import type { CleanupRequest } from "../composition.ts";
 
 export const cleanup: CommandHandler = async (context, args, options) => {
-  const words: CleanupRequest = {
+  const request: CleanupRequest = {
     workers: listAt(args, 0),
     all: options["all"] === true,
     discard: options["discard"] === true,
     everything: options["everything"] === true,
     dryRun: options["dryRun"] === true,
   };
-  if (words.workers.length > 0 && (words.all || words.everything))
+  if (request.workers.length > 0 && (request.all || request.everything))
     throw new SwarmError("USAGE", {
       message: "the names of workers exclude --all and --everything, which are about all of them",
     });
-  if (words.everything && !words.dryRun && options["yes"] !== true && !(await isAgreed(context, words)))
+  if (request.everything && !request.dryRun && options["yes"] !== true && !(await isAgreed(context, request)))
     return exitCodes.usage;
 
   const { output, signal, swarm } = context;
   const { removed, kept, failure } = await output.during("Cleaning up", (onStep) =>
-    swarm.upkeep().cleanup(words, onStep, signal),
+    swarm.upkeep().cleanup(request, onStep, signal),
   );
-  const document: CleanupDocument = { dryRun: words.dryRun, removed, kept };
+  const document: CleanupDocument = { dryRun: request.dryRun, removed, kept };
   output.result(document, () => linesOf(document));
   if (failure) output.note(cleanText(`not everything could be removed: ${failure.message}`, 1_000));
   else if (kept.length > 0) output.next(nextFor(kept));
@@ -33,10 +33,13 @@ export const cleanup: CommandHandler = async (context, args, options) => {
 };
 
 /** Lists what all projects of the user share, and asks before removing it. */
-async function isAgreed({ swarm, output, signal }: CommandContext, words: CleanupRequest): Promise<boolean> {
+async function isAgreed(
+  { swarm, output, signal }: CommandContext,
+  request: CleanupRequest,
+): Promise<boolean> {
   const upkeep = swarm.upkeep();
   const planned = await output.during("Looking", (onStep) =>
-    upkeep.cleanup({ ...words, dryRun: true }, onStep, signal),
+    upkeep.cleanup({ ...request, dryRun: true }, onStep, signal),
   );
   for (const line of linesOf({ ...planned, dryRun: true })) output.note(line);
   return isConfirmed(

@@ -2,20 +2,20 @@ import { cleanText } from "../../domain/clean-text.ts";
 import { SwarmError } from "../../domain/errors.ts";
 import { exitCodes } from "../../domain/exit-codes.ts";
 import type { MergedWorker, MergeReport } from "../../domain/generated/merge.ts";
-import { isRed, shownFiles, whyMerged } from "../../domain/merge-words.ts";
+import { failsOnBase, shownFiles, whyMerged } from "../../domain/merge-words.ts";
 import { type CommandHandler, listAt } from "../command.ts";
 import type { MergeRequest } from "../composition.ts";
 import { table } from "../table.ts";
 
 export const merge: CommandHandler = async ({ swarm, output, signal }, args, { into, check }) => {
-  const words: MergeRequest = {
+  const request: MergeRequest = {
     workers: listAt(args, 0),
     into: into === undefined ? null : String(into),
     // commander sets `check` to false for `--no-check`, and to true when neither flag is given.
     check: typeof check === "string" ? asked(check) : check === false ? asked(null) : { kind: "recognised" },
   };
   const report = await output.during("Bringing the results together", (onStep) =>
-    swarm.merging().merge(words, onStep, signal),
+    swarm.merging().merge(request, onStep, signal),
   );
   output.result(report, () => linesOf(report));
   const aside = report.workers.filter(({ outcome }) => outcome === "set aside");
@@ -53,7 +53,9 @@ function linesOf({ workers, branch, exists, tip, moved, check, forecast }: Merge
       check.command === null ? "Nothing was checked." : `Each was checked with: ${check.command}`,
       1_000,
     ),
-    ...(isRed(check) ? ["The check fails without these results, too: it proves nothing about them."] : []),
+    ...(failsOnBase(check)
+      ? ["The check fails without these results, too: it proves nothing about them."]
+      : []),
   ];
 }
 

@@ -7,7 +7,7 @@ import type { SandboxSummary } from "../../domain/generated/sandbox-summary.ts";
 import { argumentAt, type CommandHandler, type CommandOptions, listAt } from "../command.ts";
 import { nextSandboxStep } from "../next-sandbox-step.ts";
 import type { Output } from "../output.ts";
-import { exitOf, passingThrough, passThrough } from "../passing-through.ts";
+import { exitOf, passThroughCodes, withPassThroughCodes } from "../passing-through.ts";
 import { table } from "../table.ts";
 
 export const up: CommandHandler = async ({ swarm, output, signal }, _args, options) => {
@@ -42,7 +42,7 @@ export const up: CommandHandler = async ({ swarm, output, signal }, _args, optio
 };
 
 export const run: CommandHandler = async ({ swarm, output, signal }, args, options) =>
-  passingThrough(output, async () => {
+  withPassThroughCodes(output, async () => {
     const sandboxes = await swarm.sandboxes();
     const { record, summary, failure } = await sandboxes.run(
       {
@@ -75,11 +75,11 @@ export const run: CommandHandler = async ({ swarm, output, signal }, args, optio
       if (ownCode === null || !(failure instanceof SwarmError)) throw failure;
       output.note(`! ${failure.message}`);
     }
-    return summary.exitCode ?? passThrough.ours;
+    return summary.exitCode ?? passThroughCodes.ours;
   });
 
 export const exec: CommandHandler = async ({ swarm, output, signal }, args, options) =>
-  passingThrough(output, async () => {
+  withPassThroughCodes(output, async () => {
     const command = listAt(args, 0);
     if (command.length === 0)
       throw new SwarmError("USAGE", { message: "swarm sandbox exec wants a command: exec ls -la" });

@@ -3,7 +3,7 @@ import { SwarmError } from "../../domain/errors.ts";
 import { workerSlug } from "../../domain/slug.ts";
 import type { ContainerRecord } from "../../domain/swarm-state.ts";
 import { argumentAt, type CommandContext, type CommandHandler, listAt } from "../command.ts";
-import { passingThrough } from "../passing-through.ts";
+import { withPassThroughCodes } from "../passing-through.ts";
 import type { UserTerminal } from "../user-terminal.ts";
 
 /** The exit code that a shell reports after SIGHUP. */
@@ -15,7 +15,7 @@ interface Inside {
 }
 
 export const shell: CommandHandler = async (context, args) =>
-  passingThrough(context.output, async () => {
+  withPassThroughCodes(context.output, async () => {
     const { swarm, output } = context;
     const words = listAt(args, 1);
     const command = words[0] === "--" ? words.slice(1) : words;
@@ -54,7 +54,7 @@ async function openTerminal(
     .watch()
     .openTerminal(record, { command, prompt, ...terminal.size() }, until);
   try {
-    await terminal.giveTo(session, (error) => leaving.abort(error));
+    await terminal.connect(session, (error) => leaving.abort(error));
   } catch (error) {
     if (leaving.signal.aborted) return hungUp;
     throw error;

@@ -7,7 +7,7 @@ import { type AttentionNeeded, reportEnd, runWithProgress } from "../carry-out.t
 import { chooseTasks, namedFiles } from "../choose-tasks.ts";
 import { type CommandContext, type CommandHandler, type CommandOptions, listAt } from "../command.ts";
 import type { OwnRequest, Started, StartRequest } from "../composition.ts";
-import { owning, startDetached } from "../detached-owner.ts";
+import { ownCommand, startDetached } from "../detached-owner.ts";
 import { type Night, nightIn } from "../night.ts";
 import { nothingToRun } from "../nothing-to-run.ts";
 
@@ -20,7 +20,7 @@ export const start: CommandHandler = async (context, args, options) => {
   const isNamed = all === true || named.length > 0;
   const files = isNamed ? named : await chooseTasks(context, options);
   if (!isNamed && files.length === 0) return exitCodes.done;
-  const words: StartRequest = {
+  const request: StartRequest = {
     ...ownRequest(options),
     ...{
       files,
@@ -32,15 +32,15 @@ export const start: CommandHandler = async (context, args, options) => {
   };
   // A background owner cannot ask, so pass it the chosen files.
   const typed = isNamed ? context.words : ["start", ...files, ...context.words.slice(1)];
-  const isLeftToAnother = words.append && (await context.swarm.upkeep().recordedStatus())?.owner != null;
-  if (options["detach"] && !isLeftToAnother) return startDetached({ ...context, words: typed }, words);
-  return startSwarm(context, words, night);
+  const isLeftToAnother = request.append && (await context.swarm.upkeep().recordedStatus())?.owner != null;
+  if (options["detach"] && !isLeftToAnother) return startDetached({ ...context, words: typed }, request);
+  return startSwarm(context, request, night);
 };
 
 /** Starts a swarm, and waits until it has ended. */
-async function startSwarm(context: CommandContext, words: StartRequest, night: Night): Promise<number> {
+async function startSwarm(context: CommandContext, request: StartRequest, night: Night): Promise<number> {
   const notifier = userNotifier(context, night);
-  const started = await runWithProgress(context, (report) => context.swarm.swarm().start(words, report), {
+  const started = await runWithProgress(context, (report) => context.swarm.swarm().start(request, report), {
     ...{ until: night.until, onNeeded: notifier.onNeeded },
   });
   await notifier.sent();
@@ -115,11 +115,11 @@ function reportStarted(context: CommandContext, started: Started): number {
 }
 
 export const resume: CommandHandler = async (context, _args, options) => {
-  const words = ownRequest(options);
+  const request = ownRequest(options);
   const night = nightIn(options, context.output);
   if (options["detach"]) return startDetached(context, null);
   const teller = userNotifier(context, night);
-  const state = await runWithProgress(context, (report) => context.swarm.swarm().resume(words, report), {
+  const state = await runWithProgress(context, (report) => context.swarm.swarm().resume(request, report), {
     ...{ until: night.until, onNeeded: teller.onNeeded },
   });
   await teller.sent();
@@ -128,12 +128,12 @@ export const resume: CommandHandler = async (context, _args, options) => {
 
 export const retry: CommandHandler = async (context, args, options) => {
   const { onto } = options;
-  const words = {
+  const request = {
     ...{ ...ownRequest(options), workers: listAt(args, 0) },
     ...(onto !== undefined && { onto: String(onto) }),
   };
   const { kind, state } = await runWithProgress(context, (report) =>
-    context.swarm.swarm().retry(words, report),
+    context.swarm.swarm().retry(request, report),
   );
   if (kind === "carried out") return reportEnd(context, state);
   context.output.result({ swarm: state }, () => [
@@ -145,7 +145,7 @@ export const retry: CommandHandler = async (context, args, options) => {
   return exitCodes.done;
 };
 
-export const own: CommandHandler = owning({ start, resume });
+export const own: CommandHandler = ownCommand({ start, resume });
 
 /** Parses `--fail-fast` and `--max-attempts`. */
 export function ownRequest({ failFast, maxAttempts, swarmId }: CommandOptions): OwnRequest {

@@ -6,7 +6,7 @@ import { SwarmError } from "../../domain/errors.ts";
 import { type ExitCode, exitCodes } from "../../domain/exit-codes.ts";
 import { workerSlug } from "../../domain/slug.ts";
 import type { ContainerRecord } from "../../domain/swarm-state.ts";
-import type { Waited } from "../../swarm/wait-for-workers.ts";
+import type { WaitResult } from "../../swarm/wait-for-workers.ts";
 import { type CommandHandler, listAt } from "../command.ts";
 import type { Output } from "../output.ts";
 import { resultLines } from "../result-lines.ts";
@@ -42,7 +42,7 @@ function describeEnd(record: ContainerRecord): string {
   return `${workerSlug(record)}  ${status}${reason ? cleanText(`, ${reason.code}: ${reason.message}`) : ""}`;
 }
 
-function reportWait(output: Pick<Output, "note" | "next">, { end, workers }: Waited): ExitCode {
+function reportWait(output: Pick<Output, "note" | "next">, { end, workers }: WaitResult): ExitCode {
   const { exit, next } = outcomeOf({ containers: workers });
   switch (end) {
     case "timeout":

@@ -53,7 +53,7 @@ export interface GatewayDeps {
   /** The gateway's runtime, under which networks can be added to a running container. */
   readonly ownRuntime: string;
   readonly connect: (container: string, listener: GatewayListener, signal: AbortSignal) => GatewayConnection;
-  readonly note: { find(): Promise<GatewayRecord | null>; keep(note: GatewayRecord): Promise<void> };
+  readonly record: { find(): Promise<GatewayRecord | null>; keep(note: GatewayRecord): Promise<void> };
   readonly newSecret: () => string;
   /** Returns the keyed hash of a text. */
   readonly sign: (secret: string, text: string) => string;
@@ -83,7 +83,7 @@ export interface GatewayDeps {
   readonly workersAtWork: () => Promise<readonly WorkerToAdmit[]>;
   readonly change: (name: string, change: (record: ContainerRecord) => ContainerRecord) => Promise<void>;
   readonly update: (change: (state: SwarmState) => SwarmState) => Promise<void>;
-  readonly tell: (event: SwarmEvent) => void;
+  readonly emit: (event: SwarmEvent) => void;
   readonly clock: () => Date;
   readonly signal: AbortSignal;
 }

@@ -2,7 +2,7 @@ import type { BudgetLimits, CallClosed, Spending } from "../../domain/generated/
 import type { ContainerRecord, Reason } from "../../domain/generated/swarm-state.ts";
 import { spentOf, withDenied, withSpending } from "../../domain/metered-record.ts";
 import { workerSlug } from "../../domain/slug.ts";
-import { addSpending, largerSpending, nothingSpent, tokensIn } from "../../domain/spending.ts";
+import { addSpending, largerSpending, tokensIn, zeroSpending } from "../../domain/spending.ts";
 import type { GatewayEntry, GatewayListener } from "../../ports/gateway-line.ts";
 import type { GatewayDeps } from "./gateway-deps.ts";
 
@@ -41,7 +41,7 @@ export function trackGatewayUsage(
 ): GatewayUsage {
   const spentBySlug = new Map<string, Spending>();
   // The gateway's last total, which includes calls whose journal lines have not arrived yet.
-  let reportedTotal = nothingSpent;
+  let reportedTotal = zeroSpending;
   const watched = new Map<string, WatchedWorker>();
   const endOfAccessBySlug = new Map<string, AbortController>();
   const limitByName = new Map<string, number>();
@@ -69,7 +69,7 @@ export function trackGatewayUsage(
         for (const slug of watched.keys()) checkBudget(slug);
       },
       onEntry,
-      onLost: (why) => deps.tell({ event: "gateway", status: "lost", why }),
+      onLost: (why) => deps.emit({ event: "gateway", status: "lost", why }),
     },
     async begin() {
       for (const record of (await deps.read()).containers) raiseSpent(workerSlug(record), spentOf(record));
@@ -79,7 +79,7 @@ export function trackGatewayUsage(
       checkBudget(slug);
     },
     forget: (slug) => void watched.delete(slug),
-    spentBy: (slug) => spentBySlug.get(slug) ?? nothingSpent,
+    spentBy: (slug) => spentBySlug.get(slug) ?? zeroSpending,
     totalSpent,
     accessEnded: (slug) => endOfAccess(slug).signal,
     limitedUntil(endpoints) {
@@ -107,13 +107,13 @@ export function trackGatewayUsage(
         break;
       case "reached": {
         const { type: _type, seq: _seq, at: _at, ...facts } = entry;
-        deps.tell({ event: "reached", kind: "egress", ...facts });
+        deps.emit({ event: "reached", kind: "egress", ...facts });
         break;
       }
       case "refused": {
         const { worker, what, why, times } = entry;
         if (isModelHost(what)) break;
-        deps.tell({ event: "denied", kind: "egress", ...(worker !== null && { worker }), what, why, times });
+        deps.emit({ event: "denied", kind: "egress", ...(worker !== null && { worker }), what, why, times });
         if (worker !== null) write(worker, () => (now) => withDenied(now, { what, why, times }));
         break;
       }
@@ -125,7 +125,7 @@ export function trackGatewayUsage(
       case "budget": {
         const { worker, of, limit: most, used, share } = entry;
         const whose = worker === null ? {} : { worker };
-        deps.tell({ event: "budget", kind: "model", ...whose, of, limit: most, used, share });
+        deps.emit({ event: "budget", kind: "model", ...whose, of, limit: most, used, share });
       }
     }
   }
@@ -143,7 +143,7 @@ export function trackGatewayUsage(
     raiseSpent(worker, total);
     write(worker, (record) => {
       const story = record.stories.find((each) => each.status === "in_progress")?.id;
-      deps.tell({
+      deps.emit({
         ...{ event: "called", kind: "model", worker, ...(story !== undefined && { story }) },
         ...{ endpoint, status, model, tokens: tokensIn(spent), costUsd: spent.costUsd, isEstimated, ms },
       });
@@ -153,11 +153,11 @@ export function trackGatewayUsage(
   }
 
   function raiseSpent(slug: string, total: Spending): void {
-    spentBySlug.set(slug, largerSpending(spentBySlug.get(slug) ?? nothingSpent, total));
+    spentBySlug.set(slug, largerSpending(spentBySlug.get(slug) ?? zeroSpending, total));
   }
 
   function totalSpent(): Spending {
-    return largerSpending(reportedTotal, [...spentBySlug.values()].reduce(addSpending, nothingSpent));
+    return largerSpending(reportedTotal, [...spentBySlug.values()].reduce(addSpending, zeroSpending));
   }
 
   function checkBudget(slug: string): void {
@@ -166,14 +166,14 @@ export function trackGatewayUsage(
     if (whole !== null)
       for (const each of watched.keys())
         endOfAccess(each).abort(exceeded(`the swarm's budget of ${whole}`, "--budget"));
-    const own = worker && reached(spentBySlug.get(slug) ?? nothingSpent, worker.budget);
+    const own = worker && reached(spentBySlug.get(slug) ?? zeroSpending, worker.budget);
     if (own) endOfAccess(slug).abort(exceeded(`its budget of ${own}`, "--worker-budget"));
   }
 
   function onRateLimit(endpoint: string, until: number, status: number): void {
     limitByName.set(endpoint, until);
     const at = new Date(until).toISOString();
-    deps.tell({ event: "limited", kind: "model", endpoint, status, until: at });
+    deps.emit({ event: "limited", kind: "model", endpoint, status, until: at });
     const now = deps.clock().getTime();
     if (until - now < shortLimitMs) return;
     // Pauses only workers that have called this endpoint; those that use another one continue.

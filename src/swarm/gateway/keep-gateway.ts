@@ -123,7 +123,7 @@ export function superviseGateway(deps: GatewayDeps): SwarmGateway {
       // Sandboxes that are kept for inspection still mount the socket's volume.
       if (isFinished) await deps.volumes.remove(names.journalVolume, deps.signal);
       await deps.volumes.remove(names.socketVolume, deps.signal).catch(unlessInUse);
-      deps.tell({ event: "gateway", status: "removed" });
+      deps.emit({ event: "gateway", status: "removed" });
     },
 
     release,
@@ -151,11 +151,11 @@ export function superviseGateway(deps: GatewayDeps): SwarmGateway {
   }
 
   async function start(): Promise<RunningGateway> {
-    const [known, mirrors] = [await deps.note.find(), await deps.mirrors()];
+    const [known, mirrors] = [await deps.record.find(), await deps.mirrors()];
     await usage.begin();
     const fresh = known ?? { secret: deps.newSecret(), road: null };
     const road = fresh.runtime === deps.runtime ? fresh.road : null;
-    if (known === null) await deps.note.keep(fresh);
+    if (known === null) await deps.record.keep(fresh);
     // Not left to the connection, which retries: a first failure goes to the caller.
     await ensure(deps.signal);
     if (known?.road) await readmitWorkers(known);
@@ -165,9 +165,9 @@ export function superviseGateway(deps: GatewayDeps): SwarmGateway {
       await handOver(connection, admitMs);
       const found = road ?? (await probeTransport(deps, deps.signal));
       const record = { secret: fresh.secret, road: found, runtime: deps.runtime };
-      if (road === null) await deps.note.keep(record);
+      if (road === null) await deps.record.keep(record);
       await deps.update((state) => ({ ...state, gateway: { road: found } }));
-      deps.tell({ event: "gateway", status: "ready", road: found });
+      deps.emit({ event: "gateway", status: "ready", road: found });
       return { connection, record };
     } catch (error) {
       await connection[Symbol.asyncDispose]();

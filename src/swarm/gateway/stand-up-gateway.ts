@@ -40,7 +40,7 @@ export async function ensureGateway(deps: GatewayDeps, signal: AbortSignal): Pro
     ));
   }
   await containers.start(id, signal);
-  deps.tell({ event: "gateway", status: facts === null ? "started" : "restarted", containerId: id });
+  deps.emit({ event: "gateway", status: facts === null ? "started" : "restarted", containerId: id });
 }
 
 /** Probes, in a container of the workers' runtime, whether a sandbox without a network reaches the gateway's socket. */
