@@ -23,7 +23,7 @@ const quickAnswers = {
   "quick-answers": "src/hooks/quick-answers.ts",
 };
 
-/** What the product is made from. */
+/** The folders and files that `dist/` depends on. */
 const madeFrom = [
   "src",
   "adapter",
@@ -35,7 +35,7 @@ const madeFrom = [
 ];
 const stampFile: string = `${root}/dist/.made-from`;
 
-/** Makes `dist/` unless it was made from exactly what is there. */
+/** Builds `dist/`, unless it was built from exactly these sources. */
 export async function buildIfChanged(): Promise<void> {
   const made = await readFile(stampFile, "utf8").catch(() => "");
   if (made !== (await sourcesHash())) await buildProduct({ types: false });
@@ -50,7 +50,7 @@ async function sourcesHash(): Promise<string> {
       .filter((entry) => entry.isFile())
       .map((entry) => join(entry.parentPath, entry.name));
     for (const file of isFolder ? files.sort() : [join(root, name)]) {
-      // The validators are made by each build.
+      // Every build generates the validators.
       if (file.includes("schema/generated/")) continue;
       hash
         .update(`${file}\0`)
@@ -61,13 +61,13 @@ async function sourcesHash(): Promise<string> {
   return hash.digest("hex");
 }
 
-/** Makes `dist/`: the program, the library with its types, and the in-container programs, each in one file. */
+/** Builds `dist/`: the program, the library with its types, and the in-container programs, each in one file. */
 export async function buildProduct({ types }: { types: boolean }): Promise<void> {
   await rm(`${root}/dist`, { recursive: true, force: true });
   await generateValidators();
   await Promise.all([
-    // CommonJS files: Node starts them without its module loader, which is a third of the time of `swarm --version`; and each
-    // quick answer in a file of its own, since reading what is not needed takes longer than the answer.
+    // CommonJS: Node then skips its module loader, a third of the time of `swarm --version`. Each quick answer has its
+    // own file, since reading unneeded code takes longer than the answer.
     build({
       ...common,
       entryPoints: { main: "src/main.ts", ...quickAnswers },
@@ -81,8 +81,8 @@ export async function buildProduct({ types }: { types: boolean }): Promise<void>
         ),
       ],
     }),
-    // One file with all packages: to look for some hundred modules takes longer than to read what most commands do not need,
-    // and what Node keeps of its compilation (`src/main.ts`) is one file too.
+    // One file with all packages: resolving hundreds of modules takes longer than reading code that most commands do not
+    // need, and Node's compile cache (`src/main.ts`) is one file too.
     build({
       ...common,
       entryPoints: { "whole-program": "src/whole-program.ts" },
@@ -92,7 +92,7 @@ export async function buildProduct({ types }: { types: boolean }): Promise<void>
       supported: { "dynamic-import": false },
       define: { "import.meta.url": "thisFile" },
       banner: { js: 'const thisFile = require("node:url").pathToFileURL(__filename).href;' },
-      // It has a part in machine code, which it looks for beside itself.
+      // It loads a native addon from its own folder.
       external: ["fs-native-extensions"],
       plugins: [leaveOut("dockerode", "./dockerode.cjs")],
     }),
@@ -104,8 +104,8 @@ export async function buildProduct({ types }: { types: boolean }): Promise<void>
       chunkNames: "[name]-[hash]",
       plugins: [leaveOut("dockerode", "./dockerode.cjs")],
     }),
-    // What it has for SSH and for BuildKit's sessions, which nobody here uses, takes more than half of the time and memory
-    // that loading it takes.
+    // Its code for SSH and for BuildKit sessions, which swarm does not use, takes more than half of the time and memory of
+    // loading it.
     build({
       ...common,
       entryPoints: { dockerode: "dockerode" },
@@ -127,7 +127,7 @@ export async function buildProduct({ types }: { types: boolean }): Promise<void>
   }
 }
 
-/** Leaves an import to be loaded from beside the bundle. */
+/** Keeps an import out of the bundle: it is loaded from a file next to it. */
 function leaveOut(source: string, built: string): Plugin {
   return {
     name: "leave-out",
@@ -139,7 +139,7 @@ function leaveOut(source: string, built: string): Plugin {
   };
 }
 
-/** Makes packages empty. */
+/** Replaces packages by empty modules. */
 function withoutContent(...names: readonly string[]): Plugin {
   return {
     name: "without-content",

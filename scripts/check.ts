@@ -6,7 +6,7 @@ import { type Command, root, run, tool } from "./processes.ts";
 
 const vitest: Command = [tool("vitest"), "run", "--config", "test/vitest.config.ts"];
 
-/** Types, lint and format, unused code, and the architecture. Returns the names of what failed. */
+/** Checks types, lint and format, unused code, and the architecture; returns the names of the failed checks. */
 export async function check(): Promise<string[]> {
   await generateValidators();
   const checks: readonly (readonly [name: string, command: Command])[] = [
@@ -33,7 +33,7 @@ export async function check(): Promise<string[]> {
   return ended.flatMap(({ name, hasFailed }) => (hasFailed ? [name] : []));
 }
 
-/** Tests of modules that were changed since this branch left the one that it follows, or since the last commit. */
+/** The tests of modules that changed since this branch left its upstream branch, or without one since the last commit. */
 function testsOfChanges(): Command {
   return [...vitest, "--project", "unit", "--project", "contract", "--changed", changedSince()];
 }
@@ -55,7 +55,7 @@ if (import.meta.main) {
     const failed = await check();
     if (values.tests) {
       await buildIfChanged();
-      if ((await run(testsOfChanges())) !== 0) failed.push("tests of what was changed");
+      if ((await run(testsOfChanges())) !== 0) failed.push("tests of changed modules");
     }
     for (const name of failed) console.error(`failed: ${name}`);
     process.exitCode = failed.length > 0 ? 1 : 0;

@@ -10,7 +10,7 @@ const program = join(root, "bin", "swarm");
 
 process.exitCode = await demo();
 
-/** Runs the longest real path: an engine, images, a sandbox with two tasks, and a repository whose task files are carried out. */
+/** Runs the longest real path: an engine, images, a sandbox with two tasks, and a repository whose task files a swarm runs. */
 async function demo(): Promise<number> {
   console.log(
     "This builds swarm, finds or starts a container engine (on Debian and Ubuntu as root it installs Docker Engine's packages if they are missing), builds the image of sandboxes, runs two small tasks in a sandbox of its own, and carries out the task files of a sample repository with a scripted agent.\n",

@@ -11,12 +11,14 @@ const standaloneCode: (ajv: Ajv, validate: ValidateFunction) => string = createR
 
 const root: URL = new URL("../", import.meta.url);
 
-/** Makes the validators, which are not checked in. The types are: a build that wrote them would hide that they are stale. */
+/**
+ * Generates the validators, which are not checked in. The types are checked in: a build that wrote them would hide stale ones.
+ */
 export async function generateValidators(): Promise<void> {
   await writeValidators(await readSchemas());
 }
 
-/** The TypeScript of each schema, by file name; a test compares it with what is checked in. */
+/** The TypeScript types of each schema, by file name; a test compares them with the checked-in files. */
 export async function typesOfSchemas(): Promise<Map<string, string>> {
   return typesFrom(await readSchemas());
 }
@@ -65,12 +67,12 @@ function readonly(types: string): string {
     .replace(/: (\w+)\[\];$/gm, ": readonly $1[];");
 }
 
-/** A file without imports for each schema, so that no ajv is loaded at run time and no validator that is not used. */
+/** Writes one file without imports for each schema, so that a process loads neither ajv nor validators that it does not use. */
 async function writeValidators(schemas: Schemas): Promise<void> {
   const folder = new URL("src/schema/generated/", root);
   await mkdir(folder, { recursive: true });
   for (const [name, schema] of schemas) {
-    // People want to know all that is wrong with their file; of messages that are read by the thousand, one reason is enough.
+    // Users want all errors of their file; for protocol messages, which come by the thousand, the first error is enough.
     const allErrors = !["acp", "gateway"].includes(name);
     const ajv = new Ajv({
       allErrors,

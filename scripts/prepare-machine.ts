@@ -1,12 +1,12 @@
 import { findProgram, installPackages, missingPackages } from "../src/host/engine-packages.ts";
 import { machineFacts } from "../src/host/machine.ts";
 
-/** Programs that tests use, and the Debian package that brings each. */
+/** The programs that tests use, each with its Debian package. */
 const tools: Readonly<Record<string, string>> = { strace: "strace", crun: "crun" };
-/** Comes along with them: it compiles filters of system calls, and is no program. */
+/** Packages without a program, installed with the tools: this one compiles filters of system calls. */
 const modules: readonly string[] = ["python3-seccomp"];
 
-/** Installs what the tests use, where apt can do that. What it cannot do is found missing later. */
+/** Installs the packages that tests use, if this is Debian or Ubuntu and the user is root. `missingTools` reports the rest. */
 export async function prepareMachine(): Promise<void> {
   const { system, isRoot } = await machineFacts();
   if (!isRoot || (system !== "debian" && system !== "ubuntu")) return;
@@ -20,7 +20,7 @@ export async function prepareMachine(): Promise<void> {
   await installPackages(packages, (step) => console.error(step));
 }
 
-/** Why no private engine can be started here; null if one can. */
+/** The reason why no private engine can start here; null if one can. */
 export async function engineProblem(): Promise<string | null> {
   const { system, isRoot } = await machineFacts();
   if (process.platform !== "linux") return `a private engine needs Linux, this is ${system}`;
@@ -29,7 +29,7 @@ export async function engineProblem(): Promise<string | null> {
   return missing.length === 0 ? null : `${missing.join(", ")} cannot be installed by apt on ${system}`;
 }
 
-/** Programs that tests use and this machine does not have. */
+/** The programs that tests use and this machine lacks. */
 export async function missingTools(): Promise<string[]> {
   const names = Object.keys(tools);
   const found = await Promise.all(names.map((name) => findProgram(name, process.env)));

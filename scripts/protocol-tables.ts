@@ -21,7 +21,7 @@ interface Schema {
 
 type Definitions = Readonly<Record<string, Schema>>;
 
-/** `docs/protocol.md` as it must read: the tables between its marks are made from the schema and the table of codes. */
+/** The expected text of `docs/protocol.md`: the tables between its marks come from the schema and the table of codes. */
 export async function protocolPage(): Promise<string> {
   const { definitions, oneOf } = JSON.parse(
     await readFile(new URL("schemas/acp.schema.json", root), "utf8"),

@@ -6,7 +6,7 @@ import { check } from "./check.ts";
 import { engineProblem, missingTools } from "./prepare-machine.ts";
 import { type Command, root, run, tool } from "./processes.ts";
 
-/** What the caller chose: names of files or subjects, titles of tests; without any of them the whole suite. */
+/** The chosen tests, by names of files or subjects, project, or test title; without any of them the whole suite. */
 const { values, positionals: names } = parseArgs({
   allowPositionals: true,
   options: { full: { type: "boolean" }, only: { type: "string" }, title: { type: "string", short: "t" } },
@@ -17,14 +17,14 @@ const ofEngine = ["beside", "agents", "alone"];
 
 process.exitCode = await main();
 
-/** Builds, checks and tests; what cannot run here is named, and in CI that is a failure. */
+/** Builds, checks and tests. Names the tests that cannot run here, which in CI is a failure. */
 async function main(): Promise<number> {
   const started = performance.now();
   await buildProduct({ types: isWhole });
-  // Most of what the tests do at first is to wait for Debian packages.
+  // Runs beside the tests, which at first mostly wait for Debian packages.
   const checking = isWhole ? check() : [];
 
-  // Whoever has Sysbox has an engine of their own.
+  // The Sysbox tests bring their own engine.
   const problem = only === "sysbox" ? null : await engineProblem();
   const wanted = only ? [only] : ["unit", "contract", "crash", ...ofEngine];
   const projects = wanted.filter((name) => problem === null || !ofEngine.includes(name));
@@ -56,14 +56,14 @@ function vitestFor(projects: readonly string[], report: string): Command {
     ...([tool("vitest"), "run", "--config", "test/vitest.config.ts"] as const),
     ...projects.flatMap((name) => ["--project", name]),
     ...["--reporter", "default", "--reporter", "json", "--outputFile", report],
-    // A name that no file has is a mistake.
+    // A name that matches no file is an error.
     ...(isWhole ? [] : ["--passWithNoTests=false"]),
     ...(title === undefined ? [] : ["--testNamePattern", title]),
     ...names,
   ];
 }
 
-/** Correctness and gross regressions: ratios of this run only, since no machine is like another. */
+/** Finds wrong results and gross regressions. Compares only ratios within this run, since machines differ. */
 function benchShortly(): Promise<number> {
   console.error("— the short bench");
   return run([process.execPath, `${root}/bench/run.ts`, "--short", "--built"]);

@@ -1,4 +1,4 @@
-// Runs one of the project's own programs under the project's own Node 24, installing what is missing first.
+// Runs one of the project's scripts under the project's own Node 24, after installing missing packages.
 // Plain JavaScript without packages: it must work on a clone that has no node_modules yet, under Node 20 too.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -17,7 +17,7 @@ const path = `${dirname(node)}${delimiter}${process.env.PATH ?? ""}`;
 const run = spawnSync(node, [join(root, program), ...args], {
   stdio: "inherit",
   cwd: process.cwd(),
-  // Tools that cache compiled code would put it into the machine's temporary folder.
+  // The default compile cache would be in the machine's temporary folder.
   env: { ...process.env, PATH: path, NODE_COMPILE_CACHE: join(root, "node_modules", ".cache", "compiled") },
 });
 if (run.error) throw run.error;

@@ -4,10 +4,10 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "./processes.ts";
 
-// Prints a sample of the project's words for a reader who judges them: comments, identifiers, messages, sentences of pages and
-// subjects of commits. The commit that is judged is the seed, so that nobody chooses the sample and everybody can repeat it.
+// Prints a random sample of the project's texts for a reviewer: comments, identifiers, messages, sentences of pages and commit
+// subjects. The reviewed commit is the seed: the author cannot choose the sample, and any reviewer can repeat it.
 
-/** A text with its place. */
+/** A text and its file. */
 interface Words {
   readonly place: string;
   readonly text: string;
@@ -33,7 +33,7 @@ function draw(count: number, all: readonly Words[]): readonly Words[] {
     .map(([, words]) => words);
 }
 
-/** What a pattern's first group finds in files, one line each. */
+/** The matches of a pattern's first group in files, each joined into one line. */
 function find(inFiles: readonly string[], pattern: RegExp): Words[] {
   return inFiles.flatMap((file) =>
     [...readFileSync(join(root, file), "utf8").matchAll(pattern)].map(({ 1: text = "" }) => ({
@@ -46,7 +46,7 @@ function find(inFiles: readonly string[], pattern: RegExp): Words[] {
   );
 }
 
-/** Prose only: no tables, headings, code or lists of links. */
+/** The sentences of a page's prose, without tables, headings, code and lists of links. */
 function sentences(file: string): Words[] {
   const prose = readFileSync(join(root, file), "utf8")
     .replace(/^```[\s\S]*?^```/gm, "")
@@ -59,7 +59,7 @@ function sentences(file: string): Words[] {
     .filter(({ text }) => /^[A-Z`*]/.test(text) && text.split(" ").length >= 6);
 }
 
-/** Texts in quotes that are sentences, and no code. */
+/** Whether a quoted text is a sentence rather than code. */
 const isSentence = ({ text }: Words): boolean =>
   (text.replaceAll(/\$\{[^}]*\}/g, "").match(/\b[a-z]{2,}\b/g) ?? []).length >= 4 &&
   !/[=;/\\]|\$\{(?:paint|gap)/.test(text);

@@ -8,9 +8,9 @@ import { contained, endWithCaller } from "./contain.ts";
 import { prepareMachine } from "./prepare-machine.ts";
 import { root, run } from "./processes.ts";
 
-// Runs the tests so that nothing of them outlives their run, however that ends.
+// Runs the tests so that none of their processes, mounts, bridges and files outlive the run, however it ends.
 
-/** The temporary folder of all runs of this clone: what one that was killed left there is found by the next. */
+/** The temporary folder of every run of this clone, so that a run finds and removes the leftovers of a killed one. */
 const temporary = join(
   tmpdir(),
   `swarm-tests-${createHash("sha256").update(root).digest("hex").slice(0, 6)}`,
@@ -25,13 +25,13 @@ async function main(): Promise<number> {
     .catch((error) => error as Error);
   if (held instanceof Error) {
     console.error(
-      `Another run of this clone's tests goes on (${temporary}.lock is held). Wait for its end, then type the same again.`,
+      `Another run of this clone's tests is in progress (${temporary}.lock is held). Wait until it ends, then repeat the command.`,
     );
     return 2;
   }
   await using _alone = held;
   await clearKilledRun();
-  // The user that agents have goes through it.
+  // The agent's user must be able to enter it.
   await mkdir(temporary, { mode: 0o711 });
   try {
     await prepareMachine();
@@ -42,7 +42,7 @@ async function main(): Promise<number> {
   }
 }
 
-/** Its processes and mounts went with it; its engines left bridges and rules of the firewall. */
+/** Removes what a killed run left: bridges and firewall rules of its engines, and files. Its processes and mounts are gone. */
 async function clearKilledRun(): Promise<void> {
   const files = await readdir(temporary, { recursive: true }).catch(() => []);
   for (const file of files.filter((name) => basename(name) === "engine.json")) {

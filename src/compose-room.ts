@@ -10,7 +10,7 @@ export interface ComposeHostCapacityDeps {
   readonly findEngine: (endpoint: string | null) => Promise<ContainerEngine | null>;
 }
 
-/** Builds what tells a plan of the host that its workers would run on: the engine's, or this machine where no engine answers. */
+/** Composes the reader of a plan's host capacity: of the engine's host, or of this machine if no engine answers. */
 export function composeHostCapacity({
   repository,
   project,
@@ -21,7 +21,7 @@ export function composeHostCapacity({
       const engine = await findEngine(null);
       return engine === null ? await ownMachine() : await askEngine(engine);
     } catch (error) {
-      // A plan does not need an engine.
+      // A plan works without an engine.
       if (error instanceof SwarmError) return ownMachine();
       throw error;
     }
@@ -33,7 +33,7 @@ export function composeHostCapacity({
       import("./swarm/host-room.ts"),
       repository(),
     ]);
-    // A plan changes nothing, so it makes no identity.
+    // A plan changes nothing, so it creates no identity.
     const id = (await hasIdentity(commonFolder)) ? (await project()).id : null;
     const isOwn = (found: Readonly<Record<string, string>>): boolean =>
       found[labels.project] === id && found[labels.worktree] === worktree;

@@ -70,7 +70,7 @@ export function composeSandboxes(deps: ComposeSandboxesDeps): ComposedSandboxes 
       }),
       clock,
       async engineAt(endpoint) {
-        // A record lies in a folder that a stranger may have made, so it must not choose the engine to connect to.
+        // Another user may have made the folder and the record in it, so the record must not choose the engine.
         if (!(await deps.knownEndpoints()).includes(endpoint))
           throw new SwarmError("ENGINE_UNREACHABLE", {
             tried: [`${endpoint}: it is named by a sandbox's record, and by none of your settings`],

@@ -1,7 +1,7 @@
 import {
   type ApprovedCommand,
   approvedCommands,
-  type Spending,
+  type SpendingKind,
   type WordKind,
   wordForms,
 } from "./approved-commands.ts";
@@ -9,7 +9,7 @@ import {
 /** The decision about a command line that an agent wants to run. */
 export type CommandVerdict =
   /** An approved command of swarm. The caller still checks these task files, and that a budget is set if it spends money. */
-  | { readonly kind: "allow"; readonly taskFiles: readonly string[]; readonly spends: Spending | null }
+  | { readonly kind: "allow"; readonly taskFiles: readonly string[]; readonly spends: SpendingKind | null }
   /** A dangerous command: Claude Code asks the user, whatever the permission rules say. */
   | { readonly kind: "ask"; readonly why: string }
   /** A command that the hook does not judge: Claude Code decides as it does without the hook. */

@@ -13,11 +13,11 @@ export type WordKind =
  * How a command makes agents call models: it begins a swarm, or continues the existing one. Claude Code asks the user,
  * unless the user's own settings set a budget.
  */
-export type Spending = "begins" | "goes on";
+export type SpendingKind = "begins" | "goes on";
 
 /** The forms of a command that an agent may run without the user's consent. */
 export interface ApprovedCommand {
-  readonly spends?: Spending;
+  readonly spends?: SpendingKind;
   /** The kind and the number of words after the flags. */
   readonly words: { readonly kind: WordKind; readonly least: number; readonly most: number } | null;
   /** The kind of each flag's value, or null for a flag without one. */

@@ -1,12 +1,12 @@
 import type { SwarmPlan } from "./generated/plan.ts";
 import type { WorkerTask } from "./plan.ts";
 
-/** The host of an engine, and what sandboxes that are not this swarm's may use of it. */
+/** The CPUs and memory of an engine's host, and the share that sandboxes of other swarms may use. */
 export interface HostCapacity {
   readonly cpus: number;
   readonly memoryBytes: number;
   readonly others: { readonly workers: number; readonly memoryBytes: number };
-  /** As the user reads it: `the engine's host`, or `this machine` where no engine answers. */
+  /** The host's name in messages: `the engine's host`, or `this machine` where no engine answers. */
   readonly name: string;
 }
 
@@ -19,8 +19,8 @@ export interface ParallelSettings {
 const noOthers: HostCapacity["others"] = { workers: 0, memoryBytes: 0 };
 
 /**
- * The number of workers that a host carries beside the other sandboxes there: as many as fit into memory by their limits, and
- * twice as many as CPUs, since agents mostly wait.
+ * The number of workers that fit on a host beside the other sandboxes there: as many as its memory holds by their limits, and
+ * at most two for each CPU, since agents mostly wait.
  */
 export function workersThatFit(
   { cpus, memoryBytes, others }: Omit<HostCapacity, "name">,
@@ -31,8 +31,8 @@ export function workersThatFit(
 }
 
 /**
- * The one rule of `plan`, `start`, `resume` and `retry`: how many workers may run at once while these tasks are not finished, and
- * why. The room matters for `auto` alone; null where it is not known.
+ * The number of workers that may run at once while these tasks are not finished, and why; the same rule for `plan`, `start`,
+ * `resume` and `retry`. `capacity` counts only for `auto`; null if it is unknown.
  */
 export function parallelWorkers(
   tasks: readonly Pick<WorkerTask, "taskFile">[],

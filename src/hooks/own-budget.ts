@@ -1,6 +1,6 @@
 import { existsSync, realpathSync } from "node:fs";
 import { join } from "node:path";
-import type { Spending } from "../domain/approved-commands.ts";
+import type { SpendingKind } from "../domain/approved-commands.ts";
 import { isTerminal } from "../domain/container-status.ts";
 import { budgetVariable, hasBudget } from "../domain/own-budget.ts";
 import { readSmall } from "../state/read-small.ts";
@@ -22,7 +22,7 @@ const maxSettingsBytes = 1024 * 1024;
  * written them.
  */
 export function whyUnbudgeted(
-  spends: Spending,
+  spends: SpendingKind,
   { configFolder, env }: BudgetFolders,
   place: SessionFolders,
 ): string | null {
@@ -40,7 +40,7 @@ export function whyUnbudgeted(
 }
 
 /** A swarm keeps its initial settings until its end, even those without a budget. */
-function whyBegunWithout(spends: Spending, cwd: string): string | null {
+function whyBegunWithout(spends: SpendingKind, cwd: string): string | null {
   const root = findWorktree(cwd);
   if (root === null || !existsSync(join(root, ".aimi", "swarm-state.json"))) return null;
   const found = findSwarm(cwd);

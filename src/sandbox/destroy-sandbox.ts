@@ -72,7 +72,8 @@ async function holdAgainstTasks(
   if ((await lock.holder()) !== null) {
     const facts = await inspectOwn(containers, record, signal);
     if (facts?.state === "running") {
-      // The command that runs the task sees its container end, and finds here why. It has the lock until it has said so.
+      // The process that runs the task reads this mark to learn why the container ended; it holds the lock until it has
+      // recorded that.
       await using _mark = await folders.markDestroying(record.id);
       await containers.stop(facts.id, { graceMs: 0 }, signal);
       return await lock.hold(destroyMs, signal);

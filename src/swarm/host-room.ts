@@ -3,14 +3,14 @@ import type { HostCapacity } from "../domain/parallel-workers.ts";
 import { type ContainerEngine, labels } from "../ports/engine.ts";
 
 /**
- * Asks an engine what its host has for one swarm. Sandboxes that are not the swarm's own count with the memory that they may
- * use, not with what they use now: an agent that begins has used none of it yet, and the host may be another machine.
+ * Reads the capacity of an engine's host for one swarm. Other sandboxes count with their memory limits, not with their present
+ * use: an agent that has just begun uses little, and this process cannot measure a remote host.
  */
 export function hostCapacityOf(
   engine: Pick<ContainerEngine, "info" | "inUse">,
   isOwn: (labels: Readonly<Record<string, string>>) => boolean,
 ): (signal?: AbortSignal) => Promise<HostCapacity> {
-  // A host does not grow.
+  // Asked once: the host's CPUs and memory do not change.
   const host = once(() => engine.info());
   return async (signal) => {
     const { cpus, memoryBytes } = await host();

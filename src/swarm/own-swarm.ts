@@ -15,7 +15,7 @@ import type { SwarmDeps } from "./swarm-deps.ts";
 export interface OwnerOptions {
   /** Workers at once; `auto` for as many as the engine's host holds. */
   readonly parallel: number | "auto";
-  /** Asks the engine's host for the memory and CPUs that this swarm may use now; used for `auto` alone. */
+  /** Reads the memory and CPUs that this swarm may use now; called only for `auto`. */
   readonly hostCapacity: (signal: AbortSignal) => Promise<HostCapacity>;
   /** How long a worker waits for memory and CPUs of other sandboxes before the host is asked again. */
   readonly askHostEveryMs: number;
@@ -129,7 +129,7 @@ export async function ownSwarm(
     };
   }
 
-  /** Asks at most once a second; an engine that does not answer leaves the last answer valid. */
+  /** Asks at most once a second; if the engine does not answer, the last answer stays valid. */
   async function askHost(): Promise<HostCapacity | null> {
     if (performance.now() - hostAskedAtMs < Math.min(freshMs, swarm.askHostEveryMs)) return capacity;
     hostAskedAtMs = performance.now();

@@ -12,11 +12,11 @@ export interface SlowRemoval {
 /** Waits for a removal without a time limit and reports a slow one; after a halt, leaves it to the engine. */
 export async function removeSlowly(
   remove: (signal: AbortSignal) => Promise<void>,
-  { onSlow: tell, halt }: SlowRemoval,
+  { onSlow, halt }: SlowRemoval,
   signal: AbortSignal,
 ): Promise<void> {
   const leaving = new AbortController();
-  const timers = [setTimeout(() => tell("the removal is still in progress at the engine"), slowMs)];
+  const timers = [setTimeout(() => onSlow("the removal is still in progress at the engine"), slowMs)];
   const leave = (): void => void timers.push(setTimeout(() => leaving.abort(leaving), leaveMs));
   if (halt?.aborted) leave();
   else halt?.addEventListener("abort", leave, { once: true });
@@ -24,7 +24,7 @@ export async function removeSlowly(
     await remove(AbortSignal.any([signal, leaving.signal]));
   } catch (error) {
     if (!leaving.signal.aborted || signal.aborted) throw error;
-    tell("the removal is left to the engine; `swarm cleanup` takes away what is left");
+    onSlow("the removal is left to the engine; `swarm cleanup` takes away what is left");
   } finally {
     for (const timer of timers) clearTimeout(timer);
     halt?.removeEventListener("abort", leave);

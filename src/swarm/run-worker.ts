@@ -64,7 +64,7 @@ export async function runWorker(
     },
     deps.signal,
   );
-  // Ignores errors, such as an unreachable engine or an unwritable state: `listen` meets the same ones and throws them.
+  // Ignores errors, such as an unreachable engine or an unwritable state: `runConversation` meets the same ones and throws them.
   const cancel = (): void => void askToStop().catch(() => {});
   if (halt.aborted) cancel();
   else halt.addEventListener("abort", cancel, { once: true });

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Says what the task before it has counted, and shows that there is no way out.
+// Prints the counts of the previous task, and shows that the sandbox reaches no network.
 import { lookup } from "node:dns/promises";
 import { readFileSync, writeFileSync } from "node:fs";
 
