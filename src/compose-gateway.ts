@@ -81,7 +81,7 @@ export async function composeGateway(parts: GatewayParts): Promise<SwarmGateway>
     ownRuntime: parts.runtimes.includes("runc") ? "runc" : "crun",
     connect: (container, listener, signal) => holdGateway(line, container, listener, signal),
     record: { find: () => files.findGateway(), keep: (note) => files.storeGateway(note) },
-    workersAtWork: () => findAtWork(parts, files),
+    workersAtWork: () => findWorkersAtWork(parts, files),
     newSecret: () => randomBytes(32).toString("base64url"),
     sign: (secret, text) => createHmac("sha256", secret).update(text).digest("base64url"),
     hash: (text) => createHash("sha256").update(text).digest("hex"),
@@ -107,7 +107,7 @@ export async function composeGateway(parts: GatewayParts): Promise<SwarmGateway>
 }
 
 /** The workers with a container, each with its adapter's request. */
-async function findAtWork(
+async function findWorkersAtWork(
   { read, recall }: Pick<GatewayParts, "read" | "recall">,
   { findRequest }: Pick<RequestFiles, "findRequest">,
 ): Promise<WorkerToAdmit[]> {

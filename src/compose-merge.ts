@@ -53,7 +53,7 @@ export function composeMerge(deps: ComposeMergeDeps): MergeOperations {
       const checker = once(async () => {
         const [engine, settings] = await Promise.all([
           deps.engine(state.engine?.endpoint ?? null),
-          heldSettings(deps, state.swarmId),
+          settingsOfSwarm(deps, state.swarmId),
         ]);
         const { runtime } = await runtimeFor(deps, engine, settings, signal);
         const image = await projectImage(deps, [], onStep, signal);
@@ -76,8 +76,8 @@ export function composeMerge(deps: ComposeMergeDeps): MergeOperations {
           records: workers.length === 0 ? state.containers : chooseWorkers(state, workers),
         },
       );
-      await writeDown(report, onStep);
-      await dropHomes(state, report, signal);
+      await writeReports(report, onStep);
+      await removeHomeVolumes(state, report, signal);
       return report;
     },
   };
@@ -86,7 +86,11 @@ export function composeMerge(deps: ComposeMergeDeps): MergeOperations {
    * Removes the home volumes of merged workers: their conversations are needed no more. `swarm cleanup` removes those
    * that remain after an error.
    */
-  async function dropHomes(state: SwarmState, { workers }: MergeReport, signal: AbortSignal): Promise<void> {
+  async function removeHomeVolumes(
+    state: SwarmState,
+    { workers }: MergeReport,
+    signal: AbortSignal,
+  ): Promise<void> {
     const done = ["merged", "merged before", "unchanged"];
     const slugs = new Set(
       workers.filter(({ outcome }) => done.includes(outcome)).map(({ worker }) => worker),
@@ -95,7 +99,7 @@ export function composeMerge(deps: ComposeMergeDeps): MergeOperations {
       if (!(error instanceof SwarmError)) throw error;
     };
     const drop = async (): Promise<void> => {
-      if (!(await heldSettings(deps, state.swarmId)).prove) return;
+      if (!(await settingsOfSwarm(deps, state.swarmId)).prove) return;
       const { volumes } = await (await deps.engine(state.engine?.endpoint ?? null)).open();
       for (const record of state.containers)
         if (slugs.has(workerSlug(record)))
@@ -105,7 +109,7 @@ export function composeMerge(deps: ComposeMergeDeps): MergeOperations {
   }
 
   /** Writes the files for summaries and the report. Ignores errors, because the merge itself is complete. */
-  async function writeDown(report: MergeReport, onStep: (step: string) => void): Promise<void> {
+  async function writeReports(report: MergeReport, onStep: (step: string) => void): Promise<void> {
     const [{ mergeFile }, { writeReport }] = await Promise.all([
       import("./host/merge-file.ts"),
       import("./host/write-report.ts"),
@@ -133,7 +137,7 @@ async function recognisedCheck(
 }
 
 /** The settings that the swarm was started with, overridden by the flags of this command. */
-async function heldSettings(
+async function settingsOfSwarm(
   { explainAllSettings, repository }: ComposeMergeDeps,
   swarmId: string,
 ): Promise<Settings> {

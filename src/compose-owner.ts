@@ -196,7 +196,7 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
     );
     await networkAccess.end({ isFinished: isFinished(ended) });
     emit({ event: "finished", ...countsOf(ended) });
-    await writeDown(ended, report);
+    await writeSummary(ended, report);
     deps.crashPoint("before-owner-release");
     return ended;
   }
@@ -222,7 +222,7 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
   }
 
   /** Writes the summary to a file. Ignores errors, because the work itself is complete. */
-  async function writeDown(ended: SwarmState, report: SwarmReport): Promise<void> {
+  async function writeSummary(ended: SwarmState, report: SwarmReport): Promise<void> {
     const [{ composeReview }, { writeReport }] = await Promise.all([
       import("./compose-review.ts"),
       import("./host/write-report.ts"),

@@ -75,17 +75,17 @@ export function composeUpkeep(deps: ComposeUpkeepDeps): UpkeepOperations {
       watchState((await deps.stateFile()).places.stateFile, onChange, signal);
     },
 
-    async cleanup(words, onStep, signal) {
-      await using _held = words.dryRun ? null : await hold();
+    async cleanup(request, onStep, signal) {
+      await using _held = request.dryRun ? null : await hold();
       const { cleanUp } = await import("./swarm/clean-up.ts");
       const state = await deps.findState();
-      const { workers, all, discard, everything, dryRun } = words;
+      const { workers, all, discard, everything, dryRun } = request;
       const only = workers.length === 0 ? null : namesOf(state, workers);
-      const engine = await engineFor(state, words);
-      const request = { state, only, discard, dryRun, withFiles: all || everything, scope: await scope() };
-      const done = await cleanUp(await cleanUpDeps(engine), request, onStep, signal);
+      const engine = await engineFor(state, request);
+      const options = { state, only, discard, dryRun, withFiles: all || everything, scope: await scope() };
+      const done = await cleanUp(await cleanUpDeps(engine), options, onStep, signal);
       if (!everything) return done;
-      const isGoing = (kind: string): number =>
+      const countRemoved = (kind: string): number =>
         dryRun ? done.removed.filter((thing) => thing.kind === kind).length : 0;
       const { clearMachine } = await import("./swarm/clear-machine.ts");
       const cleared = await clearMachine(
@@ -94,7 +94,7 @@ export function composeUpkeep(deps: ComposeUpkeepDeps): UpkeepOperations {
           dryRun,
           removedBefore: {
             ...{ endpoint: engine?.endpoint ?? null },
-            ...{ containers: isGoing("container"), volumes: isGoing("volume") },
+            ...{ containers: countRemoved("container"), volumes: countRemoved("volume") },
           },
         },
         onStep,

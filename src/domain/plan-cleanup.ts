@@ -13,9 +13,9 @@ export interface EngineResource {
   readonly taskFile: string | null;
   readonly attempt: number | null;
   /** Whether it belongs to a gateway, and so to all workers of its swarm. */
-  readonly isGateways?: boolean;
+  readonly isOfGateway?: boolean;
   /** Whether swarm checked results in it: it holds no work of a worker. */
-  readonly isCheck?: boolean;
+  readonly isOfCheck?: boolean;
 }
 
 /** An attempt of a worker, as the host's journals name it. */
@@ -52,29 +52,29 @@ export interface CleanupPlan {
 
 export interface CleanupInput {
   readonly state: SwarmState | null;
-  readonly things: readonly EngineResource[];
-  readonly placeOf: (attempt: LeftAttempt) => WorkLocation;
+  readonly resources: readonly EngineResource[];
+  readonly locationOf: (attempt: LeftAttempt) => WorkLocation;
   /** Whether to remove work, too, that is not in the host's repository. */
   readonly discard: boolean;
-  /** Names of the records whose things to remove; null for everything. */
+  /** Names of the records whose resources to remove; null for everything. */
   readonly only: readonly string[] | null;
 }
 
-/** Decides which things to remove and which to keep. The only copy of work is kept, unless `discard` is set. */
-export function planCleanup({ state, things, placeOf, discard, only }: CleanupInput): CleanupPlan {
-  const workers = workersIn(state, things).filter(
+/** Decides which resources to remove and which to keep. The only copy of work is kept, unless `discard` is set. */
+export function planCleanup({ state, resources, locationOf, discard, only }: CleanupInput): CleanupPlan {
+  const workers = workersIn(state, resources).filter(
     ({ record }) => only === null || (record !== null && only.includes(record.containerName)),
   );
   const judged = [
-    ...workers.flatMap((worker) => judgeWorker(worker, placeOf)),
-    ...(only === null ? [...judgeGateways(state, things), ...judgeChecks(things)] : []),
+    ...workers.flatMap((worker) => judgeWorker(worker, locationOf)),
+    ...(only === null ? [...judgeGateways(state, resources), ...judgeChecks(resources)] : []),
   ];
   const gone = judged.filter(({ why }) => discard || why === null);
   return {
     remove: gone.toSorted((one, other) => one.rank - other.rank).map(({ leftover }) => leftover),
     keep: judged.flatMap(({ leftover, why }) => (discard || why === null ? [] : [{ ...leftover, why }])),
     discarded: workers.flatMap(({ record }) => {
-      const isGivenUp = judged.some((thing) => thing.record === record && thing.why !== null);
+      const isGivenUp = judged.some((resource) => resource.record === record && resource.why !== null);
       return discard && isGivenUp && record !== null && record.containerId !== null
         ? [record.containerName]
         : [];
@@ -83,11 +83,11 @@ export function planCleanup({ state, things, placeOf, discard, only }: CleanupIn
 }
 
 /** The attempts for which the caller must find out where their work is. */
-export function attemptsIn(state: SwarmState | null, things: readonly EngineResource[]): LeftAttempt[] {
+export function attemptsIn(state: SwarmState | null, resources: readonly EngineResource[]): LeftAttempt[] {
   const byKey = new Map<string, LeftAttempt>();
-  for (const worker of workersIn(state, things))
-    for (const thing of worker.things) {
-      const attempt = attemptOf(worker, thing);
+  for (const worker of workersIn(state, resources))
+    for (const resource of worker.resources) {
+      const attempt = attemptOf(worker, resource);
       if (attempt) byKey.set(JSON.stringify(attempt), attempt);
     }
   return [...byKey.values()];
@@ -105,22 +105,22 @@ export function withDiscarded(record: ContainerRecord, now: Date): ContainerReco
   };
 }
 
-/** The things of one worker, of all its attempts. */
+/** The resources of one worker, of all its attempts. */
 interface LeftWorker {
   readonly swarmId: string | null;
   readonly taskFile: string | null;
   readonly record: ContainerRecord | null;
-  readonly things: readonly EngineResource[];
+  readonly resources: readonly EngineResource[];
 }
 
-function workersIn(state: SwarmState | null, things: readonly EngineResource[]): LeftWorker[] {
-  const own = things.filter(({ isGateways, isCheck }) => !isGateways && !isCheck);
+function workersIn(state: SwarmState | null, resources: readonly EngineResource[]): LeftWorker[] {
+  const own = resources.filter(({ isOfGateway, isOfCheck }) => !isOfGateway && !isOfCheck);
   const groups = Map.groupBy(own, ({ swarmId, taskFile }) => JSON.stringify([swarmId, taskFile]));
   return [...groups.values()].map((group) => {
     const { swarmId = null, taskFile = null } = group[0] ?? {};
     const isOurs = state !== null && swarmId === state.swarmId;
     const record = isOurs ? state.containers.find(({ taskFilePath }) => taskFilePath === taskFile) : null;
-    return { swarmId, taskFile, record: record ?? null, things: group };
+    return { swarmId, taskFile, record: record ?? null, resources: group };
   });
 }
 
@@ -132,10 +132,10 @@ interface Judged {
   readonly rank: number;
 }
 
-/** A gateway's things can be removed when no worker of its swarm is left that could use it. */
-function judgeGateways(state: SwarmState | null, things: readonly EngineResource[]): Judged[] {
-  return things
-    .filter(({ isGateways }) => isGateways)
+/** A gateway's resources can be removed when no worker of its swarm is left that could use it. */
+function judgeGateways(state: SwarmState | null, resources: readonly EngineResource[]): Judged[] {
+  return resources
+    .filter(({ isOfGateway }) => isOfGateway)
     .map(({ kind, name, swarmId }) => {
       const isNeeded =
         state?.swarmId === swarmId && state?.containers.some(({ status }) => !isTerminal(status));
@@ -148,42 +148,52 @@ function judgeGateways(state: SwarmState | null, things: readonly EngineResource
 }
 
 /** Things of checks can always be removed: only a process that was killed leaves them behind. */
-function judgeChecks(things: readonly EngineResource[]): Judged[] {
-  return things
-    .filter(({ isCheck }) => isCheck)
+function judgeChecks(resources: readonly EngineResource[]): Judged[] {
+  return resources
+    .filter(({ isOfCheck }) => isOfCheck)
     .map(({ kind, name, swarmId }) => ({
       leftover: { kind, name, worker: null, swarmId },
       ...{ record: null, rank: kind === "container" ? 3 : 4, why: null },
     }));
 }
 
-function judgeWorker(worker: LeftWorker, placeOf: CleanupInput["placeOf"]): Judged[] {
-  const isHome = (thing: EngineResource): boolean => thing.kind === "volume" && homeOf(thing) !== null;
-  const own = worker.things
-    .filter((thing) => !isHome(thing))
-    .map((thing) => ({ thing, why: whyKept(worker, thing, placeOf) }));
+function judgeWorker(worker: LeftWorker, locationOf: CleanupInput["locationOf"]): Judged[] {
+  const isHome = (resource: EngineResource): boolean =>
+    resource.kind === "volume" && homeOf(resource) !== null;
+  const own = worker.resources
+    .filter((resource) => !isHome(resource))
+    .map((resource) => ({ resource, why: whyKept(worker, resource, locationOf) }));
   // A later attempt continues the agent's conversations, so they are removed last.
   const unfinished = whyUnfinished(worker.record);
   const whyHome = unfinished ?? own.find(({ why }) => why !== null)?.why ?? null;
-  const homes = worker.things.filter(isHome).map((thing) => ({ thing, why: whyHome }));
-  return [...own, ...homes].map(({ thing, why }, at) => ({
+  const homes = worker.resources.filter(isHome).map((resource) => ({ resource, why: whyHome }));
+  return [...own, ...homes].map(({ resource, why }, at) => ({
     leftover: {
-      ...{ kind: thing.kind, name: thing.name, worker: slugIn(worker, thing), swarmId: worker.swarmId },
+      ...{
+        kind: resource.kind,
+        name: resource.name,
+        worker: slugIn(worker, resource),
+        swarmId: worker.swarmId,
+      },
     },
     ...{ record: worker.record, why },
-    rank: thing.kind === "container" ? 0 : at < own.length ? 1 : 2,
+    rank: resource.kind === "container" ? 0 : at < own.length ? 1 : 2,
   }));
 }
 
-function whyKept(worker: LeftWorker, thing: EngineResource, placeOf: CleanupInput["placeOf"]): string | null {
+function whyKept(
+  worker: LeftWorker,
+  resource: EngineResource,
+  locationOf: CleanupInput["locationOf"],
+): string | null {
   const { record } = worker;
-  const attempt = attemptOf(worker, thing);
+  const attempt = attemptOf(worker, resource);
   if (attempt === null) return "its labels do not name its worker";
   if (record && attempt.attempt >= record.attempt) {
     const unfinished = whyUnfinished(record);
     if (unfinished !== null) return unfinished;
   }
-  const place = placeOf(attempt);
+  const place = locationOf(attempt);
   return place.kind === "here" ? null : place.why;
 }
 
@@ -192,22 +202,22 @@ function whyUnfinished(record: ContainerRecord | null): string | null {
   return `it is ${record.status}, and so not finished`;
 }
 
-function attemptOf(worker: LeftWorker, thing: EngineResource): LeftAttempt | null {
+function attemptOf(worker: LeftWorker, resource: EngineResource): LeftAttempt | null {
   const { swarmId, record } = worker;
-  const slug = slugIn(worker, thing);
-  if (swarmId === null || slug === null || thing.attempt === null) return null;
-  const isLast = record?.attempt === thing.attempt;
+  const slug = slugIn(worker, resource);
+  if (swarmId === null || slug === null || resource.attempt === null) return null;
+  const isLast = record?.attempt === resource.attempt;
   const reported = isLast ? reportedStatus(record) : null;
   const status = reported === "completed" || reported === "failed" ? reported : null;
-  return { swarmId, slug, attempt: thing.attempt, status };
+  return { swarmId, slug, attempt: resource.attempt, status };
 }
 
-/** The slug by which the worker's journals are named, from its record or from the thing's name. */
-function slugIn(worker: LeftWorker, thing: EngineResource): string | null {
+/** The slug by which the worker's journals are named, from its record or from the resource's name. */
+function slugIn(worker: LeftWorker, resource: EngineResource): string | null {
   const { record, taskFile, swarmId } = worker;
   if (record) return workerSlug(record);
   if (taskFile === null || swarmId === null) return null;
-  const containerName = homeOf(thing) ?? thing.name;
+  const containerName = homeOf(resource) ?? resource.name;
   const isNamed = /^aimi-[0-9a-f]{6}-([0-9a-f]{6})-[a-z0-9-]+(?:\.a\d+)?$/.exec(containerName);
   return isNamed?.[1] === swarmId.slice(0, 6) ? workerSlug({ containerName, taskFilePath: taskFile }) : null;
 }

@@ -168,9 +168,9 @@ export const sandboxCatalogue: {
   CONTAINER_STUCK: entry(
     environment,
     (f) =>
-      `The container ${f.id} is frozen and its engine does not thaw it: it could not ${f.operation} within ${f.withinMs / 1000} s`,
+      `The container ${f.id} is paused and its engine cannot unpause it: it could not ${f.operation} within ${f.withinMs / 1000} s`,
     (f) =>
-      `A program was just beginning in it when it was frozen. On the engine's machine, as root: \`pkill -KILL -f 'exec --process .*${f.id}'\` ends that program, and the engine goes on by itself. Do not restart the engine: it could not start this container again.`,
+      `A program was starting in it when it was paused. On the engine's machine, as root: \`pkill -KILL -f 'exec --process .*${f.id}'\` ends that program, and the engine then recovers by itself. Do not restart the engine: it could not start this container again.`,
   ),
   CONTAINER_START_FAILED: entry(
     environment,
@@ -262,7 +262,7 @@ export const sandboxCatalogue: {
   ),
   ARCHIVE_REFUSED: entry(
     conflict,
-    (f) => `What came out of the container was refused at ${JSON.stringify(f.entry)}: ${f.reason}`,
+    (f) => `Files from the container were refused at ${JSON.stringify(f.entry)}: ${f.reason}`,
     () => "Nothing was kept of it. Only plain files and folders with plain names leave a sandbox.",
   ),
   OUTPUTS_INCOMPLETE: entry(

@@ -25,13 +25,13 @@ export async function sendToOwner(
   const { promise, resolve, reject } = Promise.withResolvers<boolean>();
   const abort = (): void => reject(signal.reason);
   signal.addEventListener("abort", abort, { once: true });
-  const look = async (): Promise<void> => {
+  const poll = async (): Promise<void> => {
     if (!isAnyPending(await store.read(), commands)) resolve(true);
     else if ((await owner.holder()) === null) resolve(false);
   };
   // Polls besides watching: a killed owner changes no file.
-  const timer = setInterval(() => void look().catch(reject), 1_000);
-  watch(() => void look().catch(reject), either);
+  const timer = setInterval(() => void poll().catch(reject), 1_000);
+  watch(() => void poll().catch(reject), either);
   try {
     return await promise;
   } finally {

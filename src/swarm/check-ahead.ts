@@ -7,35 +7,35 @@ export type CheckCommit = (commit: string, what: string, signal: AbortSignal) =>
 export interface SpeculativeChecks {
   readonly begin: (commit: string, what: string) => void;
   /** The result of the check that was begun for a commit, or of a new one. */
-  readonly endOf: (commit: string, what: string) => Promise<RanCheck | null>;
+  readonly resultOf: (commit: string, what: string) => Promise<RanCheck | null>;
   /** Aborts the begun checks whose result was not asked for. */
-  readonly drop: () => Promise<void>;
+  readonly abortUnused: () => Promise<void>;
 }
 
 interface Begun {
   readonly end: Promise<RanCheck | null>;
-  readonly giveUp: () => void;
+  readonly abort: () => void;
 }
 
 export function speculativeChecks(check: CheckCommit, signal: AbortSignal): SpeculativeChecks {
-  const begunOf = new Map<string, Begun>();
+  const begunByCommit = new Map<string, Begun>();
   return {
     begin(commit, what) {
       const stop = new AbortController();
       const end = check(commit, what, AbortSignal.any([stop.signal, signal]));
       // Prevents an unhandled rejection: `endOf` passes a failure on, and a dropped check may fail.
       end.catch(() => {});
-      begunOf.set(commit, { end, giveUp: () => stop.abort() });
+      begunByCommit.set(commit, { end, abort: () => stop.abort() });
     },
-    endOf(commit, what) {
-      const begun = begunOf.get(commit);
-      begunOf.delete(commit);
+    resultOf(commit, what) {
+      const begun = begunByCommit.get(commit);
+      begunByCommit.delete(commit);
       return begun?.end ?? check(commit, what, signal);
     },
-    async drop() {
-      const begun = [...begunOf.values()];
-      begunOf.clear();
-      for (const { giveUp } of begun) giveUp();
+    async abortUnused() {
+      const begun = [...begunByCommit.values()];
+      begunByCommit.clear();
+      for (const { abort: giveUp } of begun) giveUp();
       await Promise.allSettled(begun.map(({ end }) => end));
     },
   };

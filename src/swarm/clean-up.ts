@@ -61,12 +61,12 @@ export async function cleanUp(
 ): Promise<CleanedUp> {
   const { state, scope, dryRun } = request;
   if (deps.engine && state) await refuseOtherEngine(state, deps.engine);
-  const things = deps.engine ? await thingsOn(deps.engine, scope) : [];
-  const places = await placesOf(deps, attemptsIn(state, things));
+  const resources = deps.engine ? await resourcesOn(deps.engine, scope) : [];
+  const locations = await locationsOf(deps, attemptsIn(state, resources));
   const plan = planCleanup({
-    ...{ state, things, discard: request.discard, only: request.only },
-    placeOf: (attempt) =>
-      places.get(keyOf(attempt)) ?? { kind: "elsewhere", why: "its journal was not read" },
+    ...{ state, resources, discard: request.discard, only: request.only },
+    locationOf: (attempt) =>
+      locations.get(keyOf(attempt)) ?? { kind: "elsewhere", why: "its journal was not read" },
   });
   const done = dryRun ? { ...plan, failure: null } : await executePlan(deps, plan, onStep, signal);
   const unfinished =
@@ -82,16 +82,16 @@ export async function cleanUp(
   return { removed: [...done.remove, ...files], kept: done.keep, failure: done.failure ?? unfinished };
 }
 
-async function thingsOn(engine: ContainerEngine, scope: EngineScope): Promise<EngineResource[]> {
+async function resourcesOn(engine: ContainerEngine, scope: EngineScope): Promise<EngineResource[]> {
   const [containers, volumes] = [await engine.observe(scope), await engine.volumes(scope)];
   return [
-    ...containers.map((container) => toThing("container", container)),
-    ...volumes.map((volume) => toThing("volume", volume)),
+    ...containers.map((container) => toResource("container", container)),
+    ...volumes.map((volume) => toResource("volume", volume)),
   ];
 }
 
 /** Any user of the engine can set labels, so values without the right form are ignored. */
-function toThing(
+function toResource(
   kind: EngineResource["kind"],
   { name, labels: found }: { readonly name: string; readonly labels: Readonly<Record<string, string>> },
 ): EngineResource {
@@ -102,23 +102,23 @@ function toThing(
     swarmId: /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(swarmId) ? swarmId : null,
     taskFile: found[labels.taskFile] ?? null,
     attempt: Number.isSafeInteger(attempt) && attempt > 0 ? attempt : null,
-    isGateways: found[labels.role] === "gateway",
-    isCheck: found[labels.role] === "check",
+    isOfGateway: found[labels.role] === "gateway",
+    isOfCheck: found[labels.role] === "check",
   };
 }
 
 const keyOf = ({ swarmId, slug, attempt }: LeftAttempt): string => `${swarmId}/${slug}/${attempt}`;
 
-async function placesOf(
+async function locationsOf(
   deps: CleanUpDeps,
   attempts: readonly LeftAttempt[],
 ): Promise<ReadonlyMap<string, WorkLocation>> {
-  const places = new Map<string, WorkLocation>();
-  for (const attempt of attempts) places.set(keyOf(attempt), await placeOf(deps, attempt));
-  return places;
+  const locations = new Map<string, WorkLocation>();
+  for (const attempt of attempts) locations.set(keyOf(attempt), await locationOf(deps, attempt));
+  return locations;
 }
 
-async function placeOf({ readAttempt, work }: CleanUpDeps, attempt: LeftAttempt): Promise<WorkLocation> {
+async function locationOf({ readAttempt, work }: CleanUpDeps, attempt: LeftAttempt): Promise<WorkLocation> {
   const journal = await readAttempt(attempt);
   if (!journal) return elsewhere("there is no journal of it here");
   if (!journal.isWhole) return elsewhere("its journal here ends before its final message");

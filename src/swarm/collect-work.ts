@@ -46,7 +46,7 @@ export async function collectWork(
         sha256: stored.sha256,
       },
       ...(stored.start && { start: stored.start }),
-      bundle: passing(
+      bundle: withFirstChunkHook(
         channel.readFile({ containerId: stored.containerId, path: stored.bundle, maxBytes }, signal),
         () => crashPoint("mid-collect"),
       ),
@@ -97,7 +97,10 @@ async function lastImported(
 }
 
 /** Passes the bytes on, and calls `onFirst` before the first chunk. */
-async function* passing(bytes: AsyncIterable<Uint8Array>, onFirst: () => void): AsyncGenerator<Uint8Array> {
+async function* withFirstChunkHook(
+  bytes: AsyncIterable<Uint8Array>,
+  onFirst: () => void,
+): AsyncGenerator<Uint8Array> {
   let isFirst = true;
   for await (const piece of bytes) {
     if (isFirst) onFirst();

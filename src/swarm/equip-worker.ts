@@ -46,7 +46,7 @@ const bundlePath = "bundle:/aimi/in/repo.bundle";
  */
 export async function prepareWorker(deps: OwnerServices, waiting: WaitingWorker): Promise<Worker | null> {
   const { slug, name, task } = waiting;
-  const record = await withItsRef(deps, findContainer(await deps.read(), name));
+  const record = await atRecordedRef(deps, findContainer(await deps.read(), name));
   const base = record.baseCommit ?? (await chooseBase(deps, waiting));
   if (base === null) return null;
   if (record.baseCommit === null) await deps.change(name, (now) => ({ ...now, baseCommit: base }));
@@ -57,11 +57,11 @@ export async function prepareWorker(deps: OwnerServices, waiting: WaitingWorker)
   // The task file may have changed its stories since it was planned.
   if (stories.join() !== record.stories.map(({ id }) => id).join())
     await deps.change(name, (now) => withStories(now, stories));
-  const asked = withStories(record, stories);
-  const found = await findEvidence(deps, asked);
+  const current = withStories(record, stories);
+  const found = await findEvidence(deps, current);
   const request = await payloadOf(deps, task, {
     base: record.collected?.commit ?? base,
-    record: asked,
+    record: current,
     found,
   });
   await deps.channel.storeRequest(at, request);
@@ -69,7 +69,7 @@ export async function prepareWorker(deps: OwnerServices, waiting: WaitingWorker)
 }
 
 /** A rework changes only the record; this moves the worker's ref to the recorded commit before the attempt begins. */
-async function withItsRef(deps: OwnerServices, record: ContainerRecord): Promise<ContainerRecord> {
+async function atRecordedRef(deps: OwnerServices, record: ContainerRecord): Promise<ContainerRecord> {
   const { collecting, collected, containerName } = record;
   if (collecting === null || collecting.new !== collected?.commit) return record;
   if (!(await deps.work.moveRef(collecting)))
@@ -87,8 +87,8 @@ function isStale(
   record: ContainerRecord,
   request: TaskRequestPayload,
 ): boolean {
-  const isUnheard = record.containerId === null && record.creating === null;
-  return isUnheard && request.repoUrl === "image:" && request.baseCommit !== imageCommit;
+  const isUnsent = record.containerId === null && record.creating === null;
+  return isUnsent && request.repoUrl === "image:" && request.baseCommit !== imageCommit;
 }
 
 async function chooseBase(

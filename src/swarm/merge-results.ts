@@ -12,7 +12,7 @@ export interface Result {
   /** The message of its merge commit. */
   readonly message: string;
   /** The reason why a person has to review it first; null if it may be merged automatically. */
-  readonly hold: MergedWorker["reason"];
+  readonly holdReason: MergedWorker["reason"];
 }
 
 export interface MergeResultsDeps {
@@ -67,7 +67,7 @@ export async function mergeResults(
   const train: Train = {
     ...{ origin, forecast, checks, tip: begin, aside: new Map() },
     merged: candidates.filter((candidate) => !isOpen(candidate)),
-    before: () => (before ??= checks.endOf(begin, "the commit before the merge")),
+    before: () => (before ??= checks.resultOf(begin, "the commit before the merge")),
   };
   const done = train.merged.map((each): MergedWorker => ({ ...plain(each), outcome: "merged before" }));
   const ordered = mergeOrder(candidates.filter(isOpen));
@@ -75,7 +75,7 @@ export async function mergeResults(
     for (const [at, candidate] of ordered.entries())
       done.push(await mergeOne(deps, train, candidate, ordered[at + 1]));
   } finally {
-    await checks.drop();
+    await checks.abortUnused();
   }
   return { tip: train.tip, before: (await before) ?? null, workers: done, forecast };
 }
@@ -109,7 +109,7 @@ async function mergeOne(
       with: missing,
     });
 
-  if (candidate.hold !== null) return setAside({ reason: candidate.hold });
+  if (candidate.holdReason !== null) return setAside({ reason: candidate.holdReason });
   const merged = await work.merge({ ours: train.tip, theirs: commit, message }, signal);
   if (merged.kind === "conflict") {
     const others = train.forecast.flatMap(({ one, other }) =>
@@ -121,7 +121,7 @@ async function mergeOne(
     return setAside({ reason, files: [...merged.files], with: rivals });
   }
 
-  const ending = train.checks.endOf(merged.commit, worker);
+  const ending = train.checks.resultOf(merged.commit, worker);
   // Waits for both: if the look-ahead fails, this result's check must not keep running alone.
   const [checked, looked] = await Promise.allSettled([
     ending,
@@ -136,7 +136,7 @@ async function mergeOne(
     train.merged.push(candidate);
     return { ...plain(candidate), outcome: "merged", mergedAs: merged.commit, check };
   }
-  await train.checks.drop();
+  await train.checks.abortUnused();
   return setAside({ ...(await findRivals(deps, train, candidate)), check });
 }
 
@@ -147,7 +147,7 @@ async function lookAhead(
   tip: string,
   { worker, commit, message, ...next }: Candidate,
 ): Promise<void> {
-  if (next.hold !== null || missingFor(train, next).length > 0) return;
+  if (next.holdReason !== null || missingFor(train, next).length > 0) return;
   const merged = await work.merge({ ours: tip, theirs: commit, message }, signal);
   if (merged.kind === "commit") train.checks.begin(merged.commit, worker);
 }
@@ -166,7 +166,7 @@ async function findRivals(
   const others = merged.filter((other) => !buildsOn.includes(other.worker));
   if (others.length === 0) return { reason: failed, with: [] };
   const alone = await work.merge({ ours: origin, theirs: commit, message }, signal);
-  if (alone.kind === "conflict" || !hasPassed(await checks.endOf(alone.commit, `${worker} alone`)))
+  if (alone.kind === "conflict" || !hasPassed(await checks.resultOf(alone.commit, `${worker} alone`)))
     return { reason: failed, with: [] };
   const together = (names: string): MergedWorker["reason"] => ({
     code: "CHECK_FAILED_TOGETHER",
@@ -178,7 +178,7 @@ async function findRivals(
       signal,
     );
     if (pair.kind === "conflict") continue;
-    if (!hasPassed(await checks.endOf(pair.commit, `${worker} with ${other.worker}`)))
+    if (!hasPassed(await checks.resultOf(pair.commit, `${worker} with ${other.worker}`)))
       return { reason: together(other.worker), with: [other.worker] };
   }
   const names = others.map((other) => other.worker);

@@ -46,8 +46,9 @@ export async function mergeSwarm(
   if (target.obstacle) throw new SwarmError("BRANCH_REFUSED", { branch, reason: target.obstacle.reason });
   const plain = records.map(resultOf).filter((result) => result !== null);
   const results: Result[] = [];
-  for (const result of plain) results.push({ ...result, hold: isAsked ? null : await holdOf(deps, result) });
-  const origin = (await beginOf(deps, results)) ?? (await commits.head());
+  for (const result of plain)
+    results.push({ ...result, holdReason: isAsked ? null : await holdReasonOf(deps, result) });
+  const origin = (await startOf(deps, results)) ?? (await commits.head());
   const begin = target.commit ?? origin;
   if (begin === null || origin === null)
     throw new SwarmError("GIT_FAILED", { command: "rev-parse HEAD", reason: "there is no commit yet" });
@@ -82,10 +83,10 @@ export async function mergeSwarm(
 }
 
 /** The reason to hold a result that deletes or skips tests, since only a person can say whether that is intended; else null. */
-async function holdOf(
+async function holdReasonOf(
   { work, signal }: MergeSwarmDeps,
   { worker, base, commit }: Pick<Result, "worker" | "base" | "commit">,
-): Promise<Result["hold"]> {
+): Promise<Result["holdReason"]> {
   const { tests, isLoss, isCut } = await findWeakenedTests({ work }, { base, tip: commit }, signal);
   if (isCut) {
     const large = `it is too large to examine all of its tests; \`swarm merge ${worker}\` merges it anyway`;
@@ -100,7 +101,7 @@ async function holdOf(
 }
 
 /** The user's HEAD if it contains the commit where the work began; else that commit. */
-async function beginOf(
+async function startOf(
   { work, commits }: MergeSwarmDeps,
   results: readonly Pick<Result, "base">[],
 ): Promise<string | null> {

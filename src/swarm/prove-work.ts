@@ -42,7 +42,7 @@ export function workProver(
   deps: ProveDeps,
 ): (work: WorkToProve, signal: AbortSignal) => Promise<ProofReport> {
   // Results with the same base often end together, so one of them runs the base's checks for all.
-  const lookingByBase = new Map<string, Promise<unknown>>();
+  const runByBase = new Map<string, Promise<unknown>>();
 
   return async (toProve, signal) => {
     const { slug, attempt, taskFile, verify, base, commit } = toProve;
@@ -72,7 +72,7 @@ export function workProver(
     signal: AbortSignal,
   ): Promise<ProofCheck[]> {
     if (commands.length === 0) return [];
-    const before = await beforeOf(base, commands, signal);
+    const before = await checkBase(base, commands, signal);
     const after = base === commit ? before : await deps.runChecks(commit, commands, signal);
     return commands.map((command, at) => {
       const [was, is] = [before[at], after[at]];
@@ -82,13 +82,13 @@ export function workProver(
   }
 
   /** Runs the checks of a base, or reuses stored results. One command may need what another left, so the lists must be equal. */
-  async function beforeOf(
+  async function checkBase(
     base: string,
     commands: readonly string[],
     signal: AbortSignal,
   ): Promise<readonly RanCheck[]> {
-    const earlier = lookingByBase.get(base) ?? Promise.resolve();
-    const looking = earlier
+    const earlier = runByBase.get(base) ?? Promise.resolve();
+    const run = earlier
       .catch(() => {})
       .then(async () => {
         const known = await deps.findBaseChecks(base, commands);
@@ -98,7 +98,7 @@ export function workProver(
         if (ran.every(({ exitCode }) => exitCode !== null)) await deps.storeBaseChecks(base, commands, ran);
         return ran;
       });
-    lookingByBase.set(base, looking);
-    return looking;
+    runByBase.set(base, run);
+    return run;
   }
 }

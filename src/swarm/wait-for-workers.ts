@@ -29,7 +29,7 @@ export interface WaitResult {
   readonly workers: readonly ContainerRecord[];
 }
 
-const lookEveryMs = 1_000;
+const pollEveryMs = 1_000;
 
 /** Waits until workers are completed or failed, or no owner is left to continue them. */
 export async function waitForWorkers(
@@ -43,7 +43,7 @@ export async function waitForWorkers(
   const over = new AbortController();
   const { promise, resolve, reject } = Promise.withResolvers<WaitEnd>();
 
-  const look = async (): Promise<void> => {
+  const poll = async (): Promise<void> => {
     // The lock before the state: this sees everything that an owner wrote before it ended.
     const isOwned = (await owner.holder()) !== null;
     const state = await store.read();
@@ -62,11 +62,11 @@ export async function waitForWorkers(
       if (isFinal) resolve("ended");
     } else if (!isOwned) resolve("unowned");
   };
-  const lookOrFail = (): void => void look().catch(reject);
+  const pollOrFail = (): void => void poll().catch(reject);
 
   using stack = new DisposableStack();
   stack.defer(() => over.abort());
-  const timer = setInterval(lookOrFail, lookEveryMs);
+  const timer = setInterval(pollOrFail, pollEveryMs);
   stack.defer(() => clearInterval(timer));
   if (timeoutMs !== null) {
     const timeout = setTimeout(() => resolve("timeout"), timeoutMs);
@@ -75,8 +75,8 @@ export async function waitForWorkers(
   const abort = (): void => reject(signal.reason);
   signal.addEventListener("abort", abort, { once: true });
   stack.defer(() => signal.removeEventListener("abort", abort));
-  watch(lookOrFail, AbortSignal.any([signal, over.signal]));
-  lookOrFail();
+  watch(pollOrFail, AbortSignal.any([signal, over.signal]));
+  pollOrFail();
   const end = await promise;
   return { end, state: last, workers: chosenIn(last, slugs) };
 }

@@ -52,7 +52,7 @@ async function merged(
   const results = Object.entries(commits).map(
     ([worker, commit]): Result => ({
       ...{ worker, commit, base: "main", message: worker },
-      hold: held.includes(worker) ? { code: "TESTS_WEAKENED", message: "it deletes a test" } : null,
+      holdReason: held.includes(worker) ? { code: "TESTS_WEAKENED", message: "it deletes a test" } : null,
     }),
   );
   const found = await mergeResults(

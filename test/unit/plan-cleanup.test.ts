@@ -54,7 +54,7 @@ function leftBy(slug: string, change: Partial<EngineResource> = {}): EngineResou
 
 function plan(question: Partial<CleanupInput>) {
   return planCleanup({
-    ...{ state: swarmWith(), things: leftBy("login"), placeOf: () => here, discard: false, only: null },
+    ...{ state: swarmWith(), resources: leftBy("login"), locationOf: () => here, discard: false, only: null },
     ...question,
   });
 }
@@ -83,7 +83,7 @@ describe("what workers left on the engine", () => {
       [here, ifHere],
       [elsewhere, ifElsewhere],
     ] as const) {
-      const { remove, keep, discarded } = plan({ state: swarmWith({ status }), placeOf: () => place });
+      const { remove, keep, discarded } = plan({ state: swarmWith({ status }), locationOf: () => place });
 
       expect({ removed: remove.length, kept: keep.length }).toEqual(
         expected === "removed" ? { removed: 3, kept: 0 } : { removed: 0, kept: 3 },
@@ -96,7 +96,7 @@ describe("what workers left on the engine", () => {
   test.each(table)("of a %s worker: --discard takes all of it, and gives up what was not safe", (status) => {
     const state = swarmWith({ status });
 
-    const { remove, keep, discarded } = plan({ state, placeOf: () => elsewhere, discard: true });
+    const { remove, keep, discarded } = plan({ state, locationOf: () => elsewhere, discard: true });
 
     expect({ removed: remove.length, keep }).toEqual({ removed: 3, keep: [] });
     expect(discarded).toEqual([nameOf("login")]);
@@ -107,11 +107,11 @@ describe("what workers left on the engine", () => {
     const check = thing("container", "aimi-012345-3f2b8c.check", {
       taskFile: null,
       attempt: null,
-      isCheck: true,
+      isOfCheck: true,
     });
     const plan = planCleanup({
-      ...{ state: swarmWith(), things: [check], discard: false, only: null },
-      placeOf: () => elsewhere,
+      ...{ state: swarmWith(), resources: [check], discard: false, only: null },
+      locationOf: () => elsewhere,
     });
 
     expect(plan).toMatchObject({ remove: [{ name: check.name, worker: null }], keep: [] });
@@ -144,7 +144,7 @@ describe("what workers left on the engine", () => {
       ...leftBy("login", { swarmId: otherSwarm }),
     ];
 
-    expect(removedBy({ state, things, only: [nameOf("login.a2")] })).toEqual([
+    expect(removedBy({ state, resources: things, only: [nameOf("login.a2")] })).toEqual([
       `container ${nameOf("login.a2")}`,
       `container ${nameOf("login")}`,
       `volume ${nameOf("login.a2")}`,
@@ -157,7 +157,7 @@ describe("what workers left on the engine", () => {
     const state = swarmWith({ status: "running", attempt: 2, containerName: nameOf("login.a2") });
     const things = [...leftBy("login.a2", { attempt: 2 }), ...leftBy("login").slice(1)];
 
-    const { remove, keep } = plan({ state, things });
+    const { remove, keep } = plan({ state, resources: things });
 
     expect(remove.map(({ name }) => name)).toEqual([nameOf("login"), nameOf("login")]);
     expect(keep.map(({ name }) => name)).toEqual([
@@ -172,12 +172,12 @@ describe("what no record knows", () => {
   const orphans = leftBy("login", { swarmId: otherSwarm });
 
   test("goes when its work is here, and else only with --discard, which changes no record", () => {
-    expect(removedBy({ things: orphans })).toHaveLength(3);
-    expect(plan({ things: orphans, placeOf: () => elsewhere }).keep).toHaveLength(3);
-    expect(plan({ things: orphans, placeOf: () => elsewhere, discard: true })).toMatchObject({
+    expect(removedBy({ resources: orphans })).toHaveLength(3);
+    expect(plan({ resources: orphans, locationOf: () => elsewhere }).keep).toHaveLength(3);
+    expect(plan({ resources: orphans, locationOf: () => elsewhere, discard: true })).toMatchObject({
       ...{ keep: [], discarded: [] },
     });
-    expect(removedBy({ state: null, things: orphans })).toHaveLength(3);
+    expect(removedBy({ state: null, resources: orphans })).toHaveLength(3);
   });
 
   test("its attempt is asked for by the folder of its journal", () => {
@@ -194,8 +194,8 @@ describe("what no record knows", () => {
     const asked: string[] = [];
 
     const { remove } = plan({
-      things,
-      placeOf: ({ slug }) => {
+      resources: things,
+      locationOf: ({ slug }) => {
         asked.push(slug);
         return here;
       },
@@ -220,7 +220,7 @@ describe("what no record knows", () => {
   ])("with %s in its labels nobody can say whose it is, and it stays", (_what, change) => {
     const things = [thing("container", nameOf("login", otherSwarm), { swarmId: otherSwarm, ...change })];
 
-    const { remove, keep } = plan({ state: null, things, placeOf: () => here });
+    const { remove, keep } = plan({ state: null, resources: things, locationOf: () => here });
 
     expect(remove).toEqual([]);
     expect(keep).toMatchObject([{ why: "its labels do not name its worker" }]);
@@ -231,6 +231,8 @@ describe("what no record knows", () => {
     // The record's own things, but claimed for an attempt that is to come.
     const things = leftBy("login", { attempt: 9 });
 
-    expect(plan({ state: swarmWith({ status: "running" }), things, placeOf: () => here }).remove).toEqual([]);
+    expect(
+      plan({ state: swarmWith({ status: "running" }), resources: things, locationOf: () => here }).remove,
+    ).toEqual([]);
   });
 });
