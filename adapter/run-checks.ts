@@ -1,6 +1,6 @@
 import { mkdir, open } from "node:fs/promises";
 import { cleanLines, cleanText } from "../src/domain/clean-text.ts";
-import { endOf } from "../src/domain/fit-message.ts";
+import { tailOf } from "../src/domain/fit-message.ts";
 import type { CheckResult } from "../src/domain/generated/acp.ts";
 import { endAgentProcesses, runAsAgent } from "./agent-user.ts";
 import { outOf, type SandboxPaths } from "./places.ts";
@@ -68,12 +68,12 @@ export async function runChecks(
       command: cleanText(command),
       exitCode,
       durationMs,
-      output: endOf(output.trim(), forHost),
+      output: tailOf(output.trim(), forHost),
     });
     if (exitCode !== 0) {
       const lacked = isOutOfMemory ? "memory" : whyRefused === null ? null : "processes";
       const result = resultOf(exitCode, limitMs) + (lacked === null ? "" : `, out of ${lacked}`);
-      return { results, failed: { command, result, output: endOf(output, forAgent), lacked } };
+      return { results, failed: { command, result, output: tailOf(output, forAgent), lacked } };
     }
   }
   return { results, failed: null };

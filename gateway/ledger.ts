@@ -7,8 +7,8 @@ import type {
 } from "../src/domain/generated/gateway.ts";
 import {
   addSpending,
+  excessSpending,
   largerSpending,
-  missingSpending,
   tokensIn,
   zeroSpending,
 } from "../src/domain/spending.ts";
@@ -49,9 +49,9 @@ export class Ledger {
 
   admit({ budget, spent, workers }: AdmissionPayload): void {
     this.#limits = budget;
-    this.#swarmBefore = largerSpending(this.#swarmBefore, missingSpending(spent, this.#swarm));
+    this.#swarmBefore = largerSpending(this.#swarmBefore, excessSpending(spent, this.#swarm));
     for (const { worker, spent: known } of workers) {
-      const missing = missingSpending(known, this.#own(worker));
+      const missing = excessSpending(known, this.#own(worker));
       this.#before.set(worker, largerSpending(this.#before.get(worker) ?? zeroSpending, missing));
     }
   }

@@ -198,13 +198,13 @@ export function composeSandboxes(deps: ComposeSandboxesDeps): ComposedSandboxes 
           ? records.filter((record) => isGone(record) && (all || record.id === sandbox))
           : [];
         for (const { id } of gone) await project.folders.clear(id, { everything: true });
-        const meant = all
+        const targets = all
           ? records.filter((record) => !isGone(record))
           : gone.length > 0
             ? []
             : [await findSandbox(project, sandbox)];
         const destroyed = [...gone];
-        for (const record of meant) {
+        for (const record of targets) {
           onStep(`Destroying ${record.id}`);
           destroyed.push(await destroySandbox(project, record, { purge }));
         }

@@ -3,7 +3,7 @@ import { backoffMs } from "../domain/backoff.ts";
 import { cleanText } from "../domain/clean-text.ts";
 import { SwarmError } from "../domain/errors.ts";
 import type { ErrorMessage, Hello } from "../domain/generated/acp.ts";
-import { isOver, type KnownConversation } from "../domain/message-order.ts";
+import { type ConversationState, isOver } from "../domain/message-order.ts";
 import type { ContainerFacts, Containers } from "../ports/containers.ts";
 import type { ConversationEnd } from "../ports/conversations.ts";
 import type { ConversationLimits } from "./conversation-limits.ts";
@@ -30,7 +30,7 @@ export interface AttachDeps extends VolumeDeps {
 
 export interface AttachSubject {
   readonly containerId: string;
-  readonly known: KnownConversation;
+  readonly known: ConversationState;
   /** Sequence number of the last message on disk. */
   readonly durableSeq: () => number;
 }
@@ -210,7 +210,7 @@ function upToEnd(group: readonly Received[]): readonly Received[] {
   return kept;
 }
 
-function endOf({ end }: KnownConversation): ConversationEnd | null {
+function endOf({ end }: ConversationState): ConversationEnd | null {
   if (!end) return null;
   return end.type === "completion" ? { kind: "completion", message: end } : { kind: "error", message: end };
 }

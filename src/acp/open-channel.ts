@@ -1,6 +1,6 @@
 import { BoundedText } from "../domain/bounded-text.ts";
 import { cleanLines } from "../domain/clean-text.ts";
-import { type KnownConversation, onNewConnection } from "../domain/message-order.ts";
+import { type ConversationState, onNewConnection } from "../domain/message-order.ts";
 import type { Containers, Execution } from "../ports/containers.ts";
 import { type FindProblem, type Received, receiveMessages } from "./receive-messages.ts";
 
@@ -33,7 +33,7 @@ export async function openChannel(
     containerId,
     from,
     known,
-  }: { readonly containerId: string; readonly from: number; readonly known: KnownConversation },
+  }: { readonly containerId: string; readonly from: number; readonly known: ConversationState },
   signal: AbortSignal,
 ): Promise<Channel> {
   const execution = await containers.exec(

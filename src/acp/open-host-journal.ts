@@ -1,7 +1,7 @@
 import { createReadStream } from "node:fs";
 import { type JournalledMessage, maxDepthToHost, maxLengthToHost } from "../domain/acp-messages.ts";
 import { SwarmError } from "../domain/errors.ts";
-import { inJournal, type KnownConversation } from "../domain/message-order.ts";
+import { type ConversationState, inJournal } from "../domain/message-order.ts";
 import { type DurableLines, openDurableLines } from "../wire/durable-lines.ts";
 import { type FindProblem, receiveMessages } from "./receive-messages.ts";
 
@@ -13,7 +13,7 @@ export interface HostJournal extends AsyncDisposable {
   /** Sequence number of the last message on disk; 0 for none. */
   readonly lastSeq: number;
   /** State of the conversation when the journal was opened. */
-  readonly known: KnownConversation;
+  readonly known: ConversationState;
   /** Resolves once all messages are on disk. Their sequence numbers must continue the journal without a gap. */
   append(messages: readonly JournalledMessage[]): Promise<void>;
 }
@@ -27,7 +27,7 @@ const maxLineLength = 2 * maxLengthToHost;
  */
 export async function openHostJournal(
   file: string,
-  { begin, findProblem }: { readonly begin: KnownConversation; readonly findProblem: FindProblem },
+  { begin, findProblem }: { readonly begin: ConversationState; readonly findProblem: FindProblem },
 ): Promise<HostJournal> {
   await using undo = new AsyncDisposableStack();
   const lines = undo.use(await openDurableLines(file).catch((error: unknown) => fail(file, error)));
@@ -57,9 +57,9 @@ export async function openHostJournal(
 async function replay(
   file: string,
   lines: DurableLines,
-  begin: KnownConversation,
+  begin: ConversationState,
   findProblem: FindProblem,
-): Promise<KnownConversation> {
+): Promise<ConversationState> {
   const start = inJournal(begin);
   let known = start;
   const limits = { maxLineLength, deepest: maxDepthToHost };

@@ -1,4 +1,4 @@
-import { inJournal, type KnownConversation } from "../domain/message-order.ts";
+import { type ConversationState, inJournal } from "../domain/message-order.ts";
 import type { Containers } from "../ports/containers.ts";
 import { type FindProblem, type Received, receiveMessages } from "./receive-messages.ts";
 
@@ -30,7 +30,7 @@ const maxBytes = 8 * 1024 ** 3;
 /** New messages in the adapter's own journal, copied from a container that has ended. Skips a torn last line. */
 export async function* readVolumeJournal(
   { containers, readArchive, findProblem }: VolumeDeps,
-  { containerId, known }: { readonly containerId: string; readonly known: KnownConversation },
+  { containerId, known }: { readonly containerId: string; readonly known: ConversationState },
   signal: AbortSignal,
 ): AsyncGenerator<readonly Received[]> {
   const archive = containers.copyOut(containerId, journalPath, signal);

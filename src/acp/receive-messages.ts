@@ -2,7 +2,7 @@ import { type AdapterMessage, isKnownType, maxDepthToHost, maxLengthToHost } fro
 import { cleanMessage } from "../domain/clean-message.ts";
 import { cleanText } from "../domain/clean-text.ts";
 import type { AcpMessage } from "../domain/generated/acp.ts";
-import { judgeMessage, judgeUnknown, type KnownConversation, type Verdict } from "../domain/message-order.ts";
+import { type ConversationState, judgeMessage, judgeUnknown, type Verdict } from "../domain/message-order.ts";
 import { readMessages, type WireLimits } from "../wire/read-messages.ts";
 
 /** Finds the first violation of the message schema in a value; null for a valid message. */
@@ -15,7 +15,7 @@ export type Received =
       /** The message, cleaned for display. */
       readonly message: AdapterMessage;
       /** State of the conversation after it. */
-      readonly known: KnownConversation;
+      readonly known: ConversationState;
       readonly bytes: number;
     }
   | { readonly kind: "known" | "ignored" }
@@ -29,7 +29,7 @@ const wireLimits: WireLimits = { maxLineLength: maxLengthToHost, deepest: maxDep
  */
 export async function* receiveMessages(
   source: AsyncIterable<Uint8Array>,
-  start: KnownConversation,
+  start: ConversationState,
   findProblem: FindProblem,
   limits: WireLimits = wireLimits,
 ): AsyncGenerator<readonly Received[]> {
@@ -49,7 +49,7 @@ export async function* receiveMessages(
 }
 
 function receive(
-  known: KnownConversation,
+  known: ConversationState,
   value: unknown,
   bytes: number,
   findProblem: FindProblem,

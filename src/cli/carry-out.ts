@@ -7,7 +7,7 @@ import { needsHuman } from "../domain/retry-policy.ts";
 import type { SwarmState } from "../domain/swarm-state.ts";
 import type { CommandContext } from "./command.ts";
 import type { SwarmReport } from "./composition.ts";
-import { atMoment, type Night } from "./night.ts";
+import { callAt, type Night } from "./night.ts";
 import { planNotes } from "./plan-notes.ts";
 import { resultLines } from "./result-lines.ts";
 import { outcomeOf } from "./swarm-outcome.ts";
@@ -53,7 +53,7 @@ export async function runWithProgress<Result>(
   const board = await output.board();
   using _night =
     until &&
-    atMoment(until.at, () => {
+    callAt(until.at, () => {
       output.note(
         `The night is over (--until ${until.text}): nothing more is begun, agents may end their turn, and work is kept.`,
       );

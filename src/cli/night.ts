@@ -41,7 +41,7 @@ function untilIn(text: string): NonNullable<Night["until"]> {
 const lookEveryMs = 30_000;
 
 /** Calls back at a moment of the wall clock. It polls, because timers stop while the machine sleeps. */
-export function atMoment(moment: Date, onCome: () => void): Disposable {
+export function callAt(moment: Date, onCome: () => void): Disposable {
   let timer: NodeJS.Timeout | undefined;
   const look = (): void => {
     const leftMs = moment.getTime() - Date.now();

@@ -34,7 +34,7 @@ export function showForeseen(
 function reportBug(error: unknown, { json, stdout, stderr, reportFolder, now }: FailureOptions): ExitCode {
   const trace = error instanceof Error ? (error.stack ?? error.message) : String(error);
   const file = join(reportFolder, `bug-${now.toISOString().replace(/[:.]/g, "-")}.txt`);
-  const kept = keep(file, `${now.toISOString()} node ${process.version}\n${trace}\n`);
+  const isSaved = save(file, `${now.toISOString()} node ${process.version}\n${trace}\n`);
   const message = error instanceof Error ? error.message : String(error);
   if (json) stdout.write(`${JSON.stringify({ error: { code: "BUG", message } }, null, 2)}\n`);
   stderr.write(
@@ -43,11 +43,11 @@ function reportBug(error: unknown, { json, stdout, stderr, reportFolder, now }: 
       .map((line) => cleanText(line))
       .join("\n")}\n`,
   );
-  stderr.write(`This is a mistake in swarm, not yours.${kept ? ` The report is ${file}.` : ""}\n`);
+  stderr.write(`This is a mistake in swarm, not yours.${isSaved ? ` The report is ${file}.` : ""}\n`);
   return exitCodes.bug;
 }
 
-function keep(file: string, text: string): boolean {
+function save(file: string, text: string): boolean {
   try {
     mkdirSync(join(file, ".."), { recursive: true });
     writeFileSync(file, text, { mode: 0o600 });

@@ -13,7 +13,7 @@ const groups: Readonly<Record<string, (record: ContainerRecord) => boolean>> = {
  * `@failed`, `@running`, `@all`.
  */
 export function chooseWorkers({ containers }: SwarmState, words: readonly string[]): ContainerRecord[] {
-  const chosen = new Set(words.flatMap((word) => meant(containers, word)));
+  const chosen = new Set(words.flatMap((word) => workersNamed(containers, word)));
   return containers.filter((record) => chosen.has(record));
 }
 
@@ -24,7 +24,7 @@ export function chooseWorker(state: SwarmState, word: string): ContainerRecord {
   throw new SwarmError("WORKER_UNKNOWN", { word, known: state.containers.map(workerSlug) });
 }
 
-function meant(containers: readonly ContainerRecord[], word: string): ContainerRecord[] {
+function workersNamed(containers: readonly ContainerRecord[], word: string): ContainerRecord[] {
   const group = groups[word];
   if (group) return containers.filter(group);
   const exact = containers.find((record) => workerSlug(record) === word || record.containerName === word);

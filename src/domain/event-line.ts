@@ -43,8 +43,8 @@ export function eventLine(
   const own = Object.fromEntries(Object.entries(facts).filter(([name]) => !reservedNames.includes(name)));
   for (const bounds of boundsToTry) {
     const cutter = new Cutter(bounds);
-    const kept = cutter.cut(own, 0) as object;
-    const line = `${JSON.stringify({ ...head, ...kept, ...(cutter.isCut && { isCut: true }) })}\n`;
+    const cutEvent = cutter.cut(own, 0) as object;
+    const line = `${JSON.stringify({ ...head, ...cutEvent, ...(cutter.isCut && { isCut: true }) })}\n`;
     if (bytesOf(line) <= maxEventLineLength) return line;
   }
   return `${JSON.stringify({ ...head, isCut: true })}\n`;

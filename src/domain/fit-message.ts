@@ -31,7 +31,7 @@ export function cutText(text: string, limit: number): string {
 }
 
 /** The end of a text, of at most `limit` characters. */
-export function endOf(text: string, limit: number): string {
+export function tailOf(text: string, limit: number): string {
   if (text.length <= limit) return text;
   return `…${text.slice(text.length - limit + 1).replace(/^[\uDC00-\uDFFF]/, "")}`;
 }

@@ -10,7 +10,7 @@ import type { AdapterPhase, Completion, ErrorMessage } from "./generated/acp.ts"
 import type { StoryStatus } from "./generated/swarm-state.ts";
 
 /** The state of a conversation after the messages that the host accepted. */
-export interface KnownConversation {
+export interface ConversationState {
   readonly swarmId: string;
   readonly attempt: number;
   readonly containerId: string;
@@ -25,7 +25,7 @@ export interface KnownConversation {
 
 /** `known`: the host accepted it before, and it changes nothing. `ignored`: this version does not know its type. */
 export type Verdict =
-  | { readonly kind: "new"; readonly known: KnownConversation }
+  | { readonly kind: "new"; readonly known: ConversationState }
   | { readonly kind: "known" }
   | { readonly kind: "ignored" }
   | { readonly kind: "violation"; readonly reason: string };
@@ -42,18 +42,18 @@ const mayBecome: Readonly<Record<StoryStatus, readonly StoryStatus[]>> = {
 
 /** A conversation before its first message. The caller passes stories that earlier attempts finished as completed. */
 export function newConversation(
-  subject: Pick<KnownConversation, "swarmId" | "attempt" | "containerId" | "statusById">,
-): KnownConversation {
+  subject: Pick<ConversationState, "swarmId" | "attempt" | "containerId" | "statusById">,
+): ConversationState {
   return { ...subject, lastSeq: 0, end: null, announced: null };
 }
 
 /** The same conversation at the start of a new connection, which begins with `hello`. */
-export function onNewConnection(known: KnownConversation): KnownConversation {
+export function onNewConnection(known: ConversationState): ConversationState {
   return { ...known, announced: null };
 }
 
 /** The same conversation for the replay of a journal, which holds no `hello` and only messages from before. */
-export function inJournal(known: KnownConversation): KnownConversation {
+export function inJournal(known: ConversationState): ConversationState {
   return { ...known, announced: { lastSeq: Number.MAX_SAFE_INTEGER, phase: "finished" } };
 }
 
@@ -62,7 +62,7 @@ export function inJournal(known: KnownConversation): KnownConversation {
  * connection, or if the journal ended with it and the adapter is finished. (A later run continues the same journal over a
  * new connection.)
  */
-export function isOver({ end, announced }: KnownConversation): boolean {
+export function isOver({ end, announced }: ConversationState): boolean {
   if (!end) return false;
   if (end.type === "completion" && end.payload.status !== "stopped") return true;
   if (!announced) return false;
@@ -70,7 +70,7 @@ export function isOver({ end, announced }: KnownConversation): boolean {
 }
 
 /** Judges a message of known form by the conversation so far. */
-export function judgeMessage(known: KnownConversation, message: AdapterMessage | HostMessage): Verdict {
+export function judgeMessage(known: ConversationState, message: AdapterMessage | HostMessage): Verdict {
   if (!isAdapterMessage(message)) return violation(`${message.type} is not for an adapter to send`);
   if (message.swarmId !== known.swarmId) return violation("swarmId is that of another swarm");
   if (message.attempt !== known.attempt)
@@ -90,7 +90,7 @@ export function judgeMessage(known: KnownConversation, message: AdapterMessage |
 }
 
 /** Judges a message of an unknown type: the host ignores it if its envelope is valid and it has no `seq`. */
-export function judgeUnknown(known: KnownConversation, fields: Readonly<Record<string, unknown>>): Verdict {
+export function judgeUnknown(known: ConversationState, fields: Readonly<Record<string, unknown>>): Verdict {
   const { type, timestamp, swarmId, attempt, containerId, payload, seq } = fields;
   if (typeof type !== "string" || !/^[a-z][a-z0-9-]{0,49}$/.test(type))
     return violation("type has not the form of a type");
@@ -107,7 +107,7 @@ export function judgeUnknown(known: KnownConversation, fields: Readonly<Record<s
   return { kind: "ignored" };
 }
 
-function judgeHello(known: KnownConversation, hello: Extract<AdapterMessage, { type: "hello" }>): Verdict {
+function judgeHello(known: ConversationState, hello: Extract<AdapterMessage, { type: "hello" }>): Verdict {
   const { protocol, lastSeq, phase } = hello.payload;
   if (protocol !== protocolVersion) return violation(`the protocol is not ${protocolVersion}`);
   // Before it has its request, an adapter does not know its container's id.
@@ -119,7 +119,7 @@ function judgeHello(known: KnownConversation, hello: Extract<AdapterMessage, { t
   return { kind: "new", known: known.announced ? known : { ...known, announced: { lastSeq, phase } } };
 }
 
-function judgeJournalled(known: KnownConversation, message: JournalledMessage, announced: number): Verdict {
+function judgeJournalled(known: ConversationState, message: JournalledMessage, announced: number): Verdict {
   const { seq, type } = message;
   if (seq <= known.lastSeq) return { kind: "known" };
   if (isOver(known)) return violation(`${type} came after ${nameOf(known.end)}`);
@@ -128,7 +128,7 @@ function judgeJournalled(known: KnownConversation, message: JournalledMessage, a
   if (seq > announced && isOther(known, message.containerId))
     return violation("containerId is that of another container");
 
-  const next: KnownConversation = { ...known, lastSeq: seq, end: null };
+  const next: ConversationState = { ...known, lastSeq: seq, end: null };
   if (type === "completion" || type === "error") return { kind: "new", known: { ...next, end: message } };
   const { storyId } = message.payload;
   const status = known.statusById.get(storyId);
@@ -141,11 +141,11 @@ function judgeJournalled(known: KnownConversation, message: JournalledMessage, a
   return { kind: "new", known: { ...next, statusById: new Map([...known.statusById, [storyId, becomes]]) } };
 }
 
-function isOther(known: KnownConversation, containerId: string): boolean {
+function isOther(known: ConversationState, containerId: string): boolean {
   return containerId !== "" && containerId !== known.containerId;
 }
 
-function nameOf(end: KnownConversation["end"]): string {
+function nameOf(end: ConversationState["end"]): string {
   return end?.type === "completion" ? `the completion ${end.payload.status}` : "the error that ended it";
 }
 

@@ -27,15 +27,15 @@ export interface ReworkStart {
  * Gives workers whose results a merge set aside another attempt, from their results merged with the base; workers that were
  * skipped wait again.
  */
-export function withRework(state: SwarmState, taking: ReadonlyMap<string, ReworkStart>): SwarmState {
+export function withRework(state: SwarmState, startByName: ReadonlyMap<string, ReworkStart>): SwarmState {
   const containers = state.containers.map((record) => {
-    const took = taking.get(record.containerName);
-    if (isSkipped(record) && taking.size > 0) {
-      const [first] = taking.values();
+    const start = startByName.get(record.containerName);
+    if (isSkipped(record) && startByName.size > 0) {
+      const [first] = startByName.values();
       return first ? movedTo(record, "pending", null, first.now) : record;
     }
-    if (!took || record.collected === null) return record;
-    const { reason, storyId, commit, base, now } = took;
+    if (!start || record.collected === null) return record;
+    const { reason, storyId, commit, base, now } = start;
     const { collected } = record;
     const next = nextAttempt(
       state,
@@ -63,7 +63,7 @@ export function withRetried(state: SwarmState, names: readonly string[], how: Re
       return {
         ...movedTo(record, "pending", null, how.now),
         ...(isNamed && { paused: null }),
-        ...granted(record),
+        ...withoutRetryCommand(record),
       };
     return isNamed && record.status === "failed" ? nextAttempt(state, record, how) : record;
   });
@@ -93,7 +93,7 @@ function nextAttempt(
     ...{ attempt, stories, storyProgress: progressOf(stories), lastSeq: 0 },
     ...{ containerId: null, creating: null, paused: null, collecting: null, acpPid: null, proof: null },
     ...(record.reason && { earlier: [...(record.earlier ?? []), endOfAttempt(record, now)].slice(-100) }),
-    ...granted(record),
+    ...withoutRetryCommand(record),
   };
 }
 
@@ -103,6 +103,6 @@ function endOfAttempt({ attempt, reason, finishedAt }: ContainerRecord, now: Dat
 }
 
 /** Clears the command `retry`, which the new attempt fulfils; any other command stays. */
-const granted = ({ wish }: ContainerRecord): Pick<ContainerRecord, "wish"> => ({
+const withoutRetryCommand = ({ wish }: ContainerRecord): Pick<ContainerRecord, "wish"> => ({
   wish: wish === "retry" ? null : wish,
 });

@@ -175,9 +175,9 @@ function testScript(manifest: string): string | null {
 }
 
 function asksForPackages(manifest: string): boolean {
-  const asked = parseObject(manifest);
+  const parsed = parseObject(manifest);
   return ["dependencies", "devDependencies", "optionalDependencies"].some((field) => {
-    const packages = asked?.[field];
+    const packages = parsed?.[field];
     return isObject(packages) && Object.keys(packages).length > 0;
   });
 }

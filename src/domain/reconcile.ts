@@ -68,7 +68,7 @@ function judge(record: ContainerRecord, observed: Observed, context: RecordConte
     case "created":
       return record.status === "running"
         ? [interrupted("its container was created and never started")]
-        : collectLeftWork(record, context);
+        : collectMissingWork(record, context);
     case "running":
     case "restarting":
       return record.status === "running" ? [] : [{ kind: "set-status", to: "running", reason: null }];
@@ -78,12 +78,12 @@ function judge(record: ContainerRecord, observed: Observed, context: RecordConte
         : [{ kind: "report", note: "paused outside swarm; `swarm resume` unpauses it" }];
     case "exited":
       return record.status === "stopped"
-        ? collectLeftWork(record, context)
+        ? collectMissingWork(record, context)
         : [{ kind: "collect-then-judge" }];
     case "removing":
     case "dead":
       return record.status === "stopped"
-        ? collectLeftWork(record, context)
+        ? collectMissingWork(record, context)
         : [interrupted(`its container is ${observed.kind}`)];
   }
 }
@@ -99,7 +99,7 @@ function judgeCreating(observed: Observed, { ownerAlive }: RecordContext): Corre
 }
 
 function judgeMissing(record: ContainerRecord, volume: boolean, context: RecordContext): CorrectionAction[] {
-  if (record.status === "stopped") return collectLeftWork(record, context);
+  if (record.status === "stopped") return collectMissingWork(record, context);
   if (record.status === "pending" && record.containerId === null) return [];
   if (volume) return [{ kind: "collect-then-judge" }];
   const message = "its container and its volume are gone";
@@ -117,13 +117,13 @@ function judgeFinished(
     ...(alive
       ? [{ kind: "report", note: "finished, but its container runs on; `swarm cleanup` stops it" } as const]
       : []),
-    ...collectLeftWork(record, context),
+    ...collectMissingWork(record, context),
     ...(unpublished ? [{ kind: "publish" } as const] : []),
   ];
 }
 
 /** Collects work that the journal names and the host's repository does not have yet. */
-function collectLeftWork(record: ContainerRecord, { lastCheckpoint }: RecordContext): CorrectionAction[] {
+function collectMissingWork(record: ContainerRecord, { lastCheckpoint }: RecordContext): CorrectionAction[] {
   // Without a container there is nothing to collect from: the user discarded it.
   const behind =
     lastCheckpoint !== null &&

@@ -4,7 +4,7 @@ import { type ExplainedSetting, type Settings, settingsOf } from "./settings.ts"
  * The settings that a swarm keeps from its start. It does not keep references to credentials: `resume` uses the current
  * ones, as it uses the current environment, since a credential may have expired.
  */
-const kept = [
+const recordedNames = [
   "agent",
   "agentCommand",
   "network",
@@ -25,11 +25,11 @@ const kept = [
   "prices",
 ] as const;
 
-export type RecordedSettings = Partial<Pick<Settings, (typeof kept)[number]>>;
+export type RecordedSettings = Partial<Pick<Settings, (typeof recordedNames)[number]>>;
 
 /** The part of the settings that holds for a swarm until its end. */
 export function recordable(settings: Settings): RecordedSettings {
-  return Object.fromEntries(kept.map((name) => [name, settings[name]]));
+  return Object.fromEntries(recordedNames.map((name) => [name, settings[name]]));
 }
 
 /** The settings for continuing a swarm: the recorded ones, unless a flag now overrides them. */

@@ -23,7 +23,7 @@ export interface ChangedPath {
   /** The target of a link; null for anything else. */
   readonly linkTo: string | null;
   /** Whether a package.json runs other scripts than before; false for any other file. */
-  readonly hasOtherScripts: boolean;
+  readonly hasChangedScripts: boolean;
 }
 
 /** Folders at any depth, since a tool can be started in any folder. A link or a file of such a name counts, too. */
@@ -45,7 +45,7 @@ const names: readonly (readonly [name: RegExp, why: SensitiveReason])[] = [
 ];
 
 /** Why the user should review a change; null for most changes. Ignores case, since many file systems do. */
-export function sensitiveReason({ path, linkTo, hasOtherScripts }: ChangedPath): SensitiveReason | null {
+export function sensitiveReason({ path, linkTo, hasChangedScripts }: ChangedPath): SensitiveReason | null {
   const lower = path.toLowerCase();
   const enclosed = `/${lower}/`;
   const folder = folders.find(([parts]) => enclosed.includes(parts));
@@ -53,11 +53,11 @@ export function sensitiveReason({ path, linkTo, hasOtherScripts }: ChangedPath):
   const name = names.find(([pattern]) => pattern.test(nameOf(lower)));
   if (name) return name[1];
   if (linkTo !== null && resolvePath(folderOf(path), linkTo) === null) return "link-out";
-  return hasOtherScripts ? "package-scripts" : null;
+  return hasChangedScripts ? "package-scripts" : null;
 }
 
 /** Whether a package.json runs other scripts than before; a changed one that cannot be parsed counts as if it did. */
-export function hasOtherScripts(before: string | null, after: string | null): boolean {
+export function hasChangedScripts(before: string | null, after: string | null): boolean {
   const [old, now] = [scriptsIn(before), scriptsIn(after)];
   return now === "unreadable" ? after !== before : now !== (old === "unreadable" ? "" : old);
 }

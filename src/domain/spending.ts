@@ -36,7 +36,7 @@ export function largerSpending(one: Spending, other: Spending): Spending {
 }
 
 /** The amount of each field by which `known` exceeds the other count. */
-export function missingSpending(known: Spending, other: Spending): Spending {
+export function excessSpending(known: Spending, other: Spending): Spending {
   return merged(known, other, (amount, less) => Math.max(0, amount - less));
 }
 

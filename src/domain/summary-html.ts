@@ -106,11 +106,11 @@ function picture(summary: SwarmSummary): string {
 function barRow({ worker, from, width }: Bar): string {
   const { status, workMs } = worker;
   const name = htmlText(worker.worker);
-  const took = workMs === null ? "" : htmlText(showDuration(workMs));
+  const duration = workMs === null ? "" : htmlText(showDuration(workMs));
   const at = (value: number): string => value.toFixed(1);
   return `<div class="bar"><a href="#${name}">${name}</a>
-<svg viewBox="0 0 1000 10" preserveAspectRatio="none" role="img" aria-label="${name}, ${status}, ${took}"><line x1="0" y1="5" x2="1000" y2="5"/><rect class="${status}" x="${at(from)}" y="0" width="${at(width)}" height="10"/></svg>
-<span>${marks[status]} ${status} ${took}</span></div>`;
+<svg viewBox="0 0 1000 10" preserveAspectRatio="none" role="img" aria-label="${name}, ${status}, ${duration}"><line x1="0" y1="5" x2="1000" y2="5"/><rect class="${status}" x="${at(from)}" y="0" width="${at(width)}" height="10"/></svg>
+<span>${marks[status]} ${status} ${duration}</span></div>`;
 }
 
 function workerPart(worker: WorkerSummary): string {

@@ -20,8 +20,8 @@ export function whyWaiting(
   // A pause whose time is over stays in the record until the owner removes it.
   if (paused?.until && Date.parse(paused.until) > now.getTime())
     return `paused until ${paused.until}: ${paused.reason}`;
-  const asked = wish ?? swarm.wish;
-  if (asked !== null) return `asked to ${asked}`;
+  const pendingCommand = wish ?? swarm.wish;
+  if (pendingCommand !== null) return `asked to ${pendingCommand}`;
   if (status !== "pending") return null;
   const open = swarm.containers.filter(
     (other) => other.status !== "completed" && dependsOn.includes(fileNameOf(other)),

@@ -1,5 +1,5 @@
 import { cleanText } from "../domain/clean-text.ts";
-import { hasOtherScripts, type SensitivePath, sensitiveReason } from "../domain/sensitive-paths.ts";
+import { hasChangedScripts, type SensitivePath, sensitiveReason } from "../domain/sensitive-paths.ts";
 import { nameOf } from "../domain/tree-path.ts";
 import type { PatchToRead, SensitiveChanges, WorkChanges } from "../ports/work-repository.ts";
 import type { CleanRoom } from "./clean-room.ts";
@@ -48,7 +48,7 @@ export async function readSensitivePaths(
         path: entry.path,
         // A link too long to read works nowhere, so judge it like one that leads outside.
         linkTo: isLink(entry) ? (targets.get(entry.id) ?? "/") : null,
-        hasOtherScripts: isManifest(entry) && (await runsOtherScripts(entry)),
+        hasChangedScripts: isManifest(entry) && (await runsOtherScripts(entry)),
       });
       if (why === null) continue;
       if (paths.length < maxShown) paths.push({ path: cleanText(entry.path), why });
@@ -92,7 +92,7 @@ function scriptComparer(room: CleanRoom): (entry: ChangedEntry) => Promise<boole
     const contents = await readSmallFiles(room, [id, oldId], Math.min(maxManifestBytes, left));
     const [after, before] = [contents.get(id) ?? null, contents.get(oldId) ?? null];
     left -= (after?.length ?? 0) + (before?.length ?? 0);
-    return after === null || hasOtherScripts(before, after);
+    return after === null || hasChangedScripts(before, after);
   };
 }
 

@@ -3,7 +3,7 @@ import type { RecordedRework } from "../domain/evidence.ts";
 import type { TaskRequestPayload } from "../domain/generated/acp.ts";
 import type { Conversation } from "./conversations.ts";
 
-export interface ConnectedWorker {
+export interface WorkerToConnect {
   readonly containerId: string;
   readonly slug: string;
   readonly attempt: number;
@@ -19,7 +19,7 @@ export interface ConnectedWorker {
 /** The host's channel to a swarm's workers: conversations with their adapters, journals, and stored files. */
 export interface WorkerChannel {
   /** Opens the host's journal of the attempt and connects to the adapter; disposing closes both. */
-  connect(worker: ConnectedWorker, signal: AbortSignal): Promise<Conversation>;
+  connect(worker: WorkerToConnect, signal: AbortSignal): Promise<Conversation>;
   /** Reads the host's journal of an attempt, from its beginning. */
   readJournal(worker: { readonly slug: string; readonly attempt: number }): AsyncIterable<JournalledMessage>;
   /** Reads a file that an adapter stored. */

@@ -34,7 +34,7 @@ export async function attemptTask(
   signal?: AbortSignal,
 ): Promise<TaskOutcome> {
   const broken = new AbortController();
-  const gone = new AbortController();
+  const ended = new AbortController();
   const done = new AbortController();
   const watching = watchLimits(
     containers,
@@ -50,8 +50,8 @@ export async function attemptTask(
     async (reason) => {
       broken.abort(reason);
       // Stops the whole container: there may be no process left to end one program in it.
-      await stopForSure(containers, containerId, done.signal);
-      gone.abort(reason);
+      await stopUntilDone(containers, containerId, done.signal);
+      ended.abort(reason);
     },
     (error: unknown) => {
       if (!done.signal.aborted) throw error;
@@ -68,7 +68,7 @@ export async function attemptTask(
           await onOutput(chunk);
         },
       },
-      signal ? AbortSignal.any([signal, gone.signal]) : gone.signal,
+      signal ? AbortSignal.any([signal, ended.signal]) : ended.signal,
     );
     broken.signal.throwIfAborted();
     return { kind: "ran", result };
@@ -81,7 +81,7 @@ export async function attemptTask(
 }
 
 /** Retries on a busy engine until the container is stopped or the task has ended by itself. */
-async function stopForSure(containers: Containers, id: string, signal: AbortSignal): Promise<void> {
+async function stopUntilDone(containers: Containers, id: string, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     try {
       await containers.stop(id, { graceMs: 0 });

@@ -1,7 +1,7 @@
 import { type PackedFile, packFiles } from "../archive/pack-files.ts";
 import { cleanLines, cleanText } from "../domain/clean-text.ts";
 import { isError, SwarmError } from "../domain/errors.ts";
-import { endOf } from "../domain/fit-message.ts";
+import { tailOf } from "../domain/fit-message.ts";
 import type { RanCheck } from "../domain/generated/merge.ts";
 import type { CommitReader } from "../ports/commit-reader.ts";
 import type { ContainerLimits, Containers } from "../ports/containers.ts";
@@ -155,5 +155,5 @@ function withBundle(from: string): PackedFile[] {
 }
 
 function textOf({ stdout, stderr }: { readonly stdout: string; readonly stderr: string }): string {
-  return endOf(cleanLines([stdout, stderr].filter(Boolean).join("\n")).trim(), shownLength);
+  return tailOf(cleanLines([stdout, stderr].filter(Boolean).join("\n")).trim(), shownLength);
 }

@@ -112,8 +112,8 @@ async function settleTask(
   signal?: AbortSignal,
 ): Promise<SandboxRecord> {
   if (record.status !== "running" || record.execution === null || !record.container) return record;
-  const asked = { containerId: record.container.id, key: record.execution };
-  const command = await askCommand(open.containers, asked, signal);
+  const program = { containerId: record.container.id, key: record.execution };
+  const command = await askCommand(open.containers, program, signal);
   if (command.kind === "running") return record;
   const collected = await collectFiles(deps, open, { record, containerId: record.container.id }, signal);
   const completedAt = deps.clock().toISOString();

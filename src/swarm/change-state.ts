@@ -54,7 +54,7 @@ export async function updateContainer(
   await refuseBesideOwner(deps);
   const state = await deps.store.update((before) => withChange(before, name, change, deps.clock()));
   const record = findContainer(state, name);
-  if (change.status && isTerminal(record.status)) await remember(deps, state.swarmId, record);
+  if (change.status && isTerminal(record.status)) await addToLedger(deps, state.swarmId, record);
   return record;
 }
 
@@ -81,7 +81,7 @@ export async function refuseBesideOwner({ owner }: Pick<ChangeStateDeps, "owner"
   if (holder) throw new SwarmError("OWNED_BY_ANOTHER", { holder: describeHolder(holder) });
 }
 
-async function remember(
+async function addToLedger(
   { folder, ledger, clock }: ChangeStateDeps,
   swarmId: string,
   record: ContainerRecord,

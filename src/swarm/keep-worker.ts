@@ -85,7 +85,7 @@ export function superviseWorker(
         return deps.emit({ event: "given up", worker: waiting.slug, why: `${why}, twice in the same way` });
       exitCode = record.exitCode;
       deps.emit({ event: "restarted", worker: waiting.slug, why, waitMs });
-      if (!(await isWaitedFor(waitMs))) return;
+      if (!(await hasWaited(waitMs))) return;
     }
   }
 
@@ -108,7 +108,7 @@ export function superviseWorker(
         if (!isError(error, "ENGINE_UNREACHABLE")) return giveUp(error);
         const waitMs = Math.min(maxWaitMs, 250 * 2 ** Math.min(failures, 10));
         deps.emit({ event: "line", worker: waiting.slug, status: "lost", why: error.message });
-        if (!(await isWaitedFor(waitMs))) return findContainer(await deps.read(), waiting.name);
+        if (!(await hasWaited(waitMs))) return findContainer(await deps.read(), waiting.name);
       }
     }
   }
@@ -135,11 +135,11 @@ export function superviseWorker(
     if (waitMs === null || halt.aborted) return;
     const why = record.reason?.message ?? "";
     deps.emit({ event: "retried", worker: waiting.slug, attempt: record.attempt + 1, why, waitMs });
-    if (await isWaitedFor(waitMs)) await retryWorkers(deps, [waiting.name]);
+    if (await hasWaited(waitMs)) await retryWorkers(deps, [waiting.name]);
   }
 
   /** Waits; false if a halt or the end of all work interrupted the wait. */
-  async function isWaitedFor(ms: number): Promise<boolean> {
+  async function hasWaited(ms: number): Promise<boolean> {
     try {
       await deps.timing.wait(ms, AbortSignal.any([halt, deps.signal]));
       return true;

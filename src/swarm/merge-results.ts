@@ -64,7 +64,7 @@ export async function mergeResults(
   const checks = speculativeChecks(deps.check, signal);
   // Lazy: only a failed check needs the comparison.
   let before: Promise<RanCheck | null> | undefined;
-  const train: Train = {
+  const train: MergeState = {
     ...{ origin, forecast, checks, tip: begin, aside: new Map() },
     merged: candidates.filter((candidate) => !isOpen(candidate)),
     before: () => (before ??= checks.resultOf(begin, "the commit before the merge")),
@@ -80,7 +80,7 @@ export async function mergeResults(
   return { tip: train.tip, before: (await before) ?? null, workers: done, forecast };
 }
 
-interface Train {
+interface MergeState {
   readonly origin: string;
   readonly checks: SpeculativeChecks;
   readonly before: () => Promise<RanCheck | null>;
@@ -92,7 +92,7 @@ interface Train {
 
 async function mergeOne(
   deps: MergeResultsDeps,
-  train: Train,
+  train: MergeState,
   candidate: Candidate,
   next: Candidate | undefined,
 ): Promise<MergedWorker> {
@@ -125,7 +125,7 @@ async function mergeOne(
   // Waits for both: if the look-ahead fails, this result's check must not keep running alone.
   const [checked, looked] = await Promise.allSettled([
     ending,
-    next && deps.looksAhead ? lookAhead(deps, train, merged.commit, next) : null,
+    next && deps.looksAhead ? startNextCheck(deps, train, merged.commit, next) : null,
   ]);
   if (checked.status === "rejected") throw checked.reason;
   if (looked.status === "rejected") throw looked.reason;
@@ -141,9 +141,9 @@ async function mergeOne(
 }
 
 /** Starts the next result's check on the assumption that the current one passes, as most do. */
-async function lookAhead(
+async function startNextCheck(
   { work, signal }: MergeResultsDeps,
-  train: Train,
+  train: MergeState,
   tip: string,
   { worker, commit, message, ...next }: Candidate,
 ): Promise<void> {
@@ -152,14 +152,14 @@ async function lookAhead(
   if (merged.kind === "commit") train.checks.begin(merged.commit, worker);
 }
 
-function missingFor({ aside }: Train, { buildsOn }: Pick<Candidate, "buildsOn">): string[] {
+function missingFor({ aside }: MergeState, { buildsOn }: Pick<Candidate, "buildsOn">): string[] {
   return buildsOn.filter((other) => aside.has(other));
 }
 
 /** Finds out whether a result fails the check alone or only together with others, and with which. */
 async function findRivals(
   { work, signal }: MergeResultsDeps,
-  { origin, merged, checks }: Train,
+  { origin, merged, checks }: MergeState,
   { worker, commit, message, buildsOn }: Candidate,
 ): Promise<Pick<MergedWorker, "reason" | "with">> {
   const failed = { code: "CHECK_FAILED", message: "the check fails with it" } as const;

@@ -66,11 +66,11 @@ export async function endPauses(
 ): Promise<SwarmState> {
   const over = state.containers.filter((record) => isOver(record, now));
   for (const record of over) {
-    const kept = running.get(record.containerName);
+    const handle = running.get(record.containerName);
     // A worker that does not run yet loses its pause when it is started.
-    if (kept === undefined) continue;
+    if (handle === undefined) continue;
     try {
-      await unpauseWorker(deps, record, kept.resumed);
+      await unpauseWorker(deps, record, handle.resumed);
       deps.emit({ event: "unpaused", worker: workerSlug(record), why: "the time is over" });
     } catch (error) {
       if (!(error instanceof SwarmError)) throw error;

@@ -149,8 +149,8 @@ function withPauseByUser(record: ContainerRecord): ContainerRecord {
 async function unpause(deps: SwarmDeps, { running }: OwnerState, record: ContainerRecord): Promise<void> {
   const { containerName: name, paused } = record;
   if (paused === null) return;
-  const kept = running.get(name);
-  if (kept) await unpauseWorker(deps, record, kept.resumed);
+  const handle = running.get(name);
+  if (handle) await unpauseWorker(deps, record, handle.resumed);
   else await deps.change(name, (now) => ({ ...now, paused: null }));
   deps.emit({ event: "unpaused", worker: workerSlug(record), why: "asked to go on" });
 }

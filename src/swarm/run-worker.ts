@@ -42,10 +42,10 @@ export async function runWorker(
   { halt, stopNow, onConversation }: WorkerControl,
 ): Promise<void> {
   const container = await ensureContainer(deps, worker, halt);
-  if (container === null) return endUnbegun(deps, worker);
+  if (container === null) return failUnstarted(deps, worker);
   const { containerId, pausedMs } = container;
   const storedBy = storedWork();
-  const failure = await catchUp(deps, worker, { containerId, storedBy });
+  const failure = await replayJournal(deps, worker, { containerId, storedBy });
   if (failure !== null)
     return settle(
       deps,
@@ -88,7 +88,7 @@ export async function runWorker(
 }
 
 /** Replays the host journal: the previous owner may have crashed after receiving a message and before acting on it. */
-async function catchUp(
+async function replayJournal(
   deps: SwarmDeps,
   worker: Worker,
   { containerId, storedBy }: ToCollect,
@@ -248,7 +248,7 @@ function withAccessEnd(verdict: Verdict, reason: Reason | null): Verdict {
 }
 
 /** Records the failure of a worker that did not start because its network access was ended for good. */
-async function endUnbegun(deps: SwarmDeps, worker: Worker): Promise<void> {
+async function failUnstarted(deps: SwarmDeps, worker: Worker): Promise<void> {
   const reason = accessEndReason(deps, worker);
   const { status } = await recordOf(deps, worker);
   if (reason === null || isTerminal(status)) return;

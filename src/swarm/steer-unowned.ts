@@ -22,12 +22,12 @@ export async function steerUnowned(
   command: SteeringCommand,
   names: readonly string[],
 ): Promise<SwarmState> {
-  const meant = (await deps.store.read()).containers.filter(
+  const targets = (await deps.store.read()).containers.filter(
     ({ containerName, status }) => names.includes(containerName) && !isTerminal(status),
   );
   const failures: unknown[] = [];
   // A failure of one worker does not block the others.
-  for (const record of meant)
+  for (const record of targets)
     await steer(deps, command, record).catch((error: unknown) => void failures.push(error));
   if (failures.length > 0) throw failures[0];
   return deps.store.read();

@@ -36,7 +36,7 @@ export async function summarizeSwarm(deps: SummarizeDeps, state: SwarmState): Pr
   const findings: WorkerFindings[] = [];
   for (let at = 0; at < state.containers.length; at += atOnce) {
     const some = state.containers.slice(at, at + atOnce);
-    findings.push(...(await Promise.all(some.map((record) => findOut(deps, state, record)))));
+    findings.push(...(await Promise.all(some.map((record) => gatherFindings(deps, state, record)))));
   }
   const merged = await deps.readMerge(state.swarmId);
   return summarize(state, findings, {
@@ -45,7 +45,7 @@ export async function summarizeSwarm(deps: SummarizeDeps, state: SwarmState): Pr
   });
 }
 
-async function findOut(
+async function gatherFindings(
   deps: SummarizeDeps,
   { swarmId }: SwarmState,
   record: ContainerRecord,
@@ -54,7 +54,7 @@ async function findOut(
   const [facts, taskFile, looked, proof] = await Promise.all([
     deps.readFacts(swarmId, slug),
     deps.readTask(record.taskFilePath),
-    lookAtWork(deps, record),
+    readWork(deps, record),
     deps.readProof(swarmId, slug),
   ]);
   const unfinishedById = new Map<string, string>();
@@ -77,7 +77,7 @@ interface LookedAt {
 const nothingSensitive: SummarySensitive = { paths: [], isCut: false, deleted: { total: 0, paths: [] } };
 
 /** The changes of a worker's result; none if the user has removed the ref and git has pruned its commits. */
-async function lookAtWork(
+async function readWork(
   { work }: SummarizeDeps,
   { baseCommit, collected }: ContainerRecord,
 ): Promise<LookedAt> {

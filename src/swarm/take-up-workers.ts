@@ -40,13 +40,13 @@ export async function reworkWorkers(
   const records = names.map((name) => findContainer(state, name));
   // Checks all records before it changes any.
   for (const record of records) await refuseUseless(deps, record, { base, branch });
-  const starts = new Map<string, ReworkStart>();
+  const startByName = new Map<string, ReworkStart>();
   for (const record of records) {
     const start = await rework(deps, record, { base, branch, report });
-    if (start !== null) starts.set(record.containerName, start);
+    if (start !== null) startByName.set(record.containerName, start);
   }
   // Changes only the records: the owner moves each ref when it prepares the attempt.
-  await deps.update((now) => withRework(now, starts));
+  await deps.update((now) => withRework(now, startByName));
 }
 
 async function rework(

@@ -1,7 +1,7 @@
 import { symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, vi } from "vitest";
-import { hasOtherScripts, sensitiveReason } from "../../src/domain/sensitive-paths.ts";
+import { hasChangedScripts, sensitiveReason } from "../../src/domain/sensitive-paths.ts";
 import { findRepository } from "../../src/host/find-repository.ts";
 import { workRepository } from "../../src/host/work-repository.ts";
 import type { RefMove } from "../../src/ports/work-repository.ts";
@@ -291,18 +291,18 @@ describe("what the work changes", () => {
     ["a/link", "../../b", "link-out"],
     ["link", "/etc/passwd", "link-out"],
   ])("%s -> %s is %s", ([path, linkTo, why]) => {
-    expect(sensitiveReason({ path, linkTo, hasOtherScripts: false })).toBe(why);
+    expect(sensitiveReason({ path, linkTo, hasChangedScripts: false })).toBe(why);
   });
 
   test("other scripts of a package are those that say something else", () => {
     const scripts = (text: string): string => `{"scripts":${text}}`;
 
-    expect(hasOtherScripts(null, "{}")).toBe(false);
-    expect(hasOtherScripts(null, scripts('{"a":"b"}'))).toBe(true);
-    expect(hasOtherScripts(scripts('{"a":"1","b":"2"}'), scripts('{"b":"2","a":"1"}'))).toBe(false);
-    expect(hasOtherScripts(scripts('{"a":"1"}'), "{}")).toBe(true);
-    expect(hasOtherScripts("{}", "{ broken")).toBe(true);
-    expect(hasOtherScripts("{ broken", "{ broken")).toBe(false);
+    expect(hasChangedScripts(null, "{}")).toBe(false);
+    expect(hasChangedScripts(null, scripts('{"a":"b"}'))).toBe(true);
+    expect(hasChangedScripts(scripts('{"a":"1","b":"2"}'), scripts('{"b":"2","a":"1"}'))).toBe(false);
+    expect(hasChangedScripts(scripts('{"a":"1"}'), "{}")).toBe(true);
+    expect(hasChangedScripts("{}", "{ broken")).toBe(true);
+    expect(hasChangedScripts("{ broken", "{ broken")).toBe(false);
   });
 
   test("is told in commits and lines, in words that nothing can be done with", async ({ repository }) => {

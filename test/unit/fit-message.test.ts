@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { cutText, endOf, fitMessage } from "../../src/domain/fit-message.ts";
+import { cutText, fitMessage, tailOf } from "../../src/domain/fit-message.ts";
 
 describe("a message", () => {
   test("that fits is left as it is, to the byte", () => {
@@ -43,12 +43,12 @@ describe("a text that is cut", () => {
       const cut = cutText("😀".repeat(20), limit);
       expect(cut.length).toBeLessThanOrEqual(limit);
       expect(cut.isWellFormed()).toBe(true);
-      const end = endOf("😀".repeat(20), limit);
+      const end = tailOf("😀".repeat(20), limit);
       expect(end.length).toBeLessThanOrEqual(limit);
       expect(end.isWellFormed()).toBe(true);
     }
     expect(cutText("short", 5)).toBe("short");
-    expect(endOf("short", 5)).toBe("short");
-    expect(endOf("longer", 5)).toBe("…nger");
+    expect(tailOf("short", 5)).toBe("short");
+    expect(tailOf("longer", 5)).toBe("…nger");
   });
 });

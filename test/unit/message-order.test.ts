@@ -3,10 +3,10 @@ import { backoffMs } from "../../src/domain/backoff.ts";
 import type { AcpMessage } from "../../src/domain/generated/acp.ts";
 import type { StoryStatus } from "../../src/domain/generated/swarm-state.ts";
 import {
+  type ConversationState,
   inJournal,
   judgeMessage,
   judgeUnknown,
-  type KnownConversation,
   onNewConnection,
   type Verdict,
 } from "../../src/domain/message-order.ts";
@@ -27,14 +27,14 @@ import {
   swarmId,
 } from "../fakes/acp-talk.ts";
 
-function judge(known: KnownConversation, value: unknown): Verdict {
+function judge(known: ConversationState, value: unknown): Verdict {
   expect(findProblem(value)).toBeNull();
   return judgeMessage(known, value as AcpMessage);
 }
 
 /** What is known after these messages, each of which must be new. */
-function follow(messages: readonly unknown[], start: KnownConversation = begin()): KnownConversation {
-  return messages.reduce<KnownConversation>((known, said) => {
+function follow(messages: readonly unknown[], start: ConversationState = begin()): ConversationState {
+  return messages.reduce<ConversationState>((known, said) => {
     const verdict = judge(known, said);
     if (verdict.kind !== "new") throw new Error(`${JSON.stringify(said)}: ${JSON.stringify(verdict)}`);
     return verdict.known;
@@ -43,7 +43,7 @@ function follow(messages: readonly unknown[], start: KnownConversation = begin()
 
 const live = follow([hello()]);
 
-function next(known: KnownConversation, { type, payload }: News, envelope: object = {}): unknown {
+function next(known: ConversationState, { type, payload }: News, envelope: object = {}): unknown {
   return message(type, payload, { seq: known.lastSeq + 1, ...envelope });
 }
 
@@ -59,7 +59,7 @@ describe("a conversation", () => {
   });
 
   const started = follow([next(live, progress("US-001", "in_progress"))] as unknown[], live);
-  const cases: readonly (readonly [what: string, KnownConversation, unknown, expected: string])[] = [
+  const cases: readonly (readonly [what: string, ConversationState, unknown, expected: string])[] = [
     [
       "a message for adapters",
       live,

@@ -33,12 +33,12 @@ export const logs: CommandHandler = async (context, args, options) => {
   if (!hasSpoken && !follow) output.note(await whyNothing(context, record));
   else if (before === null && story !== null) output.note(`${worker} has said nothing about ${story}.`);
   for (const denied of record.denied ?? []) output.note(`${worker} ${deniedWords(denied)}`);
-  if (follow) await sayEnd(context, record);
+  if (follow) await printEnd(context, record);
   return exitCodes.done;
 };
 
 /** Prints why following ended. */
-async function sayEnd({ swarm, output }: CommandContext, record: ContainerRecord): Promise<void> {
+async function printEnd({ swarm, output }: CommandContext, record: ContainerRecord): Promise<void> {
   const worker = workerSlug(record);
   const now = (await swarm.findState())?.containers.find((other) => workerSlug(other) === worker);
   if (!now) return;

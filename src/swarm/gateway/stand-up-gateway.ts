@@ -62,10 +62,10 @@ export async function probeTransport(deps: GatewayDeps, signal: AbortSignal): Pr
       signal,
     );
     await containers.start(id, signal);
-    let said = "";
+    let output = "";
     for await (const { bytes, stream } of containers.logs(id, { follow: true }, signal))
-      if (stream === "stdout") said += Buffer.from(bytes).toString();
-    return said.trim() === "open" ? "socket" : "network";
+      if (stream === "stdout") output += Buffer.from(bytes).toString();
+    return output.trim() === "open" ? "socket" : "network";
   } catch (error) {
     // A runtime under which the probe cannot start does not support the socket.
     if (error instanceof SwarmError && error.code === "CONTAINER_START_FAILED") return "network";
