@@ -197,7 +197,7 @@ export interface WatchOperations extends ReviewOperations {
     options: { readonly last: number },
     signal: AbortSignal,
   ): AsyncIterable<string>;
-  wait(words: WaitRequest, signal: AbortSignal): Promise<WaitResult>;
+  wait(request: WaitRequest, signal: AbortSignal): Promise<WaitResult>;
   /** A terminal in the sandbox of a running worker, as the agent's user. */
   openTerminal(
     worker: ContainerRecord,

@@ -99,9 +99,10 @@ function drawer(live: LiveResult, dependsOn: StatusContext["dependsOn"]): Show {
   return (status) => {
     const lines = status ? statusLines(status, { now: new Date(), dependsOn }) : [];
     const { rows = 24, columns = 80 } = live.terminal;
-    const room = Math.max(2, rows - 1);
-    const left = lines.length - room + 1;
-    const shown = lines.length <= room ? lines : [...lines.slice(0, room - 1), `and ${left} more lines`];
+    const maxLines = Math.max(2, rows - 1);
+    const left = lines.length - maxLines + 1;
+    const shown =
+      lines.length <= maxLines ? lines : [...lines.slice(0, maxLines - 1), `and ${left} more lines`];
     live.draw(shown.map((line) => cutTo(line, Math.max(1, columns - 1), "...")));
   };
 }

@@ -38,8 +38,8 @@ const variablesByProgram: Readonly<Record<string, (access: GatewayAccess) => Var
 function modelVariables(agent: NamedAgent, access: GatewayAccess): Variables {
   if (agent.kind === "script") return {};
   const program = programOf(agent);
-  const way = Object.hasOwn(variablesByProgram, program) ? variablesByProgram[program] : undefined;
-  return (way ?? commonVariables)(access);
+  const variablesOf = Object.hasOwn(variablesByProgram, program) ? variablesByProgram[program] : undefined;
+  return (variablesOf ?? commonVariables)(access);
 }
 
 function programOf({ kind, command }: NamedAgent): string {

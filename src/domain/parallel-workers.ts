@@ -1,7 +1,7 @@
 import type { SwarmPlan } from "./generated/plan.ts";
 import type { WorkerTask } from "./plan.ts";
 
-/** The CPUs and memory of an engine's host, and the share that sandboxes of other swarms may use. */
+/** The CPUs and memory of an engine's host, and the share of them that other sandboxes may use. */
 export interface HostCapacity {
   readonly cpus: number;
   readonly memoryBytes: number;
@@ -51,17 +51,17 @@ export function parallelWorkers(
 export function isHeldBackByOthers(
   tasks: readonly Pick<WorkerTask, "taskFile">[],
   settings: ParallelSettings,
-  room: HostCapacity | null,
+  capacity: HostCapacity | null,
 ): boolean {
-  const alone = room && { ...room, others: noOthers };
-  const { workers } = parallelWorkers(tasks, settings, room);
+  const alone = capacity && { ...capacity, others: noOthers };
+  const { workers } = parallelWorkers(tasks, settings, capacity);
   return workers < parallelWorkers(tasks, settings, alone).workers;
 }
 
-function automaticWorkers(room: HostCapacity | null, memoryBytes: number): SwarmPlan["parallel"] {
-  if (room === null) return { workers: 1, why: "what the engine's host has is not known" };
-  const workers = workersThatFit(room, memoryBytes);
-  const isBeside = workers < workersThatFit({ ...room, others: noOthers }, memoryBytes);
+function automaticWorkers(capacity: HostCapacity | null, memoryBytes: number): SwarmPlan["parallel"] {
+  if (capacity === null) return { workers: 1, why: "what the engine's host has is not known" };
+  const workers = workersThatFit(capacity, memoryBytes);
+  const isBeside = workers < workersThatFit({ ...capacity, others: noOthers }, memoryBytes);
   const beside = isBeside ? " beside the other sandboxes there" : "";
-  return { workers, why: `as many as memory and CPUs of ${room.name} allow${beside}` };
+  return { workers, why: `as many as memory and CPUs of ${capacity.name} allow${beside}` };
 }

@@ -13,7 +13,7 @@ export interface BundleToImport {
   readonly tip: string;
   /** The ref that keeps the work in the repository, below `refs/aimi/`. */
   readonly keepRef: string;
-  /** The expected commit of `keep`, imported before; null for none. The work must descend from it. */
+  /** The expected commit of `keepRef`, imported before; null for none. The work must descend from it. */
   readonly old: string | null;
   /** The adapter's record of the story's start: the commit before it and the tree of its files. */
   readonly start?: StoryStart;
@@ -36,7 +36,7 @@ export type Refusal =
   | "incomplete" // objects that are neither in the bundle nor in the repository
   | "unrelated" // the work does not descend from its base
   | "start" // the story started with files that differ from those of the commit before it
-  | "ref-moved"; // `keep` is at an unexpected commit
+  | "ref-moved"; // `keepRef` is at an unexpected commit
 
 export type ImportResult =
   | { readonly kind: "taken"; readonly commit: string }

@@ -23,7 +23,7 @@ export function speculativeChecks(check: CheckCommit, signal: AbortSignal): Spec
     begin(commit, what) {
       const stop = new AbortController();
       const end = check(commit, what, AbortSignal.any([stop.signal, signal]));
-      // Prevents an unhandled rejection: `endOf` passes a failure on, and a dropped check may fail.
+      // Prevents an unhandled rejection: `resultOf` passes a failure on, and a dropped check may fail.
       end.catch(() => {});
       begunByCommit.set(commit, { end, abort: () => stop.abort() });
     },

@@ -42,14 +42,14 @@ export async function reworkWorkers(
   for (const record of records) await refuseUseless(deps, record, { base, branch });
   const startByName = new Map<string, ReworkStart>();
   for (const record of records) {
-    const start = await rework(deps, record, { base, branch, report });
+    const start = await startRework(deps, record, { base, branch, report });
     if (start !== null) startByName.set(record.containerName, start);
   }
   // Changes only the records: the owner moves each ref when it prepares the attempt.
   await deps.update((now) => withRework(now, startByName));
 }
 
-async function rework(
+async function startRework(
   { work, channel, findProof, clock, signal }: ReworkDeps,
   record: ContainerRecord,
   {

@@ -48,8 +48,8 @@ export function boardLines(
     ...(picture.workers.length > 0 ? [summaryLine(picture, columns, look)] : []),
   ].map((line) => cutTo(line, columns, look.unicode ? "…" : "..."));
   const begun = picture.workers.filter(({ status }) => status !== "waiting");
-  const room = rows - below.length;
-  const chosen = begun.length <= room ? begun : mostImportant(begun, room - 1);
+  const maxLines = rows - below.length;
+  const chosen = begun.length <= maxLines ? begun : mostImportant(begun, maxLines - 1);
   const left = begun.filter((worker) => !chosen.includes(worker));
   const layout = layoutFor(picture.workers, columns, look);
   const lines = [

@@ -7,7 +7,7 @@ import { describeEvent, describeMessage } from "../worker-news.ts";
 import { boardLines } from "./board-lines.ts";
 import { openLiveLines, type Terminal } from "./live-lines.ts";
 import type { TerminalStyle } from "./worker-line.ts";
-import { pictureOf, type WorkerPicture, withEvent, withMessage } from "./worker-picture.ts";
+import { pictureOf, type WorkerPicture, withAdapterMessage, withEvent } from "./worker-picture.ts";
 
 /** A live view of a running swarm for the user. */
 export interface SwarmBoard {
@@ -111,7 +111,7 @@ async function drawnBoard({ terminal, clock, unicode, style }: BoardOptions): Pr
         drawSoon();
       }
     },
-    message: (slug, message) => change(slug, (picture) => withMessage(picture, message, clock.date())),
+    message: (slug, message) => change(slug, (picture) => withAdapterMessage(picture, message, clock.date())),
     note: (line) => live.above(line.split("\n")),
     async close() {
       isClosed = true;

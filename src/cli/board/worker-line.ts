@@ -59,7 +59,7 @@ export function layoutFor(
   const stories = widest(storiesOf);
   const statusWidth = look.unicode ? wordWidth + 2 : wordWidth;
   let left = columns - statusWidth - slug - stories - 3 * gap.length;
-  const ifRoom = (most: number, least = most): number => {
+  const ifItFits = (most: number, least = most): number => {
     const width = Math.min(most, left - minActivityWidth - gap.length);
     if (width < least || width <= 0) return 0;
     left -= width + gap.length;
@@ -68,10 +68,10 @@ export function layoutFor(
   const maxBranchLength = Math.min(30, widest(branchOf(look)));
   return {
     ...{ columns, gap, slug, stories },
-    elapsed: ifRoom(Math.max("00:00".length, widest(elapsedOf(look.now)))),
-    branch: ifRoom(maxBranchLength, Math.min(minBranchWidth, maxBranchLength)),
-    tokens: ifRoom(widest(tokensOf)),
-    cost: ifRoom(widest(costOf)),
+    elapsed: ifItFits(Math.max("00:00".length, widest(elapsedOf(look.now)))),
+    branch: ifItFits(maxBranchLength, Math.min(minBranchWidth, maxBranchLength)),
+    tokens: ifItFits(widest(tokensOf)),
+    cost: ifItFits(widest(costOf)),
   };
 }
 
@@ -145,8 +145,8 @@ function elapsedOf(now: number): (picture: WorkerPicture) => string {
   };
 }
 
-function branchOf(look: TerminalStyle): (picture: WorkerPicture) => string {
-  return ({ record }) => shown(record.branchName, look);
+function branchOf(style: TerminalStyle): (picture: WorkerPicture) => string {
+  return ({ record }) => shown(record.branchName, style);
 }
 
 function tokensOf(picture: WorkerPicture): string {

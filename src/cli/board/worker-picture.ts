@@ -3,7 +3,7 @@ import { isTerminal } from "../../domain/container-status.ts";
 import { showDuration } from "../../domain/duration.ts";
 import { workerSlug } from "../../domain/slug.ts";
 import type { ContainerRecord } from "../../domain/swarm-state.ts";
-import { withMessage as withRecordedMessage } from "../../domain/worker-record.ts";
+import { withMessage } from "../../domain/worker-record.ts";
 import type { SwarmEvent } from "../../swarm/swarm-deps.ts";
 
 /** The status shown of a worker, finer than that of its record. */
@@ -87,11 +87,15 @@ export function withEvent(
 }
 
 /** Updates a worker after a message of its adapter. */
-export function withMessage(picture: WorkerPicture, message: AdapterMessage, date: Date): WorkerPicture {
+export function withAdapterMessage(
+  picture: WorkerPicture,
+  message: AdapterMessage,
+  date: Date,
+): WorkerPicture {
   const isBack = picture.status === "starting" || picture.status === "retrying";
   const next: WorkerPicture = {
     ...picture,
-    record: withRecordedMessage(picture.record, message, date),
+    record: withMessage(picture.record, message, date),
     ...(isBack ? { status: "running", why: null } : {}),
   };
   if (hasEnded(next)) return next;

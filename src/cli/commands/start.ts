@@ -118,11 +118,11 @@ export const resume: CommandHandler = async (context, _args, options) => {
   const request = ownRequest(options);
   const night = nightIn(options, context.output);
   if (options["detach"]) return startDetached(context, null);
-  const teller = userNotifier(context, night);
+  const notifier = userNotifier(context, night);
   const state = await runWithProgress(context, (report) => context.swarm.swarm().resume(request, report), {
-    ...{ until: night.until, onNeeded: teller.onNeeded },
+    ...{ until: night.until, onNeeded: notifier.onNeeded },
   });
-  await teller.sent();
+  await notifier.sent();
   return endNight(context, night, reportEnd(context, state));
 };
 

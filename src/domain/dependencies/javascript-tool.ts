@@ -17,7 +17,7 @@ interface ToolRequest {
 
 /** Shell lines that install the package manager in the project's version, and that call it. */
 export function javascriptTool(request: ToolRequest): Pick<DependencyLayer, "prepare" | "install"> {
-  const calls: Readonly<Record<JavascriptManager, (wish: ToolRequest) => Call>> = {
+  const calls: Readonly<Record<JavascriptManager, (request: ToolRequest) => Call>> = {
     npm: callNpm,
     pnpm: callPnpm,
     yarn: callYarn,
