@@ -18,7 +18,7 @@ export interface ComposeReviewDeps {
   readonly repository: () => Promise<Repository>;
   /** The state of this project; throws PROJECT_MOVED when it belongs to another one. */
   readonly findState: () => Promise<SwarmState | null>;
-  /** The same; throws STATE_MISSING when there is none. */
+  /** The state of this project; throws STATE_MISSING when there is none. */
   readonly state: () => Promise<SwarmState>;
   readonly ownerLock: () => Promise<Lock>;
   readonly taskDeps: () => Promise<{ readonly folder: TaskFolder; readonly parsers: DocumentParsers }>;

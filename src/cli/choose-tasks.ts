@@ -10,7 +10,7 @@ type PlannedTask = Pick<
   "file" | "slug" | "title" | "branch" | "action" | "why" | "stories"
 >;
 
-export type Choice =
+export type TaskChoice =
   | { readonly kind: "chosen"; readonly files: readonly string[] }
   | { readonly kind: "none" }
   | { readonly kind: "wrong"; readonly problem: string };
@@ -68,7 +68,7 @@ function choiceLines(tasks: readonly PlannedTask[]): string[] {
 }
 
 /** Parses an answer: numbers, ranges and slugs in any order, or `a` for all that can run. */
-export function parseChoice(answer: string, tasks: readonly PlannedTask[]): Choice {
+export function parseChoice(answer: string, tasks: readonly PlannedTask[]): TaskChoice {
   const words = answer
     .trim()
     .split(/[\s,]+/)

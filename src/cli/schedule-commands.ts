@@ -1,6 +1,6 @@
 import type { Command } from "./command.ts";
 
-/** `swarm schedule …` */
+/** The commands of `swarm schedule`. */
 export const scheduleCommands: readonly Command[] = [
   {
     name: "install [words...]",

@@ -99,7 +99,7 @@ export function statusNext(status: SwarmStatus | null): string {
   if (!reconciled) return "`swarm doctor` looks for the engine";
   if (owner !== null && !isOver(swarm)) return "`swarm wait` ends when it does";
   if (swarm.containers.length === 0) return "`swarm start --all` carries out the task files";
-  if (!isOver(swarm) || needsResume(status)) return "`swarm resume` goes on where this ended";
+  if (!isOver(swarm) || needsResume(status)) return "`swarm resume` continues from here";
   if (orphans.length > 0) return "`swarm cleanup --dry-run` shows what is left on the engine";
   return "`swarm summary` says what was done";
 }

@@ -12,7 +12,7 @@ export function outcomeOf(swarm: Pick<SwarmState, "containers">): {
   const exit = swarmExit(swarm);
   const { containers } = swarm;
   if (!containers.every(({ status }) => isTerminal(status)))
-    return { exit, next: "`swarm resume` goes on where this ended" };
+    return { exit, next: "`swarm resume` continues from here" };
   const failed = containers.filter(({ status }) => status === "failed").length;
   if (failed === 0)
     return {

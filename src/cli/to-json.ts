@@ -3,7 +3,7 @@ export function toJson(document: unknown): string {
   return escaped(JSON.stringify(document, null, 2));
 }
 
-/** The same on a single line. */
+/** The JSON of `toJson` on a single line. */
 export function toJsonLine(document: unknown): string {
   return escaped(JSON.stringify(document));
 }

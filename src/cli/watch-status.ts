@@ -80,7 +80,7 @@ async function watchChanges(
   signal.addEventListener("abort", () => changed.resolve(true), { once: true });
   await upkeep.watchState(() => changed.resolve(true), signal);
   return {
-    /** Waits; resolves with true on a change within that time. */
+    /** Waits for a change, at most `ms`; resolves with whether there was one. */
     async within(ms) {
       const waiting = new AbortController();
       const late = delay(ms, false, { signal: waiting.signal }).catch(() => false);

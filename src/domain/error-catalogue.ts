@@ -4,7 +4,7 @@ import { exitCodes } from "./exit-codes.ts";
 import { type SourceLocation, showLocation } from "./place.ts";
 import { type SandboxErrorFacts, sandboxCatalogue } from "./sandbox-error-catalogue.ts";
 
-/** The facts of each error; the wording is below, once. */
+/** The facts of each error. `catalogue` has the messages. */
 export interface ErrorFacts extends SandboxErrorFacts {
   // Words on the command line
   USAGE: { readonly message: string };

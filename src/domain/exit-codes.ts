@@ -1,4 +1,4 @@
-/** Exit codes of the process; each stands for one kind of remedy. */
+/** Exit codes of swarm's process, one for each kind of remedy. */
 export const exitCodes = {
   done: 0,
   bug: 1,

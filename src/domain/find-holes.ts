@@ -1,6 +1,6 @@
 import { type KnownVulnerability, knownVulnerabilities } from "./safe-versions.ts";
 
-/** A component that an engine reports. */
+/** A component of an engine, such as runc, as the engine reports it. */
 export interface EnginePart {
   readonly name: string;
   /** The version, with the distribution's revision if the engine reports it. */

@@ -1,6 +1,6 @@
 import type { DependencyLayer } from "./dependencies/dependency-layer.ts";
 import { checkedReference, joinShellLines, runInstruction } from "./dockerfile-text.ts";
-import { type Transfer, workspaceLayer } from "./workspace-layer.ts";
+import { type BundleTransfer, workspaceLayer } from "./workspace-layer.ts";
 
 /** The Dockerfile of a project's image, from the template and the decided layers. */
 export function renderProjectDockerfile({
@@ -12,7 +12,7 @@ export function renderProjectDockerfile({
   readonly template: string;
   readonly base: string;
   readonly layers: readonly DependencyLayer[];
-  readonly transfer: Transfer;
+  readonly transfer: BundleTransfer;
 }): string {
   return fillTemplate(template, {
     base: checkedReference(base),

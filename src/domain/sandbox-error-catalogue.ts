@@ -2,7 +2,7 @@ import { type ErrorEntry, entry } from "./error-entry.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { type SourceLocation, showLocation } from "./place.ts";
 
-/** The facts of each error about containers, images and sandboxes; the wording is below, once. */
+/** The facts of each error about containers, images and sandboxes. `sandboxCatalogue` has the messages. */
 export interface SandboxErrorFacts {
   // Words and files for sandboxes
   SANDBOX_SPEC_INVALID: { readonly place: SourceLocation; readonly problem: string; readonly hint: string };

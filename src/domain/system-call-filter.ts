@@ -11,12 +11,14 @@ export type SystemCallFilter =
   | { readonly kind: "ours" }
   | {
       readonly kind: "engine";
-      readonly why: string /** Whether it protects as well as swarm's filter here. */;
+      /** The reason why swarm's own filter is not used. */
+      readonly why: string;
+      /** Whether the engine's filter protects as well as swarm's own would under this runtime. */
       readonly isEnough: boolean;
     };
 
 /** Runtimes that apply the profile unchanged to the kernel that agents call. */
-const handingOn: readonly string[] = ["runc", "crun"];
+const runtimesThatApplyIt: readonly string[] = ["runc", "crun"];
 const compiledFor: readonly string[] = ["x86_64", "amd64", "aarch64", "arm64"];
 const builtIn: readonly string[] = ["default", "builtin", "unconfined"];
 
@@ -24,7 +26,7 @@ const builtIn: readonly string[] = ["default", "builtin", "unconfined"];
 export function chooseFilter(engine: EngineFilter, runtime: string): SystemCallFilter {
   const { architecture, profile, isPodman } = engine;
   const keep = (why: string, isEnough: boolean): SystemCallFilter => ({ kind: "engine", why, isEnough });
-  if (!handingOn.includes(runtime)) return keep("ours is for runc and crun", true);
+  if (!runtimesThatApplyIt.includes(runtime)) return keep("swarm's own is for runc and crun", true);
   if (isPodman) return keep("Podman takes no profile inline", false);
   if (profile === null) return keep("this engine has no filters of system calls", false);
   if (!builtIn.includes(profile)) return keep(`its administrator chose ${profile}`, true);

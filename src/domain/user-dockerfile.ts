@@ -1,7 +1,7 @@
 import { type Instruction, readInstructions } from "./dockerfile-instructions.ts";
 import { announce, checkedReference, joinShellLines, runInstruction } from "./dockerfile-text.ts";
 import { SwarmError } from "./errors.ts";
-import { type Transfer, workspaceLayer } from "./workspace-layer.ts";
+import { type BundleTransfer, workspaceLayer } from "./workspace-layer.ts";
 
 /** Mark in a build's output if the project's image cannot run a sandbox; the missing programs follow, with commas. */
 export const unsuitableMark: string = "AIMI-UNSUITABLE:";
@@ -19,7 +19,7 @@ export function composeUserDockerfile({
   readonly text: string;
   readonly file: string;
   readonly base: string;
-  readonly transfer: Transfer;
+  readonly transfer: BundleTransfer;
 }): string {
   const { instructions, continuation } = readInstructions(text);
   const stages = readStages(instructions, file);
@@ -63,7 +63,7 @@ function readStages(instructions: readonly Instruction[], file: string): Stage[]
     const [, source, name] = /^((?:--\S+\s+)*[^\s-]\S*)(?:\s+AS\s+(\S+))?$/i.exec(from.argument) ?? [];
     const invalid = (problem: string): SwarmError =>
       new SwarmError("DOCKERFILE_INVALID", { place: { file, line: from.firstLine + 1 }, problem });
-    if (source === undefined) throw invalid("FROM takes an image, and AS with a name if you like");
+    if (source === undefined) throw invalid("FROM takes an image, and optionally AS with a name");
     if (name !== undefined && !/^[a-z][a-z0-9-_.]*$/i.test(name))
       throw invalid(`a stage cannot have this name: ${name.slice(0, 100)}`);
     const isLast = index === froms.length - 1;

@@ -1,7 +1,7 @@
 import { announce, joinShellLines, runInstruction } from "./dockerfile-text.ts";
 
 /** How a build gets the bundle with the commit: mounted for one instruction, or copied by builders that cannot mount. */
-export type Transfer = "buildkit" | "classic";
+export type BundleTransfer = "buildkit" | "classic";
 
 /** The path of the bundle in the build context. */
 export const bundlePath = "workspace.bundle";
@@ -16,7 +16,7 @@ export function workspaceLayer({
   transfer,
   continuation,
 }: {
-  transfer: Transfer;
+  transfer: BundleTransfer;
   continuation?: string;
 }): string {
   const declared = `ARG ${commitArgument}`;

@@ -35,7 +35,7 @@ export async function reconcileSandbox(
   }
 }
 
-/** The same for a caller that holds the sandbox's lock. */
+/** Like `reconcileSandbox`, for a caller that holds the sandbox's lock. */
 export async function reconcileHeld(
   deps: ProjectSandboxes,
   record: SandboxRecord,

@@ -51,7 +51,7 @@ export async function useSandbox(
   return startUsed(deps, await reconcileSandbox(deps, wanted, signal), { held: false }, signal);
 }
 
-/** The same for a record that is already settled. `held`: whether the caller holds the sandbox's lock. */
+/** Like `useSandbox`, for a record that the caller has just reconciled. `held`: whether the caller holds the sandbox's lock. */
 export async function startUsed(
   deps: ProjectSandboxes,
   record: SandboxRecord,

@@ -6,9 +6,9 @@ export type CheckCommit = (commit: string, what: string, signal: AbortSignal) =>
 /** Speculative checks: each may start before its result is needed. */
 export interface SpeculativeChecks {
   readonly begin: (commit: string, what: string) => void;
-  /** The result of the check that was begun for a commit, or of a new one. */
+  /** Resolves with the result of the check that was started for a commit, or else runs one. */
   readonly resultOf: (commit: string, what: string) => Promise<RanCheck | null>;
-  /** Aborts the begun checks whose result was not asked for. */
+  /** Aborts the started checks whose result no caller has requested. */
   readonly abortUnused: () => Promise<void>;
 }
 

@@ -87,7 +87,7 @@ export async function makeTask(
     if (there !== null && Buffer.from(there.bytes).toString() === text && !done.has(there.sha256))
       return { file, branch, check, isNew: false };
   }
-  throw new Error("there is no end of names");
+  throw new Error("promptNames yields names without end");
 }
 
 function refuseWords({ branch, verify }: TaskRequest): void {

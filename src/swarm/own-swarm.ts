@@ -129,7 +129,7 @@ export async function ownSwarm(
     };
   }
 
-  /** Asks at most once a second; if the engine does not answer, the last answer stays valid. */
+  /** Asks the engine at most once a second; if it does not answer, its last answer stays valid. */
   async function askHost(): Promise<HostCapacity | null> {
     if (performance.now() - hostAskedAtMs < Math.min(freshMs, swarm.askHostEveryMs)) return capacity;
     hostAskedAtMs = performance.now();

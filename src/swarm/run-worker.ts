@@ -269,7 +269,7 @@ function judge(record: ContainerRecord, end: ConversationEnd, runtime: string): 
       if (isWhole && isHere) return { status, reason: null };
       const message = isWhole
         ? "its last commit is not the one that was collected"
-        : "it says completed, and not every story is";
+        : "it reported completed, but not every story is completed";
       return { status: "failed", reason: { code: "ACP_PROTOCOL_VIOLATION", message } };
     }
     case "error":

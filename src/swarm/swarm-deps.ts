@@ -49,7 +49,7 @@ export interface SwarmDeps {
   readonly read: () => Promise<SwarmState>;
   /** Changes one record; durable when it resolves. */
   readonly change: (name: string, change: (record: ContainerRecord) => ContainerRecord) => Promise<void>;
-  /** The same after a short delay, in one write with other changes. */
+  /** Changes one record after a short delay, in one write with other changes. */
   readonly changeSoon: SwarmDeps["change"];
   /** Changes the state; durable when it resolves. */
   readonly update: (change: (state: SwarmState) => SwarmState) => Promise<void>;

@@ -22,7 +22,7 @@ test.each([
 test("doctor says it of each runtime, and of builds", () => {
   expect(judgeFilters({ filter: docker, runtimes: ["runsc", "runc"] }, wide).fact).toBe(
     [
-      "runsc: the engine's own filter: ours is for runc and crun",
+      "runsc: the engine's own filter: swarm's own is for runc and crun",
       "runc: swarm's own filter, open to sockets of every family for 32-bit programs",
       "builds: the engine's own filter",
     ].join("; "),

@@ -8,7 +8,7 @@ import { findDependencyLayers } from "../../src/domain/dependency-layers.ts";
 import { isError } from "../../src/domain/errors.ts";
 import { dependencyContext, renderProjectDockerfile } from "../../src/domain/project-dockerfile.ts";
 import { composeUserDockerfile } from "../../src/domain/user-dockerfile.ts";
-import { type Transfer, workspaceLayer } from "../../src/domain/workspace-layer.ts";
+import { type BundleTransfer, workspaceLayer } from "../../src/domain/workspace-layer.ts";
 import { trees } from "./sample-trees.ts";
 
 const template = readFileSync(
@@ -24,7 +24,7 @@ function layersOf(tree: Readonly<Record<string, string>>) {
   ).layers;
 }
 
-function render(tree: Readonly<Record<string, string>>, transfer: Transfer = "buildkit"): string {
+function render(tree: Readonly<Record<string, string>>, transfer: BundleTransfer = "buildkit"): string {
   return renderProjectDockerfile({ template, base, layers: layersOf(tree), transfer });
 }
 
@@ -94,7 +94,7 @@ describe("the project's Dockerfile", () => {
 
 const file = ".aimi/Dockerfile.sandbox";
 
-function compose(text: string, transfer: Transfer = "buildkit"): string {
+function compose(text: string, transfer: BundleTransfer = "buildkit"): string {
   return composeUserDockerfile({ text, file, base, transfer });
 }
 

@@ -149,8 +149,8 @@ describe("which filter a container has", () => {
       "swarm's own filter",
     ],
     ["arm64", { ...docker, Architecture: "aarch64" }, "runc", "swarm's own filter"],
-    ["gVisor", docker, "runsc", "the engine's own filter: ours is for runc and crun"],
-    ["Sysbox", docker, "sysbox-runc", "the engine's own filter: ours is for runc and crun"],
+    ["gVisor", docker, "runsc", "the engine's own filter: swarm's own is for runc and crun"],
+    ["Sysbox", docker, "sysbox-runc", "the engine's own filter: swarm's own is for runc and crun"],
     [
       "Podman",
       { ...docker, BuildahVersion: "1.28.2" },

@@ -16,7 +16,7 @@ export const cleanup: CommandHandler = async (context, args, options) => {
   };
   if (request.workers.length > 0 && (request.all || request.everything))
     throw new SwarmError("USAGE", {
-      message: "the names of workers exclude --all and --everything, which are about all of them",
+      message: "name workers, or give --all or --everything, which concern all workers",
     });
   if (request.everything && !request.dryRun && options["yes"] !== true && !(await isAgreed(context, request)))
     return exitCodes.usage;

@@ -46,7 +46,7 @@ async function printEnd({ swarm, output }: CommandContext, record: ContainerReco
   output.note(
     isOver ? `${worker} is ${now.status}.` : `${worker} is ${now.status}, and no process is running it.`,
   );
-  if (!isOver) output.next("`swarm resume` goes on where this ended");
+  if (!isOver) output.next("`swarm resume` continues from here");
 }
 
 function attemptIn(option: unknown, { attempt: newest }: ContainerRecord): number | null {

@@ -5,7 +5,7 @@ import { eachRoot, type ManifestTree, type Verdict } from "./manifest-tree.ts";
 
 const prepare: readonly string[] = [aptInstall("golang-go", "ca-certificates")];
 
-/** Layers for workspaces, and for modules outside of workspaces. */
+/** The layers of Go workspaces, and of modules outside of workspaces. */
 export function findGoLayers(tree: ManifestTree): Findings {
   return eachRoot(tree.foldersWith("go.work", "go.mod"), (folder) => judge(tree, folder));
 }

@@ -4,7 +4,7 @@ import { eachRoot, type ManifestTree, type Verdict } from "./manifest-tree.ts";
 
 const prepare: readonly string[] = [aptInstall("maven", "default-jdk-headless")];
 
-/** Layers for projects, each with its modules. */
+/** The layers of Maven projects, each with its modules. */
 export function findMavenLayers(tree: ManifestTree): Findings {
   return eachRoot(tree.foldersWith("pom.xml"), (folder) => judge(tree, folder));
 }
