@@ -15,7 +15,7 @@ export function composeLocks({
   command,
 }: {
   readonly env: Environment;
-  /** The command named as the holder of its locks. */
+  /** The command that messages name as the holder of this process's locks. */
   readonly command: string;
 }): ComposedLocks {
   const lockKind = (): "kernel" | "portable" => {

@@ -28,7 +28,7 @@ import type { RanTask } from "../sandbox/run-task.ts";
 import type { CheckedState } from "../swarm/check-state.ts";
 import type { CleanedUp } from "../swarm/clean-up.ts";
 import type { InitializedFile } from "../swarm/init-project.ts";
-import type { MadeTask, TaskRequest } from "../swarm/make-task.ts";
+import type { MadeTask, NewTaskRequest } from "../swarm/make-task.ts";
 import type { Repair } from "../swarm/repair-state.ts";
 import type { SteeringCommand } from "../swarm/steer-unowned.ts";
 import type { SwarmEvent, Worker } from "../swarm/swarm-deps.ts";
@@ -47,7 +47,7 @@ export interface Composition {
   explainSettings(): Promise<ExplainedSetting[]>;
   init(): Promise<InitializedFile[]>;
   /** Writes a task file with a prompt as its only story, or finds the one from an earlier call. */
-  makeTask(request: TaskRequest): Promise<MadeTask>;
+  makeTask(request: NewTaskRequest): Promise<MadeTask>;
   findFilesToTrust(): Promise<FileToTrust[]>;
   trust(files: readonly FileToTrust[]): Promise<void>;
   /** The swarm's state as recorded in its file; null when there is none. */
@@ -136,25 +136,25 @@ export interface DetachedOwner {
   readonly log: string;
 }
 
-export type Started =
+export type StartResult =
   | { readonly kind: "nothing"; readonly plan: SwarmPlan; readonly files: readonly string[] }
   | { readonly kind: "appended"; readonly state: SwarmState; readonly files: readonly string[] }
   | { readonly kind: "carried out"; readonly state: SwarmState };
 
-export interface Retried {
+export interface RetryResult {
   readonly kind: "nothing" | "asked" | "carried out";
   readonly state: SwarmState;
 }
 
 /** Use cases that run and steer a swarm. */
 export interface SwarmOperations {
-  start(request: StartRequest, report: SwarmReport): Promise<Started>;
+  start(request: StartRequest, report: SwarmReport): Promise<StartResult>;
   resume(request: OwnRequest, report: SwarmReport): Promise<SwarmState>;
   /** Retries failed and stopped workers, or asks the owner to. */
   retry(
     request: OwnRequest & { readonly workers: readonly string[]; readonly onto?: string },
     report: SwarmReport,
-  ): Promise<Retried>;
+  ): Promise<RetryResult>;
   /** Sends a command to the owner, or applies it when none runs. No names mean all workers. */
   steer(
     command: SteeringCommand,
@@ -220,11 +220,11 @@ export interface WatchOperations extends ReviewOperations {
 export interface CleanupRequest {
   /** The workers' names; empty for all. */
   readonly workers: readonly string[];
-  /** Also the files of archived swarms. */
+  /** Whether to remove the files of archived swarms, too. */
   readonly all: boolean;
-  /** Also work that is not in the repository. */
+  /** Whether to remove work that is not in the repository, too. */
   readonly discard: boolean;
-  /** Also images, the private engine and the user's state folder. */
+  /** Whether to remove images, the private engine and the user's state folder, too. */
   readonly everything: boolean;
   readonly dryRun: boolean;
 }

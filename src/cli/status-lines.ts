@@ -69,7 +69,7 @@ export function ownerLines({ swarm, owner }: SwarmStatus): string[] {
   return isOver(swarm) ? [] : ["no process is running it"];
 }
 
-/** A line for each irregularity. */
+/** A line for each remark: an unreachable engine, a difference between record and container, a denied request, an orphan. */
 export function remarkLines({ swarm, reconciled, corrections, orphans, owner }: SwarmStatus): string[] {
   const slugByName = new Map(swarm.containers.map((record) => [record.containerName, workerSlug(record)]));
   const remark = { ownerPid: owner?.pid ?? null, isOwnEngine: swarm.engine !== null };
@@ -88,7 +88,7 @@ export function remarkLines({ swarm, reconciled, corrections, orphans, owner }: 
 
 function notReconciled(engine: SwarmStatus["swarm"]["engine"]): string {
   const who = engine ? `the engine at ${engine.endpoint} does not answer` : "no engine answers";
-  return `not reconciled: ${cleanText(who)}; this is what was last written down`;
+  return `not reconciled: ${cleanText(who)}; this is the last recorded state`;
 }
 
 /** The hint about the next command. */

@@ -19,7 +19,7 @@ export function showBytes(bytes: number): string {
   return `${Number(amount.toFixed(step === 0 ? 0 : 1))} ${units[step]}`;
 }
 
-/** Milliseconds in larger units: `350 ms`, `4.2 s`, `3 min 20 s`. */
+/** A duration in fitting units: `350 ms`, `4.2 s`, `3 min 20 s`. */
 export function showDuration(ms: number): string {
   if (ms < 1000) return `${Math.round(ms)} ms`;
   if (ms < 60_000) return `${Number((ms / 1000).toFixed(1))} s`;

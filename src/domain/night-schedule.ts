@@ -67,7 +67,7 @@ export function withNight(crontab: string, projectId: string, line: string | nul
   return lines.length === 0 ? "" : `${lines.join("\n")}\n`;
 }
 
-/** The lines of swarm in a crontab, of every project. */
+/** Swarm's lines in a crontab, of every project. */
 export function nightsIn(crontab: string): NightLine[] {
   return crontab.split("\n").flatMap((line) => {
     const projectId = ownerOf(line);

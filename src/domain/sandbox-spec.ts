@@ -123,7 +123,7 @@ export function findSandboxSpecProblems(file: SandboxSpecFile): SandboxSpecProbl
   ];
 }
 
-/** The problems of the variables at a pointer. */
+/** The problems of the environment variables at a JSON pointer. */
 export function findEnvProblems(
   env: Readonly<Record<string, string | number | boolean>>,
   pointer: string,

@@ -23,7 +23,7 @@ import {
   weakenedWords,
   workWords,
 } from "./summary-words.ts";
-import { type Bar, timelineOf } from "./timeline.ts";
+import { type TimelineBar, timelineOf } from "./timeline.ts";
 
 /** Signs of states, so that colour is never the only sign. */
 const marks: Readonly<Record<WorkerSummary["status"] | StorySummary["status"], string>> = {
@@ -103,7 +103,7 @@ function picture(summary: SwarmSummary): string {
   ]);
 }
 
-function barRow({ worker, from, width }: Bar): string {
+function barRow({ worker, from, width }: TimelineBar): string {
   const { status, workMs } = worker;
   const name = htmlText(worker.worker);
   const duration = workMs === null ? "" : htmlText(showDuration(workMs));

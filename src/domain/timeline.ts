@@ -1,14 +1,14 @@
 import type { SwarmSummary, WorkerSummary } from "./generated/summary.ts";
 
 /** A worker's time from start to end, in thousandths of the timeline. */
-export interface Bar {
+export interface TimelineBar {
   readonly worker: WorkerSummary;
   readonly from: number;
   readonly width: number;
 }
 
 export interface Timeline {
-  readonly bars: readonly Bar[];
+  readonly bars: readonly TimelineBar[];
   readonly from: Date;
   readonly to: Date;
 }
@@ -29,7 +29,7 @@ export function timelineOf({ workers, madeAt }: Pick<SwarmSummary, "workers" | "
   const scale = 1_000 / Math.max(1, to - from);
   const bars = spans
     .toSorted((one, other) => one.from - other.from)
-    .map((span): Bar => {
+    .map((span): TimelineBar => {
       const width = Math.max(minWidth, (span.to - span.from) * scale);
       return { worker: span.worker, from: Math.min((span.from - from) * scale, 1_000 - width), width };
     });

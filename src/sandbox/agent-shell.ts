@@ -4,9 +4,9 @@ import {
   type CommandRequest,
   type CommandResult,
   endProcesses,
-  lostBecause,
   newCommandKey,
   runCommand,
+  whyLost,
 } from "./run-command.ts";
 import { defaultOutputLimit } from "./sandbox-defaults.ts";
 
@@ -73,7 +73,7 @@ export async function openAgentTerminal(
     async exitCode() {
       const exit = await session.exit();
       if (exit.kind === "lost")
-        throw await lostBecause(containers, containerId, command.join(" ") || "the shell", exit.reason);
+        throw await whyLost(containers, containerId, command.join(" ") || "the shell", exit.reason);
       hasEnded = true;
       return exit.code;
     },

@@ -1,5 +1,5 @@
 /** A message of `tar` in a sandbox about one file. */
-export interface Complaint {
+export interface TarComplaint {
   /**
    * `barred`: never leaves a sandbox. `missed`: could not be read and is still in the sandbox. `torn`: changed while it was
    * read, so its copy may be a state that the file never had.
@@ -13,7 +13,7 @@ export interface Complaint {
 const maxLineLength = 600;
 
 /** Splits a stream of chunks into lines of bounded length and parses each. */
-export function complaintLines(take: (complaint: Complaint) => void): {
+export function complaintLines(take: (complaint: TarComplaint) => void): {
   add(bytes: Uint8Array): void;
   end(): void;
 } {
@@ -37,7 +37,7 @@ export function complaintLines(take: (complaint: Complaint) => void): {
 }
 
 /** Parses `tar: ./outputs/a: Cannot open: Permission denied`, of GNU tar or BusyBox; null for lines about no file. */
-export function parseComplaint(line: string): Complaint | null {
+export function parseComplaint(line: string): TarComplaint | null {
   const [, text] = /^tar: (.+)$/.exec(line) ?? [];
   if (text === undefined || /^(?:Exiting with|Error is not recoverable|error exit delayed)/.test(text))
     return null;
@@ -46,7 +46,7 @@ export function parseComplaint(line: string): Complaint | null {
   return path === "" ? { kind: "missed", path: ".", reason: text } : { kind: kindOf(reason), path, reason };
 }
 
-function kindOf(reason: string): Complaint["kind"] {
+function kindOf(reason: string): TarComplaint["kind"] {
   if (/^(?:socket|door|pipe) ignored$/.test(reason)) return "barred";
   return /changed as we read it$|removed before we read it$|^File shrank by /.test(reason)
     ? "torn"

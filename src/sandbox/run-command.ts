@@ -104,7 +104,7 @@ export async function runCommand(
   } finally {
     clearTimeout(timer);
   }
-  if (exit.kind === "lost") throw await lostBecause(containers, containerId, name, exit.reason);
+  if (exit.kind === "lost") throw await whyLost(containers, containerId, name, exit.reason);
   const [stdout, stderr] = [texts.stdout.finish(), texts.stderr.finish()];
   refuseUnstarted(command, { exit: exit.code, key, stdout: stdout.text, stderr: stderr.text });
   return {
@@ -217,7 +217,7 @@ export async function endProcesses(
 }
 
 /** The reason why the exit code of a program is unknown: mostly the end of its container. */
-export async function lostBecause(
+export async function whyLost(
   containers: Pick<Containers, "look">,
   id: string,
   command: string,

@@ -18,7 +18,7 @@ import { reconcileHeld, removeRemains } from "./settle-sandbox.ts";
 import { incompleteness, summarizeTask } from "./summarize-task.ts";
 import { refuseOver, startUsed, type UsableSandbox } from "./use-sandbox.ts";
 
-export interface TaskRequest {
+export interface RunTaskRequest {
   readonly record: SandboxRecord;
   /** The task file's path as the user named it. */
   readonly file: string;
@@ -40,7 +40,7 @@ const maxReasonLength = 2_000;
 /** Runs a task file in a sandbox with its interpreter, and collects its outputs. */
 export async function runTask(
   deps: ProjectSandboxes,
-  { record: wanted, file, content, onOutput }: TaskRequest,
+  { record: wanted, file, content, onOutput }: RunTaskRequest,
   signal?: AbortSignal,
 ): Promise<RanTask> {
   await using _held = await holdSandbox(deps, wanted, signal);

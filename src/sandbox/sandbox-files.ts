@@ -9,7 +9,7 @@ import { SwarmError } from "../domain/errors.ts";
 import { BoundedList } from "../domain/first-of-many.ts";
 import type { Containers } from "../ports/containers.ts";
 import * as scripts from "./in-container-scripts.ts";
-import { type Complaint, complaintLines } from "./pack-complaints.ts";
+import { complaintLines, type TarComplaint } from "./pack-complaints.ts";
 import { runCommand } from "./run-command.ts";
 import { sandboxUser } from "./sandbox-defaults.ts";
 
@@ -25,8 +25,8 @@ export interface CopiedOut {
   readonly files: readonly string[];
   readonly bytes: number;
   /** Paths that were not copied, or changed while they were read. */
-  readonly leftOut: readonly Complaint[];
-  readonly more: { readonly files: number } & Readonly<Record<Complaint["kind"], number>>;
+  readonly leftOut: readonly TarComplaint[];
+  readonly more: { readonly files: number } & Readonly<Record<TarComplaint["kind"], number>>;
 }
 
 /** The limits of one copy out of a sandbox. */
@@ -149,9 +149,9 @@ export async function copyPathOut(
   if (!facts) throw new SwarmError("CONTAINER_GONE", { id });
   // Of a running container the engine's own copy can be wrong, so `tar` in the container packs the files.
   const complaints = {
-    barred: new BoundedList<Complaint>(listedComplaints),
-    missed: new BoundedList<Complaint>(listedComplaints),
-    torn: new BoundedList<Complaint>(listedComplaints),
+    barred: new BoundedList<TarComplaint>(listedComplaints),
+    missed: new BoundedList<TarComplaint>(listedComplaints),
+    torn: new BoundedList<TarComplaint>(listedComplaints),
   };
   const archive =
     facts.state === "running"
@@ -208,7 +208,7 @@ export async function copyPathOut(
 async function* packedByProgram(
   containers: Containers,
   { id, path, most }: { id: string; path: string; most: string },
-  complain: (complaint: Complaint) => void,
+  complain: (complaint: TarComplaint) => void,
   signal?: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
   await using execution = await containers.exec(
@@ -235,7 +235,7 @@ async function* packedByProgram(
     complain({ kind: "missed", path: basename(path), reason: `tar ended with ${exit.code}` });
 }
 
-function unreadable(path: string, problem: Complaint, cause?: unknown): SwarmError<"EXEC_FAILED"> {
+function unreadable(path: string, problem: TarComplaint, cause?: unknown): SwarmError<"EXEC_FAILED"> {
   const facts = {
     command: `a file operation at ${path}`,
     reason: `${problem.path}: ${problem.reason}`.slice(0, 300),

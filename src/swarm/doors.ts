@@ -2,7 +2,7 @@ import type { ContainerNetwork, VolumeMount } from "../ports/containers.ts";
 import type { Worker } from "./swarm-deps.ts";
 
 /** The network connection of a worker's sandbox. */
-export interface WorkerNetwork {
+export interface NetworkConnection {
   readonly network: ContainerNetwork;
   readonly volumes: readonly VolumeMount[];
   readonly nameServer?: string;
@@ -13,7 +13,7 @@ export interface WorkerNetwork {
 /** The network access of a swarm's sandboxes. */
 export interface NetworkAccess {
   /** Admits a worker to the gateway, and returns how its sandbox is connected. */
-  open(worker: Worker): Promise<WorkerNetwork>;
+  open(worker: Worker): Promise<NetworkConnection>;
   /** Resolves when the worker's network activity is recorded, or the gateway does not answer in time. */
   settled(worker: Pick<Worker, "slug">): Promise<void>;
   /** Ends a worker's access. With `isGone` no container of the worker is left, so its network is removed too. */

@@ -22,7 +22,7 @@ export interface MakeTaskDeps {
   readonly today: string;
 }
 
-export interface TaskRequest {
+export interface NewTaskRequest {
   readonly prompt: string;
   readonly branch: string | null;
   /** Check commands that the user named; empty for none; null for those of the settings or a recognised one. */
@@ -51,7 +51,7 @@ export interface MadeTask {
 /** Writes a task file with a prompt as its only story; never overwrites a file. */
 export async function makeTask(
   deps: MakeTaskDeps,
-  request: TaskRequest,
+  request: NewTaskRequest,
   settings: Pick<Settings, "verify" | "agent" | "agentCommand" | "network">,
 ): Promise<MadeTask> {
   const prompt = checkedPrompt(request.prompt);
@@ -90,7 +90,7 @@ export async function makeTask(
   throw new Error("promptNames yields names without end");
 }
 
-function refuseWords({ branch, verify }: TaskRequest): void {
+function refuseWords({ branch, verify }: NewTaskRequest): void {
   if (branch !== null && branch.length > maxBranchLength)
     throw new SwarmError("INVALID_VALUE", {
       ...{ name: "--branch", value: branch, expected: `at most ${maxBranchLength} characters` },
@@ -123,7 +123,7 @@ function refuseClash(others: readonly BranchOfFile[], branch: string): void {
 
 async function checkOf(
   { commits }: MakeTaskDeps,
-  { verify }: TaskRequest,
+  { verify }: NewTaskRequest,
   settings: Pick<Settings, "verify">,
 ): Promise<TaskCheck> {
   if (verify !== null) return { kind: "asked", commands: verify };

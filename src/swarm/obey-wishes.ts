@@ -114,7 +114,7 @@ async function stop(
   return true;
 }
 
-/** Not done while the container is being created or started: that code does not know of the pause. */
+/** Pauses a worker; false while its container is being created or started, since that code does not know of the pause. */
 async function pause(
   { containers, change, clock, emit, signal }: SwarmDeps,
   { running }: OwnerState,

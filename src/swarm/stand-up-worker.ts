@@ -2,7 +2,7 @@ import { SwarmError } from "../domain/errors.ts";
 import { findContainer, movedTo } from "../domain/swarm-state.ts";
 import { attemptsBefore, homeVolumeName } from "../domain/worker-names.ts";
 import { labels } from "../ports/engine.ts";
-import type { WorkerNetwork } from "./doors.ts";
+import type { NetworkConnection } from "./doors.ts";
 import { removeSlowly } from "./remove-slowly.ts";
 import type { SwarmDeps, Worker } from "./swarm-deps.ts";
 import { workerContainer } from "./worker-container.ts";
@@ -61,7 +61,7 @@ export async function ensureContainer(
   return { containerId: id, pausedMs };
 }
 
-async function makeContainer(deps: SwarmDeps, worker: Worker, network: WorkerNetwork): Promise<string> {
+async function makeContainer(deps: SwarmDeps, worker: Worker, network: NetworkConnection): Promise<string> {
   const { containers, volumes, change, clock, signal, crashPoint } = deps;
   const record = findContainer(await deps.read(), worker.name);
   await change(worker.name, (now) => ({ ...now, creating: { since: clock().toISOString() } }));

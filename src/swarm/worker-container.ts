@@ -1,5 +1,5 @@
 import type { ContainerLimits, ContainerSpec } from "../ports/containers.ts";
-import type { WorkerNetwork } from "./doors.ts";
+import type { NetworkConnection } from "./doors.ts";
 
 export interface WorkerContainer {
   /** `aimi-<project>-<swarm>-<slug>`, with `-a<n>` from the second attempt on. */
@@ -9,7 +9,7 @@ export interface WorkerContainer {
   readonly labels: Readonly<Record<string, string>>;
   readonly image: string;
   readonly runtime: string;
-  readonly network: WorkerNetwork;
+  readonly network: NetworkConnection;
   readonly limits: ContainerLimits;
   readonly tmpBytes: number;
   readonly swarmId: string;

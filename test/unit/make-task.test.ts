@@ -7,7 +7,7 @@ import { gitIn } from "../../src/host/git.ts";
 import { newFilesIn } from "../../src/host/new-files.ts";
 import { taskFolder } from "../../src/host/task-folder.ts";
 import * as parsers from "../../src/schema/read-document.ts";
-import { type MadeTask, makeTask, type TaskRequest } from "../../src/swarm/make-task.ts";
+import { type MadeTask, makeTask, type NewTaskRequest } from "../../src/swarm/make-task.ts";
 import { test, writeTask } from "../fakes/folders.ts";
 import { git, write } from "../fakes/repository.ts";
 import { taskFileWith } from "../fakes/task-files.ts";
@@ -22,7 +22,7 @@ type TaskSettings = Parameters<typeof makeTask>[2];
 
 async function make(
   repository: string,
-  words: Partial<TaskRequest> = {},
+  words: Partial<NewTaskRequest> = {},
   { done = [], ...more }: { readonly done?: readonly string[] } & Partial<TaskSettings> = {},
 ): Promise<MadeTask & { readonly taskFile: TaskFile }> {
   const ledger = done.map((sha256) => ({
@@ -153,7 +153,7 @@ describe("a task file from a prompt", () => {
     });
   });
 
-  test.for<[name: string, wrong: Partial<TaskRequest>, message: RegExp]>([
+  test.for<[name: string, wrong: Partial<NewTaskRequest>, message: RegExp]>([
     ["an empty prompt", { prompt: " \n\u0007 " }, /prompt is empty/],
     ["a prompt without end", { prompt: "x".repeat(120_001) }, /120001 characters, and at most 120000/],
     ["a branch like a flag", { branch: "-x" }, /--branch cannot be "-x"/],

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { type Complaint, complaintLines, parseComplaint } from "../../src/sandbox/pack-complaints.ts";
+import { complaintLines, parseComplaint, type TarComplaint } from "../../src/sandbox/pack-complaints.ts";
 
-function told(...pieces: readonly string[]): Complaint[] {
-  const complaints: Complaint[] = [];
+function told(...pieces: readonly string[]): TarComplaint[] {
+  const complaints: TarComplaint[] = [];
   const lines = complaintLines((complaint) => complaints.push(complaint));
   for (const piece of pieces) lines.add(Buffer.from(piece));
   lines.end();
@@ -10,7 +10,7 @@ function told(...pieces: readonly string[]): Complaint[] {
 }
 
 describe("what tar in a sandbox says of a file", () => {
-  test.for<[line: string, complaint: Complaint | null]>([
+  test.for<[line: string, complaint: TarComplaint | null]>([
     [
       "tar: ./outputs/a: Cannot open: Permission denied",
       { kind: "missed", path: "outputs/a", reason: "Cannot open: Permission denied" },

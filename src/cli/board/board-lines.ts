@@ -87,7 +87,7 @@ function wholeLines(
 
 const maxReasons = 3;
 
-/** `12 waiting: 9 for a free slot, 3 for what they depend on`. */
+/** A line such as `12 waiting: 9 for a free slot, 3 for what they depend on`; none if no worker waits. */
 function waitingLine({ workers }: SwarmPicture, look: TerminalStyle): string[] {
   const waiting = workers.filter(({ status }) => status === "waiting");
   if (waiting.length === 0) return [];

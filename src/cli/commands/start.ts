@@ -6,7 +6,7 @@ import { workerSlug } from "../../domain/slug.ts";
 import { type AttentionNeeded, reportEnd, runWithProgress } from "../carry-out.ts";
 import { chooseTasks, namedFiles } from "../choose-tasks.ts";
 import { type CommandContext, type CommandHandler, type CommandOptions, listAt } from "../command.ts";
-import type { OwnRequest, Started, StartRequest } from "../composition.ts";
+import type { OwnRequest, StartRequest, StartResult } from "../composition.ts";
 import { ownCommand, startDetached } from "../detached-owner.ts";
 import { type Night, nightIn } from "../night.ts";
 import { nothingToRun } from "../nothing-to-run.ts";
@@ -91,7 +91,7 @@ function userNotifier(context: CommandContext, { notify }: Night): Notifier {
   };
 }
 
-function reportStarted(context: CommandContext, started: Started): number {
+function reportStarted(context: CommandContext, started: StartResult): number {
   const { output } = context;
   switch (started.kind) {
     case "carried out":

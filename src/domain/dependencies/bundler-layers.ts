@@ -34,7 +34,7 @@ function judge(tree: ManifestTree, folder: string, { ignoreScripts }: LayerOptio
       prepare,
       install: [
         'bundle config set --global path "$HOME/.local/share/gems"',
-        `${tree.has(lock) ? "BUNDLE_FROZEN=true bundle install" : "bundle install"} || { code=$?; test $code -eq ${wrongRubyExit} && ${announce(leftOutMark, "the Gemfile wants another Ruby than $(ruby --version)")} || exit $code; }`,
+        `${tree.has(lock) ? "BUNDLE_FROZEN=true bundle install" : "bundle install"} || { code=$?; test $code -eq ${wrongRubyExit} && ${announce(leftOutMark, "the Gemfile needs another Ruby than $(ruby --version)")} || exit $code; }`,
         ...(tree.has(lock) ? [] : ["rm -f Gemfile.lock"]),
       ],
     }),

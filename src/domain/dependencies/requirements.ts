@@ -13,7 +13,7 @@ export function readRequirements(
     if (text === undefined) return { path, reason: "it is too large to be read" };
     for (const [index, line] of joinedLines(text).entries()) {
       const leftOut = (problem: string): LeftOut => ({ path, reason: `line ${index + 1} ${problem}` });
-      if (isLocal(line)) return leftOut("wants a folder or an archive, and that is not there yet");
+      if (isLocal(line)) return leftOut("needs a folder or an archive that is not there yet");
       const [, named] = /^(?:-r|-c|--requirement|--constraint)[\s=]*(\S+)$/.exec(line) ?? [];
       if (named === undefined || named.includes("://")) continue;
       const other = resolvePath(folderOf(path), named);

@@ -5,7 +5,7 @@ import { gatewayNames, workerNetworkName } from "../../domain/gateway-names.ts";
 import type { AdmissionPayload, AdmittedWorker, GatewayHello } from "../../domain/generated/gateway.ts";
 import type { WorkerSubnet } from "../../domain/worker-subnets.ts";
 import type { GatewayConnection } from "../../ports/gateway-line.ts";
-import type { NetworkAccess, WorkerNetwork } from "../doors.ts";
+import type { NetworkAccess, NetworkConnection } from "../doors.ts";
 import type { Worker } from "../swarm-deps.ts";
 import type {
   GatewayDeps,
@@ -35,7 +35,7 @@ interface RunningGateway {
 
 type WorkerAccess = WorkerRights & Pick<AdmittedWorker, "endpoints">;
 
-const noNetwork: WorkerNetwork = { network: { kind: "none" }, volumes: [], env: {} };
+const noNetwork: NetworkConnection = { network: { kind: "none" }, volumes: [], env: {} };
 
 interface AdmittedAccess {
   readonly admitted: Omit<AdmittedWorker, "spent">;
@@ -250,7 +250,7 @@ export function superviseGateway(deps: GatewayDeps): SwarmGateway {
     return deps.sign(secret, slug);
   }
 
-  function networkOf(worker: Worker, subnet: WorkerSubnet | null): WorkerNetwork {
+  function networkOf(worker: Worker, subnet: WorkerSubnet | null): NetworkConnection {
     if (subnet === null)
       return {
         network: { kind: "none" },

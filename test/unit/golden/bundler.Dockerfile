@@ -18,7 +18,7 @@ RUN set -eu; \
     export HOME=/home/agent; \
     cd '/workspace/'; \
     bundle config set --global path "$HOME/.local/share/gems"; \
-    BUNDLE_FROZEN=true bundle install || { code=$?; test $code -eq 18 && echo "AIMI""-LEFT-OUT: the Gemfile wants another Ruby than $(ruby --version)" || exit $code; }
+    BUNDLE_FROZEN=true bundle install || { code=$?; test $code -eq 18 && echo "AIMI""-LEFT-OUT: the Gemfile needs another Ruby than $(ruby --version)" || exit $code; }
 
 ARG BASE_COMMIT
 RUN --mount=type=bind,source=workspace.bundle,target=/tmp/workspace.bundle \
