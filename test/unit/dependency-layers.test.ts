@@ -353,7 +353,7 @@ describe("what is left out, and told", () => {
       "pip's own project",
       { "requirements.txt": "requests\n-e ." },
       "requirements.txt",
-      /line 2 wants a folder/,
+      /line 2 needs a folder/,
     ],
     ["pip's folder", { "requirements.txt": "-r more.txt" }, "requirements.txt", /line 1 names a file/],
     ["pip's archive", { "requirements.txt": "x @ file:///x.whl" }, "requirements.txt", /line 1 wants/],
