@@ -1,9 +1,9 @@
 import { cleanText } from "../src/domain/clean-text.ts";
 import type { ActivityKind } from "../src/domain/generated/acp.ts";
 
-const perMs = 250;
+const minIntervalMs = 250;
 /** The number of characters that the feed reads of a summary, which may be as long as a file. */
-const maxLookLength = 4_000;
+const maxReadLength = 4_000;
 
 interface StoryActivity {
   readonly storyId: string;
@@ -13,34 +13,34 @@ interface StoryActivity {
 
 /** Publishes the agent's activities for people: at most four a second, and always the newest. */
 export interface ActivityFeed {
-  tell(activity: StoryActivity): void;
+  report(activity: StoryActivity): void;
   /** Publishes the pending activity at once. */
   flush(): void;
 }
 
 export function activityFeed(publish: (activity: StoryActivity) => void): ActivityFeed {
-  let waiting: StoryActivity | null = null;
-  let quiet: NodeJS.Timeout | null = null;
+  let pending: StoryActivity | null = null;
+  let pauseTimer: NodeJS.Timeout | null = null;
 
-  function publishWaiting(): void {
-    quiet = null;
-    if (waiting === null) return;
-    const activity = waiting;
-    waiting = null;
+  function publishPending(): void {
+    pauseTimer = null;
+    if (pending === null) return;
+    const activity = pending;
+    pending = null;
     publish(activity);
-    quiet = setTimeout(publishWaiting, perMs).unref();
+    pauseTimer = setTimeout(publishPending, minIntervalMs).unref();
   }
 
   return {
-    tell({ storyId, kind, summary }) {
-      const text = cleanText(summary.slice(0, maxLookLength)).trim();
+    report({ storyId, kind, summary }) {
+      const text = cleanText(summary.slice(0, maxReadLength)).trim();
       if (text === "") return;
-      waiting = { storyId, kind, summary: text };
-      if (quiet === null) publishWaiting();
+      pending = { storyId, kind, summary: text };
+      if (pauseTimer === null) publishPending();
     },
     flush() {
-      if (quiet !== null) clearTimeout(quiet);
-      publishWaiting();
+      if (pauseTimer !== null) clearTimeout(pauseTimer);
+      publishPending();
     },
   };
 }

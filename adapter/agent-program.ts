@@ -1,27 +1,27 @@
 import { textLines } from "../src/wire/text-lines.ts";
-import { endGroup, exitOf, startAsAgent, type UserCommand } from "./agent-user.ts";
+import { exitOf, signalGroup, startAsAgent, type UserCommand } from "./agent-user.ts";
 import type { AgentProgram } from "./agents/agent.ts";
 import { shellCode } from "./program-end.ts";
 
 /** The limit for one line of an agent's stream; agents put whole files on one line. */
 const maxLineLength = 8 << 20;
-const keptComplaint = 2_000;
+const maxStderrTail = 2_000;
 /** How long other processes may hold the pipe of a program that has ended. */
-const lastWordsMs = 200;
+const pipeGraceMs = 200;
 
 /** Starts an agent's program; `onBytes` gets all of its stdout, before the reader of `lines` does. */
 export function startProgram(
   command: UserCommand,
   {
     onBytes,
-    endAll,
-  }: { readonly onBytes: (bytes: Uint8Array) => void; readonly endAll: () => Promise<void> },
+    killAll,
+  }: { readonly onBytes: (bytes: Uint8Array) => void; readonly killAll: () => Promise<void> },
 ): AgentProgram {
   const child = startAsAgent(command);
   const exit = exitOf(child).then(shellCode);
-  let complaint = "";
+  let stderrTail = "";
   child.stderr.on("data", (bytes: Buffer) => {
-    complaint = (complaint + bytes.toString()).slice(-keptComplaint);
+    stderrTail = (stderrTail + bytes.toString()).slice(-maxStderrTail);
   });
   // Without a `readable` listener, Node discards unread output when the program ends; the caller may read `lines` later.
   child.stdout.on("readable", () => {});
@@ -32,13 +32,13 @@ export function startProgram(
   child.once("exit", () => {
     if (child.stdout.closed) return;
     const timer = setTimeout(() => {
-      ending = endAll();
+      ending = killAll();
       ending.catch(() => {});
-    }, lastWordsMs);
+    }, pipeGraceMs);
     child.stdout.once("close", () => clearTimeout(timer));
   });
 
-  async function* seen(): AsyncGenerator<Uint8Array> {
+  async function* observed(): AsyncGenerator<Uint8Array> {
     try {
       for await (const bytes of child.stdout as AsyncIterable<Buffer>) {
         onBytes(bytes);
@@ -51,10 +51,10 @@ export function startProgram(
   }
 
   return {
-    lines: textLines(seen(), { longest: maxLineLength }),
+    lines: textLines(observed(), { maxLength: maxLineLength }),
     exit,
-    get complaint() {
-      return complaint;
+    get stderrTail() {
+      return stderrTail;
     },
     write: (text) =>
       new Promise((resolve) => {
@@ -68,8 +68,8 @@ export function startProgram(
       if (child.exitCode === null && child.signalCode === null) child.kill("SIGINT");
     },
     kill: async () => {
-      endGroup(child.pid);
-      await endAll();
+      signalGroup(child.pid);
+      await killAll();
     },
   };
 }

@@ -1,7 +1,7 @@
 import { cleanText } from "../src/domain/clean-text.ts";
 import type { RequestedAgent } from "../src/domain/generated/acp.ts";
 import { startProgram } from "./agent-program.ts";
-import { askAgentProcesses, endAgentProcesses, findAgentProcesses, runAsAgent } from "./agent-user.ts";
+import { findAgentProcesses, killAgentProcesses, runAsAgent, terminateAgentProcesses } from "./agent-user.ts";
 import type { Agent, AgentActivity, AgentTools, Turn, TurnEnd, TurnUsage } from "./agents/agent.ts";
 import { type IdleLimits, Idleness } from "./idleness.ts";
 import { countMemoryKills } from "./out-of-memory.ts";
@@ -12,7 +12,7 @@ import { openTranscript } from "./transcript.ts";
 import type { WorkClock } from "./work-clock.ts";
 
 export interface TurnDeps {
-  readonly places: SandboxPaths;
+  readonly paths: SandboxPaths;
   readonly clock: WorkClock;
   readonly processes: ProcessWatch;
   readonly agent: Agent;
@@ -20,15 +20,15 @@ export interface TurnDeps {
   readonly env: () => Readonly<Record<string, string>>;
   readonly conversation: AgentTools["conversation"];
   readonly limits: IdleLimits;
-  /** The time that an agent has to stop after the request to stop. */
+  /** The grace period between the request to stop and the kill. */
   readonly graceMs: () => number;
   readonly report: (activity: AgentActivity) => void;
-  readonly spend: (usage: TurnUsage) => void;
-  /** Gets the current turn's idleness, for heartbeats; null at the end of the turn. */
-  readonly watch: (idleness: Idleness | null) => void;
+  readonly reportUsage: (usage: TurnUsage) => void;
+  /** Called with the current turn's idleness, for heartbeats, and with null at its end. */
+  readonly onIdleness: (idleness: Idleness | null) => void;
 }
 
-/** How a turn ended, or what made it end. */
+/** How a turn ended, by itself or by the adapter. */
 export type WatchedEnd =
   | TurnEnd
   | {
@@ -46,30 +46,30 @@ const askOutputBytes = 200_000;
  * this returns, no process of the agent's user is left.
  */
 export async function takeTurn(deps: TurnDeps, turn: Turn, signal: AbortSignal): Promise<WatchedEnd> {
-  const { agent, clock, limits, places } = deps;
+  const { agent, clock, limits, paths } = deps;
   const idleness = new Idleness(clock);
   const stalled = new AbortController();
   const memoryKills = await countMemoryKills();
-  using transcript = openTranscript(places, turn.storyId);
+  using transcript = openTranscript(paths, turn.storyId);
   await using stack = new AsyncDisposableStack();
-  stack.defer(endAgentProcesses);
+  stack.defer(killAgentProcesses);
   const span = stack.use(await deps.processes.begin());
   const stop = AbortSignal.any([signal, stalled.signal, span.usedUp]);
-  deps.watch(idleness);
-  stack.defer(() => deps.watch(null));
+  deps.onIdleness(idleness);
+  stack.defer(() => deps.onIdleness(null));
 
   const tools = toolsFor(deps, idleness, (bytes) => transcript.add(bytes));
   const watching = setInterval(
     () =>
-      void lookAtAgent(idleness, limits).then(
+      void findStallReason(idleness, limits).then(
         (why) => why !== null && stalled.abort(why),
-        // A failed look is repeated at the next interval.
+        // A failed check is repeated at the next interval.
         () => {},
       ),
     Math.min(5_000, Math.max(100, limits.idleMs / 4)),
   );
   stack.defer(() => clearInterval(watching));
-  stack.use(endAfterGrace(clock, stop, deps.graceMs));
+  stack.use(killAfterGrace(clock, stop, deps.graceMs));
 
   const end = await agent.turn(turn, tools, stop).catch(
     (error: unknown): TurnEnd => ({
@@ -103,13 +103,13 @@ export async function takeTurn(deps: TurnDeps, turn: Turn, signal: AbortSignal):
  * After the stop signal, sends SIGTERM to every process of the agent's user at half the grace period, and SIGKILL at its end.
  * Sends no signal once disposed.
  */
-function endAfterGrace(clock: WorkClock, stop: AbortSignal, graceMs: () => number): AsyncDisposable {
+function killAfterGrace(clock: WorkClock, stop: AbortSignal, graceMs: () => number): AsyncDisposable {
   let ending = Promise.resolve();
   const waits = new DisposableStack();
   const begin = () => {
-    const ask = () => void askAgentProcesses().catch(() => {});
+    const ask = () => void terminateAgentProcesses().catch(() => {});
     const end = () => {
-      ending = endAgentProcesses();
+      ending = killAgentProcesses();
       ending.catch(() => {});
     };
     // The agent itself got its request to stop at once; SIGTERM reaches the programs that it started.
@@ -127,17 +127,17 @@ function endAfterGrace(clock: WorkClock, stop: AbortSignal, graceMs: () => numbe
   };
 }
 
-async function lookAtAgent(idleness: Idleness, limits: IdleLimits): Promise<string | null> {
+async function findStallReason(idleness: Idleness, limits: IdleLimits): Promise<string | null> {
   idleness.noteProcesses(await findAgentProcesses());
   return idleness.verdict(limits);
 }
 
 function toolsFor(
-  { places, env, conversation, report, spend }: TurnDeps,
+  { paths, env, conversation, report, reportUsage }: TurnDeps,
   idleness: Idleness,
-  keep: (bytes: Uint8Array) => void,
+  record: (bytes: Uint8Array) => void,
 ): AgentTools {
-  const folder = places.workspace;
+  const folder = paths.workspace;
   return {
     conversation,
     get env() {
@@ -147,10 +147,10 @@ function toolsFor(
       startProgram(
         { command, env: { ...env(), ...more }, folder },
         {
-          endAll: endAgentProcesses,
+          killAll: killAgentProcesses,
           onBytes: (bytes) => {
             idleness.noteOutput();
-            keep(bytes);
+            record(bytes);
           },
         },
       ),
@@ -162,7 +162,7 @@ function toolsFor(
       if (activity.tool) idleness.noteTool(activity.tool);
       report(activity);
     },
-    spend,
+    reportUsage,
   };
 }
 
@@ -171,17 +171,17 @@ export async function findVersion(
   agent: Agent,
   requested: RequestedAgent,
   {
-    places,
+    paths,
     env,
     deadline,
   }: {
-    readonly places: SandboxPaths;
+    readonly paths: SandboxPaths;
     readonly env: Readonly<Record<string, string>>;
     readonly deadline: AbortSignal;
   },
 ): Promise<{ readonly isThere: boolean; readonly version: string | null }> {
   const program = agent.program(requested);
-  const look = { env, folder: places.workspace, deadline };
+  const look = { env, folder: paths.workspace, deadline };
   const found = await runAsAgent({ ...look, command: ["sh", "-c", lookUp, "sh", program] });
   const words = exitCodeOf(`looking for ${program}`, found) === 0 ? found.stdout : "";
   // Only this answer proves that the image lacks the program, which no retry can change.
@@ -189,7 +189,7 @@ export async function findVersion(
   if (words !== present) throw new CutOff(`looking for ${program}`, found);
   if (agent.versionFlags.length === 0) return { isThere: true, version: null };
   const asked = await runAsAgent({ ...look, command: [program, ...agent.versionFlags], keep: 1_000 });
-  await endAgentProcesses();
+  await killAgentProcesses();
   const { end } = asked;
   if (end.kind === "halted") throw new CutOff(`${program} ${agent.versionFlags.join(" ")}`, asked);
   const [line = ""] = asked.stdout.trim().split("\n");

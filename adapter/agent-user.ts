@@ -2,18 +2,18 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { readdir, readFile } from "node:fs/promises";
 import type { Readable } from "node:stream";
 import { BoundedText } from "../src/domain/bounded-text.ts";
-import { blows, endProcesses, type Killer } from "./end-processes.ts";
+import { type Killer, killProcesses, killRounds } from "./end-processes.ts";
 import { countMemoryKills } from "./out-of-memory.ts";
 import { type EndedProgram, endedFor, type ProgramEnd } from "./program-end.ts";
 
 /** The sandbox's unprivileged user, which runs agents, checks and git. */
 const agentIds = { uid: 1000, gid: 1000 } as const;
 
-/** The OOM killer's first choice, with the lowest CPU priority: the supervisor must survive to report the end. */
-const asVictim =
+/** Runs a program with the lowest CPU priority and as the OOM killer's first choice: the supervisor must survive it. */
+const withLowPriority =
   'echo 500 > /proc/self/oom_score_adj 2>/dev/null; cd "$1" || exit 126; shift; exec nice -n 19 "$@"';
-const changeUser = "/usr/bin/setpriv";
-const asAgent: readonly string[] = [`--reuid=${agentIds.uid}`, `--regid=${agentIds.gid}`, "--clear-groups"];
+const setprivPath = "/usr/bin/setpriv";
+const userFlags: readonly string[] = [`--reuid=${agentIds.uid}`, `--regid=${agentIds.gid}`, "--clear-groups"];
 
 export interface UserCommand {
   readonly command: readonly string[];
@@ -30,7 +30,7 @@ export function startAsAgent({ command, env, folder }: UserCommand): ChildProces
   readonly stdout: Readable;
   readonly stderr: Readable;
 } {
-  return spawn("/bin/sh", ["-c", asVictim, "sh", folder, ...command], {
+  return spawn("/bin/sh", ["-c", withLowPriority, "sh", folder, ...command], {
     ...agentIds,
     cwd: "/",
     env: { ...env },
@@ -63,7 +63,7 @@ export async function runAsAgent(run: UserRun, signal?: AbortSignal): Promise<Us
   const killsBefore = countMemoryKills();
   const child = startAsAgent(run);
   const exited = leavesOthers ? exitOf(child) : closeOf(child);
-  using until = endUpon(child, [deadline, signal]);
+  using until = killOnAbort(child, [deadline, signal]);
   const stdout = new BoundedText(keep);
   const stderr = new BoundedText(keep);
   child.stdout.on("data", (bytes: Buffer) => {
@@ -84,7 +84,7 @@ export async function runAsAgent(run: UserRun, signal?: AbortSignal): Promise<Us
 }
 
 /** Kills a program's process group as soon as one of the signals is aborted, until disposed. */
-export function endUpon(
+export function killOnAbort(
   child: ChildProcess,
   signals: readonly (AbortSignal | undefined)[],
 ): Disposable & { judge(end: ProgramEnd): ProgramEnd } {
@@ -94,7 +94,7 @@ export function endUpon(
     if (!each) continue;
     const end = (): void => {
       endedBy ??= each;
-      endGroup(child.pid);
+      signalGroup(child.pid);
     };
     if (each.aborted) end();
     else each.addEventListener("abort", end, { once: true });
@@ -137,9 +137,9 @@ function drained(stream: NodeJS.EventEmitter): Promise<void> {
 }
 
 /** How long other processes may hold the pipes of a program that has ended. */
-const lastWordsMs = 200;
+const pipeGraceMs = 200;
 
-/** Resolves with how the program ended. Waits only `lastWordsMs` for a child of it that still holds its pipes. */
+/** Resolves with how the program ended. Waits only `pipeGraceMs` for a child of it that still holds its pipes. */
 export function exitOf(child: ChildProcess): Promise<ProgramEnd> {
   return new Promise((resolve) => {
     child.once("error", (error) => resolve(notBegun(error)));
@@ -149,7 +149,7 @@ export function exitOf(child: ChildProcess): Promise<ProgramEnd> {
         resolve(endFrom(code, signal));
       };
       // On a late event loop the timer fires before pending reads; `setImmediate` lets those go first.
-      const timer = setTimeout(() => setImmediate(() => setImmediate(done)), lastWordsMs);
+      const timer = setTimeout(() => setImmediate(() => setImmediate(done)), pipeGraceMs);
       child.once("close", done);
     });
   });
@@ -174,7 +174,7 @@ function notBegun(error: Error): ProgramEnd {
 }
 
 /** Sends a signal to a process group; a group that is already gone is no error. */
-export function endGroup(pid: number | undefined, signal: NodeJS.Signals = "SIGKILL"): void {
+export function signalGroup(pid: number | undefined, signal: NodeJS.Signals = "SIGKILL"): void {
   if (pid === undefined) return;
   try {
     process.kill(-pid, signal);
@@ -198,11 +198,11 @@ const pageBytes = 4096;
 /** Finds every process of the agent's user, except zombies. */
 export async function findAgentProcesses(): Promise<UserProcess[]> {
   const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
-  const found = await Promise.all(pids.map((pid) => lookAt(pid).catch(() => null)));
+  const found = await Promise.all(pids.map((pid) => readProcess(pid).catch(() => null)));
   return found.filter((each) => each !== null);
 }
 
-async function lookAt(pid: string): Promise<UserProcess | null> {
+async function readProcess(pid: string): Promise<UserProcess | null> {
   const status = await readFile(`/proc/${pid}/status`, "utf8");
   if (!new RegExp(`^Uid:\\s+${agentIds.uid}\\s`, "m").test(status)) return null;
   // A process whose main thread has ended looks like a zombie while its other threads run.
@@ -220,17 +220,22 @@ async function lookAt(pid: string): Promise<UserProcess | null> {
 
 /** The time limit of the first killer. */
 const killerMs = 500;
-const endEverything = `for _ in ${"x ".repeat(blows)}; do kill -s KILL -- -1; done`;
+const killEverything = `for _ in ${"x ".repeat(killRounds)}; do kill -s KILL -- -1; done`;
 
 /** Kills every process of the agent's user. */
-export function endAgentProcesses(): Promise<void> {
-  return endProcesses({ startKiller, findProcesses: findAgentProcesses, endProcess, killerMs });
+export function killAgentProcesses(): Promise<void> {
+  return killProcesses({
+    startKiller,
+    findProcesses: findAgentProcesses,
+    killProcess: signalProcess,
+    killerMs,
+  });
 }
 
 /** Starts a killer as the agent's user: it can kill no other user's processes, but the agent's processes can stop it. */
 function startKiller(): Killer {
   // `setpriv` changes the user after the exec. With `uid` here, the agent could stop the child before its exec and block `spawn`.
-  const killer = spawn(changeUser, [...asAgent, "/bin/sh", "-c", endEverything], {
+  const killer = spawn(setprivPath, [...userFlags, "/bin/sh", "-c", killEverything], {
     cwd: "/",
     env: {},
     stdio: "ignore",
@@ -239,12 +244,12 @@ function startKiller(): Killer {
 }
 
 /** Sends SIGTERM to every process of the agent's user. */
-export async function askAgentProcesses(): Promise<void> {
-  for (const { pid } of await findAgentProcesses()) endProcess(pid, "SIGTERM");
+export async function terminateAgentProcesses(): Promise<void> {
+  for (const { pid } of await findAgentProcesses()) signalProcess(pid, "SIGTERM");
 }
 
 /** Sends a signal to a process; a process that is already gone is no error. */
-function endProcess(pid: number, signal: NodeJS.Signals = "SIGKILL"): void {
+function signalProcess(pid: number, signal: NodeJS.Signals = "SIGKILL"): void {
   try {
     process.kill(pid, signal);
   } catch (error) {

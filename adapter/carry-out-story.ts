@@ -7,7 +7,7 @@ import type { WatchedEnd } from "./agent-turn.ts";
 import type { Turn } from "./agents/agent.ts";
 import { completeStory, failBrokenStory, failLargeStory, failStory } from "./end-story.ts";
 import { GitFailure } from "./git.ts";
-import type { News } from "./journal.ts";
+import type { NewMessage } from "./journal.ts";
 import { WorkTooLarge } from "./measure-work.ts";
 import type { SandboxPaths } from "./places.ts";
 import type { ProcessWatch } from "./process-watch.ts";
@@ -19,7 +19,7 @@ import type { WorkClock } from "./work-clock.ts";
 import type { Workspace } from "./workspace.ts";
 
 export interface StoryDeps {
-  readonly places: SandboxPaths;
+  readonly paths: SandboxPaths;
   readonly clock: WorkClock;
   readonly processes: ProcessWatch;
   readonly workspace: Workspace;
@@ -31,7 +31,7 @@ export interface StoryDeps {
   /** The environment of checks and git, without credentials. */
   readonly env: Readonly<Record<string, string>>;
   readonly takeTurn: (turn: Turn, signal: AbortSignal) => Promise<WatchedEnd>;
-  readonly say: (news: News) => Promise<unknown>;
+  readonly record: (message: NewMessage) => Promise<unknown>;
   /** The agent's ID of a story's conversation, if there is one and it may be published. */
   readonly conversationOf: (storyId: string) => string | undefined;
   readonly snapshot: (storyId: string) => Promise<void>;

@@ -11,15 +11,15 @@ import { TaskLimit } from "./task-limit.ts";
 
 export interface TaskDeps extends StoryDeps {
   readonly history: History;
-  /** Gets the current story for heartbeats, and null at its end. */
-  readonly working: (storyId: string | null) => void;
+  /** Called with the current story, for heartbeats, and with null at its end. */
+  readonly onStory: (storyId: string | null) => void;
 }
 
 type CompletionPayload = Completion["payload"];
 
 /** Runs the remaining stories, one after another. When the task is cancelled, throws the signal's reason. */
 export async function executeTask(deps: TaskDeps, signal: AbortSignal): Promise<CompletionPayload> {
-  const { taskFile, history, workspace, say, request, working } = deps;
+  const { taskFile, history, workspace, record, request, onStory } = deps;
   const { userStories: stories } = taskFile;
   const statusById = new Map<string, StoryStatus>(stories.map(({ id }) => [id, "pending"]));
   const commitById = new Map(history.commitById);
@@ -37,7 +37,7 @@ export async function executeTask(deps: TaskDeps, signal: AbortSignal): Promise<
     for (const [storyId, blamed] of storiesToSkip(stories, statusById)) {
       statusById.set(storyId, "skipped");
       const message = `it depends on ${blamed}, which was not completed`;
-      await say({
+      await record({
         type: "progress-update",
         payload: {
           storyId,
@@ -66,16 +66,16 @@ export async function executeTask(deps: TaskDeps, signal: AbortSignal): Promise<
       .filter(({ id }) => statusById.get(id) === "completed")
       .map(({ id, title }) => ({ id, title, commit: commitById.get(id) ?? null }));
     statusById.set(story.id, "in_progress");
-    working(story.id);
+    onStory(story.id);
     const begun = isResumed
       ? { output: "going on" }
       : { output: "begun", tree: await startTree(deps, { commit: good, bundle: goodBundle }) };
-    await say({
+    await record({
       type: "progress-update",
       payload: { storyId: story.id, status: "in_progress", ...begun, from },
     });
     const end = await executeStory(deps, { story, from, good, goodBundle, isResumed, earlier }, signal);
-    working(null);
+    onStory(null);
     statusById.set(story.id, end.kind);
     if (end.kind === "completed") {
       good = end.good;
@@ -99,26 +99,26 @@ export async function executeTask(deps: TaskDeps, signal: AbortSignal): Promise<
 /** Brings the files to the last good commit before a story begins, if need be by a rebuild, and returns the tree. */
 async function startTree({ workspace, rebuild }: TaskDeps, good: GoodCommit): Promise<string> {
   try {
-    return await workspace.beAt(good.commit);
+    return await workspace.checkOut(good.commit);
   } catch (error) {
     if (!(error instanceof GitFailure)) throw error;
   }
   await rebuild(good);
-  return workspace.beAt(good.commit);
+  return workspace.checkOut(good.commit);
 }
 
 /** Stores all commits of the task in one bundle and describes it for the completion. */
 export async function describeWork({
-  places,
+  paths,
   workspace,
   env,
-}: Pick<StoryDeps, "places" | "workspace" | "env">): Promise<
+}: Pick<StoryDeps, "paths" | "workspace" | "env">): Promise<
   Pick<CompletionPayload, "prUrl" | "head" | "bundle" | "sha256">
 > {
   const head = await workspace.tip();
   if (head === workspace.base) return { prUrl: null, head, bundle: null, sha256: null };
   const ref = `refs/heads/${workspace.branch}`;
-  const { bundle, sha256 } = await storeBundle(places, workspace, { name: "work.bundle", ref, env });
+  const { bundle, sha256 } = await storeBundle(paths, workspace, { name: "work.bundle", ref, env });
   return { prUrl: null, head, bundle, sha256 };
 }
 

@@ -6,6 +6,6 @@ export function earlierConversation({ evidence }: TaskRequestPayload, storyId: s
 }
 
 /** The agent chooses the ID of its conversation, so the adapter publishes only a plain one. */
-export function tellable(name: string | undefined): string | undefined {
+export function publishableId(name: string | undefined): string | undefined {
   return name !== undefined && /^[A-Za-z0-9][A-Za-z0-9._:-]{0,199}$/.test(name) ? name : undefined;
 }

@@ -29,19 +29,19 @@ export interface HostInbox {
 }
 
 /** The maximum depth of a message, more than any task file or script needs: code that compares or writes it recurses as deep. */
-const deepest = 64;
+const maxDepth = 64;
 
-const fromHost: readonly string[] = ["task-request", "credentials", "ack", "cancel", "resumed"];
+const hostMessageTypes: readonly string[] = ["task-request", "credentials", "ack", "cancel", "resumed"];
 
 export function openHostInbox({ status, journal, known, clock, onCancel, complain }: InboxDeps): HostInbox {
   const arrived = Promise.withResolvers<TaskRequestPayload>();
   arrived.promise.catch(() => {});
   let accepted = known;
   let credentials: Readonly<Record<string, string>> = {};
-  let acked = 0;
-  let heardAck = () => {};
+  let acknowledgedSeq = 0;
+  let onAck = () => {};
 
-  function takeRequest({ payload, containerId }: TaskRequest, listener: Pick<Listener, "send">): void {
+  function acceptRequest({ payload, containerId }: TaskRequest, listener: Pick<Listener, "send">): void {
     const problem = findRequestProblem(payload);
     if (problem !== null) {
       refuse(problem);
@@ -80,40 +80,40 @@ export function openHostInbox({ status, journal, known, clock, onCancel, complai
   return {
     receive(message, listener) {
       const type = typeOf(message);
-      if (type === null || !fromHost.includes(type))
+      if (type === null || !hostMessageTypes.includes(type))
         return complain("ignored a line from the host that is no message");
       const problem =
-        (isDeeperThan(message, deepest)
-          ? `it is nested deeper than ${deepest}`
+        (isDeeperThan(message, maxDepth)
+          ? `it is nested deeper than ${maxDepth}`
           : findMessageProblem(message)) ?? findForeign(message as AcpMessage, status.swarmId);
       if (problem !== null) {
         if (type === "task-request") refuse(problem);
         else complain(`ignored a ${type} message: ${problem}`);
         return;
       }
-      const heard = message as AcpMessage;
-      switch (heard.type) {
+      const received = message as AcpMessage;
+      switch (received.type) {
         case "task-request":
-          return takeRequest(heard, listener);
+          return acceptRequest(received, listener);
         case "credentials":
-          credentials = heard.payload.env;
+          credentials = received.payload.env;
           return;
         case "ack":
-          acked = Math.max(acked, Math.min(heard.payload.seq, journal.lastSeq));
-          return heardAck();
+          acknowledgedSeq = Math.max(acknowledgedSeq, Math.min(received.payload.seq, journal.lastSeq));
+          return onAck();
         case "cancel":
-          status.graceMs = heard.payload.graceMs;
-          return onCancel(heard.payload);
+          status.graceMs = received.payload.graceMs;
+          return onCancel(received.payload);
         case "resumed":
-          return clock.addPause(heard.payload.pausedMs);
+          return clock.addPause(received.payload.pausedMs);
         default:
           return;
       }
     },
     request: (signal) => Promise.race([arrived.promise, aborted(signal)]),
     async acknowledged(seq, signal) {
-      while (acked < seq && !signal.aborted) {
-        await Promise.race([new Promise<void>((resolve) => (heardAck = resolve)), aborted(signal)]);
+      while (acknowledgedSeq < seq && !signal.aborted) {
+        await Promise.race([new Promise<void>((resolve) => (onAck = resolve)), aborted(signal)]);
       }
     },
     credentials: () => credentials,

@@ -31,7 +31,7 @@ async function measureDisk(
   return { homeBytes, totalBytes: [...bytesByPath.values()].reduce((sum, bytes) => sum + bytes, 0) };
 }
 
-export interface QuickLook {
+export interface UsedBytes {
   readonly atMs: number;
   /** The used bytes of whole file systems; the agent's files are a part of them. */
   readonly usedBytes: number;
@@ -41,14 +41,14 @@ export interface QuickLook {
  * Reads the use of the file systems that the agent writes to. A file system that holds both folders counts twice, which only
  * makes the next measurement earlier.
  */
-async function lookQuickly({ workspace, home }: SandboxPaths): Promise<QuickLook> {
+async function readUsedBytes({ workspace, home }: SandboxPaths): Promise<UsedBytes> {
   const systems = await Promise.all([statfs(workspace), statfs(home)]);
   const used = systems.map(({ blocks, bfree, bsize }) => (blocks - bfree) * bsize);
   return { atMs: performance.now(), usedBytes: used.reduce((sum, bytes) => sum + bytes, 0) };
 }
 
-/** A measurement, and the quick look that was taken before it. */
-export interface Measured extends QuickLook {
+/** A measurement of the agent's files, and the use of the file systems just before it. */
+export interface Measured extends UsedBytes {
   readonly tookMs: number;
   /** The bytes that are left up to the nearest limit. */
   readonly leftBytes: number;
@@ -56,34 +56,34 @@ export interface Measured extends QuickLook {
 
 const maxMs = 20_000;
 /** The least interval between measurements, in multiples of their duration: constant measuring would load the disk itself. */
-const restsPerMeasurement = 4;
+const intervalPerDuration = 4;
 
-/** Whether the next measurement is due. It reads every folder; a quick look costs next to nothing. */
-export function isMeasurementDue(last: Measured | null, { atMs, usedBytes }: QuickLook): boolean {
+/** Whether the next measurement is due: a measurement reads every folder, while a look at the file systems is cheap. */
+export function isMeasurementDue(last: Measured | null, { atMs, usedBytes }: UsedBytes): boolean {
   if (!last) return true;
   const growth = {
     grownBytes: usedBytes - last.usedBytes,
     inMs: atMs - last.atMs,
     leftBytes: last.leftBytes,
   };
-  const leastMs = restsPerMeasurement * last.tookMs;
+  const leastMs = intervalPerDuration * last.tookMs;
   return growth.inMs >= nextPollMs(growth, { minMs: leastMs, maxMs: Math.max(maxMs, leastMs) });
 }
 
-/** The interval at which the caller looks at the disk. */
-export const diskLookMs = 1_000;
+/** The interval at which the caller checks the disk. */
+export const diskCheckMs = 1_000;
 /** The least free space with which the adapter can still export the agent's work. */
-const leastFreeBytes = 16 << 20;
+const minFreeBytes = 16 << 20;
 
 export interface DiskWatch {
-  readonly places: SandboxPaths;
+  readonly paths: SandboxPaths;
   readonly env: Readonly<Record<string, string>>;
   readonly limits: { readonly homeBytes: number; readonly diskBytes: number | null };
   readonly signal: AbortSignal;
-  /** Gets the agent's total disk use after each measurement. */
-  readonly measured: (totalBytes: number) => void;
+  /** Called with the agent's total disk use after each measurement. */
+  readonly onMeasured: (totalBytes: number) => void;
   /** Called when the disk is nearly full or a limit is exceeded. */
-  readonly tooFull: (message: string) => void;
+  readonly onTooFull: (message: string) => void;
 }
 
 /**
@@ -91,35 +91,35 @@ export interface DiskWatch {
  * these could be near a limit.
  */
 export function watchDisk({
-  places,
+  paths,
   env,
   limits,
   signal,
-  measured,
-  tooFull,
+  onMeasured,
+  onTooFull,
 }: DiskWatch): () => Promise<void> {
   const diskBytes = limits.diskBytes ?? Number.POSITIVE_INFINITY;
   let last: Measured | null = null;
   let isMeasuring = false;
 
   return async () => {
-    const { bavail, bsize } = await statfs(places.aimi);
-    if (bavail * bsize < leastFreeBytes) return tooFull(`only ${showBytes(bavail * bsize)} are free`);
-    const look = await lookQuickly(places);
+    const { bavail, bsize } = await statfs(paths.aimi);
+    if (bavail * bsize < minFreeBytes) return onTooFull(`only ${showBytes(bavail * bsize)} are free`);
+    const look = await readUsedBytes(paths);
     if (isMeasuring || !isMeasurementDue(last, look)) return;
     isMeasuring = true;
     // A failed measurement is repeated later.
-    const use = await measureDisk(places, env, signal).catch(() => null);
+    const use = await measureDisk(paths, env, signal).catch(() => null);
     isMeasuring = false;
     const tookMs = performance.now() - look.atMs;
     last = { ...look, leftBytes: Number.POSITIVE_INFINITY, tookMs };
     if (!use) return;
     const { homeBytes, totalBytes } = use;
     last = { ...look, leftBytes: Math.min(limits.homeBytes - homeBytes, diskBytes - totalBytes), tookMs };
-    measured(totalBytes);
+    onMeasured(totalBytes);
     if (homeBytes > limits.homeBytes)
-      tooFull(`${places.home} holds ${showBytes(homeBytes)}, more than ${showBytes(limits.homeBytes)}`);
+      onTooFull(`${paths.home} holds ${showBytes(homeBytes)}, more than ${showBytes(limits.homeBytes)}`);
     else if (totalBytes > diskBytes)
-      tooFull(`the sandbox holds ${showBytes(totalBytes)}, more than ${showBytes(diskBytes)}`);
+      onTooFull(`the sandbox holds ${showBytes(totalBytes)}, more than ${showBytes(diskBytes)}`);
   };
 }

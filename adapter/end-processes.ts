@@ -8,7 +8,7 @@ const lastResortMs = 3_000;
 const lastResortUnseenMs = 15_000;
 const maxKillerMs = 4_000;
 /** The number of kill signals in a row: not every kernel kills all processes in one step, and a survivor could fork. */
-export const blows = 10;
+export const killRounds = 10;
 
 /** A program that kills all processes of a user except itself. */
 export interface Killer {
@@ -17,45 +17,45 @@ export interface Killer {
   readonly end: () => void;
 }
 
-export interface EndingDeps {
+export interface KillDeps {
   readonly startKiller: () => Killer;
   readonly findProcesses: () => Promise<readonly { readonly pid: number }[]>;
   /** Kills one process; −1 kills all but the caller and PID 1. */
-  readonly endProcess: (pid: number) => void;
+  readonly killProcess: (pid: number) => void;
   /** The time limit of the first killer; it doubles for each next one, since a busy machine starts programs late. */
   readonly killerMs: number;
 }
 
 /**
  * Kills all processes of a user, whatever process group or session they are in. `kill -1` signals all of them in one step, so
- * no fork can win the race; a look at the process list confirms it. When this returns, no killer is left that could kill
+ * no fork can win the race; the process list then confirms it. When this returns, no killer is left that could kill
  * programs that start later.
  */
-export async function endProcesses({
+export async function killProcesses({
   startKiller,
   findProcesses,
-  endProcess,
+  killProcess,
   killerMs,
-}: EndingDeps): Promise<void> {
+}: KillDeps): Promise<void> {
   const begunAt = performance.now();
   for (let patienceMs = killerMs; ; patienceMs = Math.min(2 * patienceMs, maxKillerMs)) {
-    // Strikes without a look first: a process that forks all the time is easily missed.
-    const hasStruck = await strike(startKiller(), patienceMs);
+    // Kills before it lists the processes: a list easily misses a process that forks all the time.
+    const hasKilled = await runKiller(startKiller(), patienceMs);
     const left = await findProcesses();
-    if (hasStruck && left.length === 0) return;
+    if (hasKilled && left.length === 0) return;
     const spentMs = performance.now() - begunAt;
     if (spentMs > unkillableMs) throw new Error("Processes of the agent do not end");
     // The remaining processes can exhaust the process limit, or kill or stop the killer. They cannot do that to root.
-    for (const { pid } of left) endProcess(pid);
+    for (const { pid } of left) killProcess(pid);
     // The last resort also kills the host's `attach` processes, which the host starts again.
     const isLast = spentMs > (left.length > 0 ? lastResortMs : lastResortUnseenMs);
-    if (isLast) for (let blow = 0; blow < blows; blow += 1) endProcess(-1);
+    if (isLast) for (let round = 0; round < killRounds; round += 1) killProcess(-1);
     await delay(lookAgainMs);
   }
 }
 
-/** Returns whether the killer has struck. Kills one that is late and waits for its end, so that it cannot strike later. */
-async function strike({ exited, end }: Killer, killerMs: number): Promise<boolean> {
+/** Whether the killer did its work. Ends a late killer and waits for its exit, so that it kills no program that starts later. */
+async function runKiller({ exited, end }: Killer, killerMs: number): Promise<boolean> {
   const late = setTimeout(end, killerMs);
   const over = new AbortController();
   const never = delay(unkillableMs, null, { signal: over.signal }).catch(() => null);

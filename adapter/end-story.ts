@@ -1,7 +1,7 @@
 import { cutText } from "../src/domain/fit-message.ts";
 import type { StoryProgress } from "../src/domain/generated/acp.ts";
 import type { UserStory } from "../src/domain/generated/tasks.ts";
-import { endAgentProcesses } from "./agent-user.ts";
+import { killAgentProcesses } from "./agent-user.ts";
 import { CannotWork } from "./cannot-work.ts";
 import type { Failure, StoryDeps, StoryEnd, StoryStart, Success } from "./carry-out-story.ts";
 import { storyMessage, unfinishedMessage } from "./commit-words.ts";
@@ -11,7 +11,7 @@ import { WorkTooLarge } from "./measure-work.ts";
 
 /** Commits exactly the tree that the checks saw, without files that the checks left. */
 export async function completeStory(
-  { places, workspace, say, author, env, swarmId, taskFile, conversationOf }: StoryDeps,
+  { paths, workspace, record, author, env, swarmId, taskFile, conversationOf }: StoryDeps,
   { story, from }: { readonly story: UserStory; readonly from: string },
   { tree, checks }: Success,
 ): Promise<StoryEnd> {
@@ -25,12 +25,12 @@ export async function completeStory(
   const stored =
     good === workspace.base
       ? null
-      : await storeBundle(places, workspace, {
+      : await storeBundle(paths, workspace, {
           name: `${story.id}.bundle`,
           ref: `refs/heads/${workspace.branch}`,
           env,
         });
-  await say({
+  await record({
     type: "checkpoint",
     payload: {
       ...{ storyId: story.id, commit: good },
@@ -47,7 +47,7 @@ export async function completeStory(
     ...{ storyId: story.id, status: "completed", output, commit, checks },
     ...(conversation && { conversation }),
   };
-  await say({ type: "progress-update", payload: progress });
+  await record({ type: "progress-update", payload: progress });
   return { kind: "completed", commit, good, goodBundle: stored?.bundle ?? null };
 }
 
@@ -57,11 +57,11 @@ export async function failStory(
   { story, good }: StoryStart,
   failure: Failure,
 ): Promise<StoryEnd> {
-  const { places, workspace, say, author, env } = deps;
+  const { paths, workspace, record, author, env } = deps;
   const { code, scope, checks } = failure;
   const conversation = deps.conversationOf(story.id);
   const message = cutText(failure.message, 1_900);
-  await endAgentProcesses();
+  await killAgentProcesses();
   await workspace.settle();
   const parent = await workspace.tip();
   const tree = await writeWhatFits(workspace);
@@ -74,12 +74,12 @@ export async function failStory(
       author,
     });
     const ref = `refs/aimi/failed/${story.id}`;
-    await workspace.point(ref, commit);
-    failedWork = await storeBundle(places, workspace, { name: `failed-${story.id}.bundle`, ref, env });
+    await workspace.setRef(ref, commit);
+    failedWork = await storeBundle(paths, workspace, { name: `failed-${story.id}.bundle`, ref, env });
   }
   await workspace.git.run(["update-ref", `refs/heads/${workspace.branch}`, good]);
   await workspace.moveTo(good);
-  await say({
+  await record({
     type: "progress-update",
     payload: {
       ...{ storyId: story.id, status: "failed", output: message, reason: { code, message } },
@@ -118,7 +118,7 @@ export async function failLargeStory(
     kind: "text",
     summary: cutText(`removing what ${id} left: ${message}`, 300),
   } as const;
-  await deps.say({ type: "activity", payload });
+  await deps.record({ type: "activity", payload });
   return failStory(deps, start, { code: "WORK_TOO_LARGE", message: `${message}. ${kept}.`, scope: "story" });
 }
 
@@ -140,9 +140,9 @@ export async function failBrokenStory(
   } catch (error) {
     if (!(error instanceof GitFailure)) throw error;
   }
-  await endAgentProcesses();
+  await killAgentProcesses();
   await deps.rebuild({ commit: start.good, bundle: start.goodBundle });
-  await deps.say({
+  await deps.record({
     type: "progress-update",
     payload: { storyId: start.story.id, status: "failed", output: message, reason: { code, message } },
   });

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { mkdir, open, rename, rm } from "node:fs/promises";
 import type { StoredBundle } from "../src/domain/generated/acp.ts";
-import { endUpon, exitOf, startAsAgent } from "./agent-user.ts";
+import { exitOf, killOnAbort, startAsAgent } from "./agent-user.ts";
 import { GitFailure } from "./git.ts";
 import { countMemoryKills } from "./out-of-memory.ts";
 import { outOf, type SandboxPaths } from "./places.ts";
@@ -13,7 +13,7 @@ const maxBytes = 4 * 1024 ** 3;
 
 /** Stores the commits that `ref` has and the base has not as `out/<name>`: atomically, and synced to disk. */
 export async function storeBundle(
-  places: SandboxPaths,
+  paths: SandboxPaths,
   workspace: Workspace,
   {
     name,
@@ -22,7 +22,7 @@ export async function storeBundle(
   }: { readonly name: string; readonly ref: string; readonly env: Readonly<Record<string, string>> },
 ): Promise<StoredBundle> {
   const commit = await workspace.git.run(["rev-parse", "--verify", "--end-of-options", `${ref}^{commit}`]);
-  const folder = outOf(places);
+  const folder = outOf(paths);
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const path = `${folder}/${name}`;
   // The draft's name may be fixed: the supervisor makes bundles of one name one after another.
@@ -38,16 +38,16 @@ export async function storeBundle(
   const memoryKills = await countMemoryKills();
   const hash = createHash("sha256");
   let bytes = 0;
-  let complaint = "";
+  let stderrTail = "";
   let end: ProgramEnd;
   {
     await using file = await open(draft, "w", 0o600);
-    const child = startAsAgent({ command, env: { ...env, ...gitEnv }, folder: places.workspace });
+    const child = startAsAgent({ command, env: { ...env, ...gitEnv }, folder: paths.workspace });
     const exited = exitOf(child);
-    using until = endUpon(child, [limited.signal, enough.signal]);
+    using until = killOnAbort(child, [limited.signal, enough.signal]);
     child.stdin.end();
     child.stderr.on("data", (piece: Buffer) => {
-      complaint = (complaint + piece.toString()).slice(-500);
+      stderrTail = (stderrTail + piece.toString()).slice(-500);
     });
     // No `await` between the start and this loop: Node discards the unread output of a program that has ended.
     for await (const chunk of child.stdout as AsyncIterable<Buffer>) {
@@ -60,11 +60,11 @@ export async function storeBundle(
     await file.sync();
     end = until.judge(await exited);
   }
-  if (enough.signal.aborted) complaint = "the commits are larger than 4 GiB";
+  if (enough.signal.aborted) stderrTail = "the commits are larger than 4 GiB";
   else if (end.kind !== "deadline")
     exitCodeOf("git bundle", { end, isOutOfMemory: (await countMemoryKills()) > memoryKills });
   if (end.kind !== "exited" || end.code !== 0 || bytes === 0)
-    throw new GitFailure(["bundle"], { end, stderr: complaint });
+    throw new GitFailure(["bundle"], { end, stderr: stderrTail });
   await rename(draft, path);
   undo.move();
   await syncFolder(folder);

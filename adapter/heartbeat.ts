@@ -17,7 +17,7 @@ export async function heartbeatOf({
   storyId,
   idleMs,
   diskBytes,
-  processes: most,
+  processes: processCount,
 }: Vitals): Promise<Heartbeat["payload"]> {
   const processes = await findAgentProcesses();
   const rssBytes = processes.reduce((sum, each) => sum + each.rssBytes, 0);
@@ -27,6 +27,6 @@ export async function heartbeatOf({
     idleMs,
     rssBytes,
     diskBytes,
-    ...(most && { processes: most }),
+    ...(processCount && { processes: processCount }),
   };
 }

@@ -15,7 +15,7 @@ export interface IdleLimits {
 export class Idleness {
   readonly #clock: Pick<WorkClock, "now">;
   readonly #openTools = new Map<string, number>();
-  /** The CPU time of each process at the last look. */
+  /** The CPU time of each process at the last check. */
   #cpuMsByPid: ReadonlyMap<number, number> = new Map();
   #lastSign: number;
   #cpuMs = 0;

@@ -11,11 +11,11 @@ import { journalOf, reserveOf, type SandboxPaths } from "./places.ts";
 export type JournalledMessage = Extract<AcpMessage, { readonly seq?: number }>;
 
 type Unnumbered<Message> = Message extends JournalledMessage ? Pick<Message, "type" | "payload"> : never;
-export type News = Unnumbered<JournalledMessage>;
+export type NewMessage = Unnumbered<JournalledMessage>;
 
 export interface Journal extends NumberedLines, AsyncDisposable {
   /** Resolves once the message is on the disk. */
-  append(news: News): Promise<number>;
+  append(message: NewMessage): Promise<number>;
 }
 
 export interface Envelope {
@@ -29,20 +29,20 @@ const reserveBytes = 4 << 20;
 const maxLineLength = 64 << 10;
 
 /** Reads the messages of earlier runs on this volume. */
-export async function* readJournal(places: SandboxPaths): AsyncGenerator<unknown> {
-  const exists = await stat(journalOf(places)).catch(() => null);
-  if (exists) yield* jsonLines(createReadStream(journalOf(places)), { longest: maxLineLength });
+export async function* readJournal(paths: SandboxPaths): AsyncGenerator<unknown> {
+  const exists = await stat(journalOf(paths)).catch(() => null);
+  if (exists) yield* jsonLines(createReadStream(journalOf(paths)), { maxLength: maxLineLength });
 }
 
 /** Opens the journal of this volume; calls `envelope` for each message. */
 export async function openJournal(
-  places: SandboxPaths,
+  paths: SandboxPaths,
   { envelope, onFull }: { readonly envelope: () => Envelope; readonly onFull: () => void },
 ): Promise<Journal> {
-  await keepReserve(places);
-  const lines = await openDurableLines(journalOf(places), {
-    async makeRoom() {
-      await rm(reserveOf(places), { force: true });
+  await ensureReserve(paths);
+  const lines = await openDurableLines(journalOf(paths), {
+    async freeSpace() {
+      await rm(reserveOf(paths), { force: true });
       onFull();
     },
   });
@@ -59,13 +59,13 @@ export async function openJournal(
       await lines.add(line);
       return seq;
     },
-    read: (seq, signal) => readNumbered(journalOf(places), lines, seq, signal),
+    read: (seq, signal) => readNumbered(journalOf(paths), lines, seq, signal),
     [Symbol.asyncDispose]: () => lines[Symbol.asyncDispose](),
   };
 }
 
-async function keepReserve(places: SandboxPaths): Promise<void> {
-  const reserve = reserveOf(places);
+async function ensureReserve(paths: SandboxPaths): Promise<void> {
+  const reserve = reserveOf(paths);
   const there = await stat(reserve).catch(() => null);
   if (there?.size === reserveBytes) return;
   // On a disk that is already full, the last messages have no reserve.

@@ -26,7 +26,7 @@ const commands: Readonly<Record<string, () => Promise<number>>> = {
       Object.entries(process.env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
     );
     return supervise({
-      places: sandboxPaths,
+      paths: sandboxPaths,
       env,
       version: packageFile.version,
       stopped: stopped.signal,

@@ -41,19 +41,19 @@ const blockBytes = 512;
  */
 export async function measureWork(deps: MeasureDeps, env: Readonly<Record<string, string>>): Promise<void> {
   // Most repositories as a whole are within the limits; then the sizes in the base are not needed.
-  if ((await weigh(deps, env, null)) === null) return;
-  const refusal = await weigh(deps, env, await sizesIn(deps));
+  if ((await measure(deps, env, null)) === null) return;
+  const refusal = await measure(deps, env, await sizesIn(deps));
   if (refusal !== null) throw refusal;
 }
 
 /** Why the files are too many or too large, not counting files of the same size as in the base; null if they are not. */
-async function weigh(
+async function measure(
   deps: MeasureDeps,
   env: Readonly<Record<string, string>>,
   sizeBefore: ReadonlyMap<string, string> | null,
 ): Promise<WorkTooLarge | null> {
   const { workFiles, workBytes, workFileBytes } = deps.limits;
-  const heaps = new Map<string, number>();
+  const countByTopFolder = new Map<string, number>();
   const large: Sized[] = [];
   let files = 0;
   let bytes = 0;
@@ -61,14 +61,15 @@ async function weigh(
   const enough = new AbortController();
   await readRecords(
     deps,
-    { list: ["ls-files", "-z", "--cached", "--others", "--exclude-standard"], script: sizeEach, env },
+    { list: ["ls-files", "-z", "--cached", "--others", "--exclude-standard"], script: printSizes, env },
     (record) => {
       const [, size = "", blocks = "", path = ""] = /^(\d+) (\d+) (.+)$/s.exec(record) ?? [];
       if (path === "" || sizeBefore?.get(path) === size || enough.signal.aborted) return;
       const file = { path, bytes: Number(size), diskBytes: Number(blocks) * blockBytes };
       files += 1;
-      const heap = path.includes("/") ? `${path.split("/", 1)[0]}/` : "the top folder";
-      if (heaps.size < maxNamed || heaps.has(heap)) heaps.set(heap, (heaps.get(heap) ?? 0) + 1);
+      const topFolder = path.includes("/") ? `${path.split("/", 1)[0]}/` : "the top folder";
+      if (countByTopFolder.size < maxNamed || countByTopFolder.has(topFolder))
+        countByTopFolder.set(topFolder, (countByTopFolder.get(topFolder) ?? 0) + 1);
       if (file.bytes > workFileBytes) large.push(file);
       else {
         bytes += file.bytes;
@@ -79,9 +80,9 @@ async function weigh(
     enough.signal,
   );
   if (files > workFiles) {
-    const [heap = "", count = 0] = [...heaps].sort(([, a], [, b]) => b - a)[0] ?? [];
+    const [topFolder = "", count = 0] = [...countByTopFolder].sort(([, a], [, b]) => b - a)[0] ?? [];
     return new WorkTooLarge(
-      `there are more than ${workFiles} new or changed files, ${count} of the first ${files} in ${nameOf(heap)}: ${remedy("work.files")}`,
+      `there are more than ${workFiles} new or changed files, ${count} of the first ${files} in ${nameOf(topFolder)}: ${remedy("work.files")}`,
     );
   }
   if (bytes > workBytes)
@@ -123,7 +124,7 @@ const remedy = (setting: string): string =>
 async function sizesIn(deps: MeasureDeps): Promise<ReadonlyMap<string, string>> {
   const sizes = new Map<string, string>();
   const list = ["ls-tree", "-r", "-l", "-z", "--full-tree", deps.base];
-  await readRecords(deps, { list, script: asIs, env: {} }, (record) => {
+  await readRecords(deps, { list, script: runAsIs, env: {} }, (record) => {
     const tab = record.indexOf("\t");
     const size = record.slice(0, tab).split(/ +/)[3];
     if (size !== undefined) sizes.set(record.slice(tab + 1), size);
@@ -131,12 +132,12 @@ async function sizesIn(deps: MeasureDeps): Promise<ReadonlyMap<string, string>> 
   return sizes;
 }
 
-const asIs = '"$@"';
+const runAsIs = '"$@"';
 /**
  * Uses `find`, not `stat`, whose system call gVisor refuses. A file that vanishes meanwhile, or whose name is too long for the
  * kernel, gets no size here; `git add` reports it.
  */
-const sizeEach = `"$@" | find -files0-from - -maxdepth 0 -printf '%s %b %p\\0'`;
+const printSizes = `"$@" | find -files0-from - -maxdepth 0 -printf '%s %b %p\\0'`;
 
 /** Reads the list that a git command prints, record by record, until the signal. */
 async function readRecords(

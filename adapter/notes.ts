@@ -14,19 +14,19 @@ export interface Notes {
 
 const none: Notes = { base: null, exclude: null, conversations: {} };
 
-export async function readNotes(places: SandboxPaths): Promise<Notes> {
-  const text = await readIfThere(notesOf(places));
+export async function readNotes(paths: SandboxPaths): Promise<Notes> {
+  const text = await readIfThere(notesOf(paths));
   return text === null ? none : { ...none, ...(JSON.parse(text) as Partial<Notes>) };
 }
 
-export const writeNotes = (places: SandboxPaths, notes: Notes): Promise<void> =>
-  replaceFile(places, notesOf(places), JSON.stringify(notes));
+export const writeNotes = (paths: SandboxPaths, notes: Notes): Promise<void> =>
+  replaceFile(paths, notesOf(paths), JSON.stringify(notes));
 
 /** Reads the request that this volume has accepted, in canonical form; null before that. */
-export const readRequest = (places: SandboxPaths): Promise<string | null> => readIfThere(requestOf(places));
+export const readRequest = (paths: SandboxPaths): Promise<string | null> => readIfThere(requestOf(paths));
 
-export const writeRequest = (places: SandboxPaths, request: string): Promise<void> =>
-  replaceFile(places, requestOf(places), request);
+export const writeRequest = (paths: SandboxPaths, request: string): Promise<void> =>
+  replaceFile(paths, requestOf(paths), request);
 
 /** Replaces a file atomically and syncs it to disk. Only the supervisor writes in this folder. */
 async function replaceFile({ aimi }: SandboxPaths, file: string, text: string): Promise<void> {

@@ -15,23 +15,23 @@ export async function forwardToGateway(
   // `noDelay`, since with Nagle's algorithm the end of an answer waits for the ACK of its beginning, 40 ms each time.
   const options = { allowHalfOpen: true, pauseOnConnect: true, noDelay: true };
   const server = createServer(options, (client) => {
-    const door = connect({ path: socketFile, allowHalfOpen: true });
+    const gateway = connect({ path: socketFile, allowHalfOpen: true });
     const end = (): void => {
       client.destroy();
-      door.destroy();
+      gateway.destroy();
     };
-    for (const socket of [client, door]) {
+    for (const socket of [client, gateway]) {
       open.add(socket);
       socket.on("error", end);
       socket.on("close", () => {
         open.delete(socket);
         // `end` sends the pending data of the other socket first.
-        (socket === client ? door : client).end();
+        (socket === client ? gateway : client).end();
       });
     }
-    door.once("connect", () => {
-      client.pipe(door);
-      door.pipe(client);
+    gateway.once("connect", () => {
+      client.pipe(gateway);
+      gateway.pipe(client);
       client.resume();
     });
   });

@@ -12,7 +12,7 @@ import { fetchBundle, removeLocks, type Workspace, workspaceIn } from "./workspa
 import { workspaceMark } from "./workspace-mark.ts";
 
 export interface WorkspaceRequest {
-  readonly places: SandboxPaths;
+  readonly paths: SandboxPaths;
   readonly env: Readonly<Record<string, string>>;
   readonly branch: string;
   readonly repoUrl: string;
@@ -32,8 +32,8 @@ export interface WorkspaceRequest {
  * stored bundles.
  */
 export async function prepareWorkspace(request: WorkspaceRequest): Promise<Workspace> {
-  const { places, env, branch, repoUrl, history, limit } = request;
-  const folder = places.workspace;
+  const { paths, env, branch, repoUrl, history, limit } = request;
+  const folder = paths.workspace;
   const git = gitIn(folder, env, limit);
   // Runs before git reads anything there, since git would block on a pipe.
   await removeLocks({ folder, env, limit });
@@ -48,7 +48,7 @@ export async function prepareWorkspace(request: WorkspaceRequest): Promise<Works
   if ((await git.ask(["cat-file", "-e", `${base}^{commit}`])) !== 0)
     throw new CannotWork("GIT_CHECKOUT_FAILED", `the commit ${base} to start from is not in the repository`);
   const exclude = request.knownExclude ?? (await readExclude(request));
-  const mark = workspaceMark(places);
+  const mark = workspaceMark(paths);
   const workspace = workspaceIn({
     ...{ folder, env, branch, base, limit, exclude, mark },
     workLimits: request.workLimits,
@@ -56,16 +56,16 @@ export async function prepareWorkspace(request: WorkspaceRequest): Promise<Works
   const good = history.lastCheckpoint?.commit ?? base;
 
   await attempt("GIT_CHECKOUT_FAILED", async () => {
-    if (request.knownBase !== null && (await mark.isSet()) && (await isAtWork(workspace, good)))
+    if (request.knownBase !== null && (await mark.isSet()) && (await hasGoodCommit(workspace, good)))
       return workspace.settle();
-    await mark.around(async () => {
+    await mark.whileUnmarked(async () => {
       if (history.lastBundle !== null && (await git.ask(["cat-file", "-e", `${good}^{commit}`])) !== 0)
         await fetchBundle(
           { folder, env, limit },
           { bundle: history.lastBundle, refspec: `+refs/heads/${branch}:refs/aimi/restored` },
         );
       await git.run(["update-ref", `refs/heads/${branch}`, good]);
-      if (request.knownBase !== null) await workspace.forget();
+      if (request.knownBase !== null) await workspace.resetIndex();
       await workspace.moveTo(good);
       await restoreSnapshot(request, workspace, good);
     });
@@ -78,13 +78,13 @@ export async function rebuildWorkspace(
   request: WorkspaceRequest,
   { commit, bundle }: { readonly commit: string; readonly bundle: string | null },
 ): Promise<void> {
-  const { places, env, repoUrl, limit } = request;
+  const { paths, env, repoUrl, limit } = request;
   const history = { statusById: new Map(), lastCheckpoint: { commit, bundle }, lastBundle: bundle };
-  await workspaceMark(places).around(async () => {
+  await workspaceMark(paths).whileUnmarked(async () => {
     // Only a repository that came as a bundle can be fetched again.
     if (repoUrl.startsWith("bundle:")) {
       using limited = limit();
-      const command = ["sh", "-c", emptyFolder, "sh", places.workspace];
+      const command = ["sh", "-c", emptyFolder, "sh", paths.workspace];
       const emptied = await runAsAgent({ command, env, folder: "/", deadline: limited.signal });
       exitCodeOf("emptying the work folder", emptied);
     }
@@ -96,15 +96,15 @@ const emptyFolder =
   'chmod u+rwx "$1"; find "$1" -type d ! -perm -700 -exec chmod u+rwx {} \\;; find "$1" -mindepth 1 -maxdepth 1 -exec rm -rf {} +';
 
 /** Whether the branch exists and contains the last good commit; then the files are worth keeping, too. */
-async function isAtWork({ git, branch, isAncestor, tip }: Workspace, good: string): Promise<boolean> {
+async function hasGoodCommit({ git, branch, isAncestor, tip }: Workspace, good: string): Promise<boolean> {
   if ((await git.ask(["rev-parse", "--verify", "--quiet", `refs/heads/${branch}`])) !== 0) return false;
   if ((await git.ask(["cat-file", "-e", `${good}^{commit}`])) !== 0) return false;
   return isAncestor(good, await tip());
 }
 
 /** The repository's HEAD, the base of a request that names none. */
-async function headOf({ places, env, limit }: WorkspaceRequest): Promise<string> {
-  const git = gitIn(places.workspace, env, limit);
+async function headOf({ paths, env, limit }: WorkspaceRequest): Promise<string> {
+  const git = gitIn(paths.workspace, env, limit);
   const head = await git.find(["rev-parse", "--verify", "HEAD^{commit}"]);
   if (head === null)
     throw new CannotWork("GIT_CHECKOUT_FAILED", "the repository has no commit to start from");
@@ -112,17 +112,17 @@ async function headOf({ places, env, limit }: WorkspaceRequest): Promise<string>
 }
 
 /** Reads the exclude file before any agent runs: an image lists its own files in it, and an agent could hide files with it. */
-async function readExclude({ places, env, limit }: WorkspaceRequest): Promise<string> {
+async function readExclude({ paths, env, limit }: WorkspaceRequest): Promise<string> {
   using limited = limit();
   const command = ["sh", "-c", readPlainFile, "sh", ".git/info/exclude"];
-  const read = await runAsAgent({ command, env, folder: places.workspace, deadline: limited.signal });
+  const read = await runAsAgent({ command, env, folder: paths.workspace, deadline: limited.signal });
   // Every later run uses the result, so a failed read must not count as empty.
   return exitCodeOf("reading .git/info/exclude", read) === 0 ? read.stdout : "";
 }
 
-async function fetchRepository({ places, env, repoUrl, baseCommit, limit }: WorkspaceRequest): Promise<void> {
-  const folder = places.workspace;
-  const bundle = repoUrl.slice("bundle:".length).replace(/^\/aimi\//, `${places.aimi}/`);
+async function fetchRepository({ paths, env, repoUrl, baseCommit, limit }: WorkspaceRequest): Promise<void> {
+  const folder = paths.workspace;
+  const bundle = repoUrl.slice("bundle:".length).replace(/^\/aimi\//, `${paths.aimi}/`);
   await attempt("GIT_CLONE_FAILED", async () => {
     const git = gitIn(folder, env, limit);
     const base = baseCommit;

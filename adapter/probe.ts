@@ -101,7 +101,7 @@ const everydayDevices: readonly string[] = [
 ];
 
 /** Where an engine mounts the kernel's filesystems; anywhere else they are the host's, with its sockets and devices. */
-const kernelPlaces = /^\/(?:proc|sys|dev)(?:\/|$)|^\/tmp$/;
+const kernelMountPaths = /^\/(?:proc|sys|dev)(?:\/|$)|^\/tmp$/;
 const kernelTypes: readonly string[] = [
   ...["proc", "sysfs", "tmpfs", "devpts", "mqueue", "cgroup", "cgroup2", "devtmpfs"],
 ];
@@ -113,7 +113,7 @@ const everydayMounts: readonly string[] = [
 ];
 
 function isOfTheHost({ path, type }: Mount): boolean {
-  const isOfTheKernel = kernelTypes.includes(type) && kernelPlaces.test(path);
+  const isOfTheKernel = kernelTypes.includes(type) && kernelMountPaths.test(path);
   return !isOfTheKernel && !everydayMounts.includes(path);
 }
 

@@ -1,6 +1,6 @@
 import { readdir, readFile } from "node:fs/promises";
 import { areUsedUp } from "../src/domain/process-limits.ts";
-import { endAgentProcesses, findAgentProcesses } from "./agent-user.ts";
+import { findAgentProcesses, killAgentProcesses } from "./agent-user.ts";
 
 /** The number of processes and threads, and its limit. */
 export interface ProcessCount {
@@ -14,8 +14,8 @@ export interface ProcessSource {
   refusals(): Promise<number>;
 }
 
-/** Gets the highest count of the current span, and whether it has reached another eighth of the limit. */
-export type OnCount = (highest: ProcessCount, isCrowd: boolean) => void;
+/** Called with the highest count of the current span, and whether it has reached another eighth of the limit. */
+export type OnCount = (highest: ProcessCount, isMarkedRise: boolean) => void;
 
 /** A span of work in the sandbox, a turn or a check, during which the watch counts processes. */
 export interface ProcessSpan extends AsyncDisposable {
@@ -31,7 +31,7 @@ export interface ProcessWatch extends Disposable {
 
 const cgroups = ["/sys/fs/cgroup", "/sys/fs/cgroup/pids"];
 const lookMs = 500;
-/** The number of consecutive looks at the limit that count as used up: a short peak is harmless. */
+/** The number of consecutive counts at the limit after which it is used up: a short peak is harmless. */
 const fullLooks = 3;
 const parts = 8;
 
@@ -42,7 +42,7 @@ const parts = 8;
 export function watchProcesses(
   source: ProcessSource | null,
   onCount: OnCount,
-  endAll: () => Promise<void> = endAgentProcesses,
+  killAll: () => Promise<void> = killAgentProcesses,
 ): ProcessWatch {
   const spans = new Set<{ full: number; readonly usedUp: AbortController }>();
   let highest = 0;
@@ -52,24 +52,24 @@ export function watchProcesses(
     if (source === null) return null;
     const { now, most } = await source.count();
     const part = (processes: number): number => Math.floor((processes * parts) / most);
-    const isCrowd = part(now) > part(highest);
+    const isMarkedRise = part(now) > part(highest);
     highest = Math.max(highest, now);
-    onCount({ now: highest, most }, isCrowd);
+    onCount({ now: highest, most }, isMarkedRise);
     return { now, most };
   };
-  const lookAtSpans = async (): Promise<void> => {
+  const checkSpans = async (): Promise<void> => {
     const seen = await look();
     if (seen === null) return;
     for (const span of spans) {
       span.full = areUsedUp(seen) ? span.full + 1 : 0;
-      if (span.full >= fullLooks) span.usedUp.abort(whyOf(seen));
+      if (span.full >= fullLooks) span.usedUp.abort(usedUpReason(seen));
     }
   };
   const timer = setInterval(() => {
     if (isLooking || spans.size === 0) return;
     isLooking = true;
-    // A failed look is repeated at the next interval.
-    void lookAtSpans()
+    // A failed count is repeated at the next interval.
+    void checkSpans()
       .catch(() => {})
       .finally(() => {
         isLooking = false;
@@ -82,7 +82,7 @@ export function watchProcesses(
       const span = { full: 0, usedUp: new AbortController() };
       let ending = Promise.resolve();
       span.usedUp.signal.addEventListener("abort", () => {
-        ending = endAll();
+        ending = killAll();
         ending.catch(() => {});
       });
       highest = 0;
@@ -93,7 +93,7 @@ export function watchProcesses(
           const seen = await look().catch(() => null);
           if (seen === null) return null;
           const isRefused = (await source?.refusals()) !== refused || areUsedUp({ ...seen, now: highest });
-          return isRefused ? whyOf(seen) : null;
+          return isRefused ? usedUpReason(seen) : null;
         },
         async [Symbol.asyncDispose]() {
           spans.delete(span);
@@ -105,7 +105,7 @@ export function watchProcesses(
   };
 }
 
-function whyOf({ most }: ProcessCount): string {
+function usedUpReason({ most }: ProcessCount): string {
   return `all ${most} processes that the sandbox may have were in use`;
 }
 

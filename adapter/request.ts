@@ -19,7 +19,7 @@ function firstProblem(validate: Validator, value: unknown): string | null {
     : "unknown problem";
 }
 
-/** Returns why the adapter cannot carry out a request that is valid by its schema; null if it can. */
+/** Returns why the adapter cannot execute a request that is valid by its schema; null if it can. */
 export function findRequestProblem({ agent, branchName }: TaskRequestPayload): string | null {
   if (branchName.startsWith("-")) return "/payload/branchName starts with -";
   const kind = agent?.kind ?? "claude";

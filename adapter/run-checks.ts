@@ -2,7 +2,7 @@ import { mkdir, open } from "node:fs/promises";
 import { cleanLines, cleanText } from "../src/domain/clean-text.ts";
 import { tailOf } from "../src/domain/fit-message.ts";
 import type { CheckResult } from "../src/domain/generated/acp.ts";
-import { endAgentProcesses, runAsAgent } from "./agent-user.ts";
+import { killAgentProcesses, runAsAgent } from "./agent-user.ts";
 import { outOf, type SandboxPaths } from "./places.ts";
 import type { ProcessWatch } from "./process-watch.ts";
 import { CutOff, shellCode } from "./program-end.ts";
@@ -31,16 +31,16 @@ const keptLog = 1_000_000;
 /** Runs checks one after another, each alone in the sandbox, until one fails. */
 export async function runChecks(
   {
-    places,
+    paths,
     clock,
     processes,
-  }: { readonly places: SandboxPaths; readonly clock: WorkClock; readonly processes: ProcessWatch },
+  }: { readonly paths: SandboxPaths; readonly clock: WorkClock; readonly processes: ProcessWatch },
   { storyId, commands, env, limitMs }: CheckRun,
   signal: AbortSignal,
 ): Promise<{ readonly results: CheckResult[]; readonly failed: FailedCheck | null }> {
   const results: CheckResult[] = [];
   // No process of the agent's user should run now; the agent may have tricked git into starting one.
-  await endAgentProcesses();
+  await killAgentProcesses();
   for (const command of commands) {
     signal.throwIfAborted();
     const startedAt = clock.now();
@@ -48,7 +48,7 @@ export async function runChecks(
     await using span = await processes.begin();
     const { end, isOutOfMemory, stdout, stderr } = await runAsAgent(
       {
-        ...{ command: ["sh", "-c", command], env, folder: places.workspace, keep: keptLog },
+        ...{ command: ["sh", "-c", command], env, folder: paths.workspace, keep: keptLog },
         ...{ deadline: limit.signal, leavesOthers: true },
       },
       AbortSignal.any([signal, span.usedUp]),
@@ -56,14 +56,14 @@ export async function runChecks(
     const hasPassed = end.kind === "exited" && end.code === 0;
     const whyRefused = hasPassed ? null : await span.whyRefused();
     // A process that a check leaves behind could disturb the next check.
-    await endAgentProcesses();
+    await killAgentProcesses();
     signal.throwIfAborted();
     const output = cleanLines([stdout, stderr].filter(Boolean).join("\n"));
     const durationMs = Math.max(0, Math.round(clock.now() - startedAt));
     // A check that never started proves nothing.
     if (end.kind === "not-begun") throw new CutOff(`\`${command}\``, { end, isOutOfMemory });
     const exitCode = end.kind === "deadline" ? null : shellCode(end);
-    await keepLog(places, storyId, `$ ${command}\n${output}\n${resultOf(exitCode, limitMs)}\n\n`);
+    await keepLog(paths, storyId, `$ ${command}\n${output}\n${resultOf(exitCode, limitMs)}\n\n`);
     results.push({
       command: cleanText(command),
       exitCode,
@@ -84,8 +84,8 @@ function resultOf(exitCode: number | null, limitMs: number): string {
 }
 
 /** Appends to the story's check log, which is evidence beside the journal. The disk watch reports a full disk. */
-async function keepLog(places: SandboxPaths, storyId: string, text: string): Promise<void> {
-  const folder = `${outOf(places)}/checks`;
+async function keepLog(paths: SandboxPaths, storyId: string, text: string): Promise<void> {
+  const folder = `${outOf(paths)}/checks`;
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     await using file = await open(`${folder}/${storyId}.log`, "a", 0o600);

@@ -2,14 +2,14 @@ import { showDuration } from "../src/domain/duration.ts";
 import type { CommitAuthor, Completion, TaskRequestPayload } from "../src/domain/generated/acp.ts";
 import { activityFeed } from "./activity-feed.ts";
 import { findVersion, takeTurn } from "./agent-turn.ts";
-import { endAgentProcesses, runAsAgent } from "./agent-user.ts";
+import { killAgentProcesses, runAsAgent } from "./agent-user.ts";
 import type { Agent } from "./agents/agent.ts";
 import { findAgent } from "./agents/agents.ts";
 import { CannotWork } from "./cannot-work.ts";
 import { describeWork, executeTask } from "./carry-out-task.ts";
 import { CommandTime } from "./command-time.ts";
-import { earlierConversation, tellable } from "./conversations.ts";
-import { diskLookMs, watchDisk } from "./disk-watch.ts";
+import { earlierConversation, publishableId } from "./conversations.ts";
+import { diskCheckMs, watchDisk } from "./disk-watch.ts";
 import { every } from "./every.ts";
 import { GitFailure } from "./git.ts";
 import type { History } from "./history.ts";
@@ -29,7 +29,7 @@ import type { WorkClock } from "./work-clock.ts";
 import type { Workspace } from "./workspace.ts";
 
 export interface RunDeps {
-  readonly places: SandboxPaths;
+  readonly paths: SandboxPaths;
   readonly clock: WorkClock;
   readonly status: Status;
   readonly journal: Journal;
@@ -63,23 +63,23 @@ export interface TaskRun {
 
 /** Runs an accepted request, from the workspace to the completion, which the caller journals. */
 export async function runTask(deps: RunDeps, run: TaskRun): Promise<RunEnd> {
-  const { places, clock, status } = deps;
+  const { paths, clock, status } = deps;
   const { cancelled, request } = run;
   const commands = new CommandTime(clock, cancelled);
-  const begun: Begun = { workspace: null, snapshots: null };
+  const started: StartedParts = { workspace: null, snapshots: null };
   try {
-    return await executeRequest(deps, run, { commands, begun });
+    return await executeRequest(deps, run, { commands, started });
   } catch (error) {
     const isStopped = cancelled.aborted && (error === cancelled.reason || error instanceof CutOff);
     if (!isStopped) throw failureOf(error);
     using _last = commands.extend(Math.min(status.graceMs, lastCommandsMs));
-    const env = environmentOf(deps.env, places, request);
-    return { code: 143, completion: await stop({ places, env }, begun, status) };
+    const env = environmentOf(deps.env, paths, request);
+    return { code: 143, completion: await stop({ paths, env }, started, status) };
   }
 }
 
 /** The parts that exist so far, whose work a stop has to store. */
-interface Begun {
+interface StartedParts {
   workspace: Workspace | null;
   snapshots: Snapshots | null;
 }
@@ -95,12 +95,12 @@ function failureOf(error: unknown): unknown {
 async function executeRequest(
   deps: RunDeps,
   { request, halt }: TaskRun,
-  { commands, begun }: { readonly commands: CommandTime; readonly begun: Begun },
+  { commands, started }: { readonly commands: CommandTime; readonly started: StartedParts },
 ): Promise<RunEnd> {
-  const { places, clock, status, journal, history, author, swarmId } = deps;
+  const { paths, clock, status, journal, history, author, swarmId } = deps;
   const agent = findAgent(request.agent?.kind ?? "claude");
   if (!agent) throw new CannotWork("REQUEST_INVALID", "the agent's kind is not known");
-  const env = environmentOf(deps.env, places, request);
+  const env = environmentOf(deps.env, paths, request);
   const agentEnv = () => ({ ...env, ...request.agent?.env, ...deps.credentials() });
   const limits = limitsOf(request);
   using watches = new DisposableStack();
@@ -115,22 +115,22 @@ async function executeRequest(
     ),
   );
   // Kills the processes that an earlier run left behind.
-  await endAgentProcesses();
+  await killAgentProcesses();
 
-  const wanted = {
-    ...{ places, env, history, branch: request.branchName, repoUrl: request.repoUrl },
+  const workspaceRequest = {
+    ...{ paths, env, history, branch: request.branchName, repoUrl: request.repoUrl },
     ...{ baseCommit: request.baseCommit ?? null, knownBase: deps.notes.base },
     knownExclude: deps.notes.exclude,
     limit: (ms = commandMs) => commands.limit(ms),
     workLimits: limits,
   };
-  const workspace = await prepareWorkspace(wanted);
-  begun.workspace = workspace;
+  const workspace = await prepareWorkspace(workspaceRequest);
+  started.workspace = workspace;
   let notes: Notes = { ...deps.notes, base: workspace.base, exclude: workspace.exclude };
-  await writeNotes(places, notes);
+  await writeNotes(paths, notes);
   using reading = commands.limit(commandMs);
   const taskFile = checkTaskFile(
-    request.taskFile ?? (await readTaskFile(request, { env, places, deadline: reading.signal })),
+    request.taskFile ?? (await readTaskFile(request, { env, paths, deadline: reading.signal })),
   );
   using version = commands.limit(versionMs);
   await checkAgent(deps, agent, { request, env: agentEnv(), deadline: version.signal });
@@ -141,47 +141,50 @@ async function executeRequest(
     history.usage,
     (payload) => void journal.append({ type: "usage", payload }).catch(() => {}),
   );
-  const snapshots = new Snapshots({ places, workspace, env, author });
-  begun.snapshots = snapshots;
+  const snapshots = new Snapshots({ paths, workspace, env, author });
+  started.snapshots = snapshots;
   watches.defer(
     every(limits.snapshotMs, async () => {
       if (status.idleness !== null && status.storyId !== null) await snapshots.takeSoon(status.storyId);
     }),
   );
-  const lookAtDisk = watchDisk({
-    ...{ places, env, limits, signal: halt.signal },
-    measured: (bytes) => {
+  const checkDisk = watchDisk({
+    ...{ paths, env, limits, signal: halt.signal },
+    onMeasured: (bytes) => {
       status.diskBytes = bytes;
     },
-    tooFull: (message) => halt.abort(new TaskLimit("DISK_FULL", message, "nothing")),
+    onTooFull: (message) => halt.abort(new TaskLimit("DISK_FULL", message, "nothing")),
   });
   // Not awaited: the checks of the free space go on while a measurement runs, which may take long.
-  watches.defer(every(diskLookMs, async () => void lookAtDisk().catch(() => {})));
+  watches.defer(every(diskCheckMs, async () => void checkDisk().catch(() => {})));
   const processes = watches.use(
-    watchProcesses(await findProcessSource(), (highest, isCrowd) => status.count(highest, isCrowd)),
+    watchProcesses(await findProcessSource(), (highest, isMarkedRise) => status.count(highest, isMarkedRise)),
   );
-  const work = { places, workspace, env };
+  const work = { paths, workspace, env };
   const completion = await executeTask(
     {
       ...work,
       ...{ clock, processes, request, taskFile, swarmId, author, limits, history },
-      working: (storyId) => {
+      onStory: (storyId) => {
         status.storyId = storyId;
       },
-      say: (news) => {
+      record: (message) => {
         // Keeps the order of events: the agent's last activity comes before its outcome.
         feed.flush();
-        return journal.append(news);
+        return journal.append(message);
       },
-      conversationOf: (storyId) => tellable(notes.conversations[storyId]),
+      conversationOf: (storyId) => publishableId(notes.conversations[storyId]),
       snapshot: (storyId) => snapshots.take(storyId),
       rebuild: (good) =>
-        rebuildWorkspace({ ...wanted, knownBase: workspace.base, knownExclude: workspace.exclude }, good),
+        rebuildWorkspace(
+          { ...workspaceRequest, knownBase: workspace.base, knownExclude: workspace.exclude },
+          good,
+        ),
       takeTurn: async (turn, signal) => {
         const { storyId } = turn;
         const end = await takeTurn(
           {
-            ...{ places, clock, processes, agent, limits, env: agentEnv },
+            ...{ paths, clock, processes, agent, limits, env: agentEnv },
             graceMs: () => status.graceMs,
             conversation: {
               get id() {
@@ -189,12 +192,12 @@ async function executeRequest(
               },
               async keep(id) {
                 notes = { ...notes, conversations: { ...notes.conversations, [storyId]: id } };
-                await writeNotes(places, notes);
+                await writeNotes(paths, notes);
               },
             },
-            report: ({ kind, summary }) => feed.tell({ storyId, kind, summary }),
-            spend: (usage) => spending.note(storyId, usage),
-            watch: (idleness) => {
+            report: ({ kind, summary }) => feed.report({ storyId, kind, summary }),
+            reportUsage: (usage) => spending.note(storyId, usage),
+            onIdleness: (idleness) => {
               status.idleness = idleness;
             },
           },
@@ -213,11 +216,11 @@ async function executeRequest(
 
 /** Stores unfinished work as it is, so that a later run can continue it. */
 async function stop(
-  at: { readonly places: SandboxPaths; readonly env: Readonly<Record<string, string>> },
-  { workspace, snapshots }: Begun,
+  at: { readonly paths: SandboxPaths; readonly env: Readonly<Record<string, string>> },
+  { workspace, snapshots }: StartedParts,
   { storyId }: Status,
 ): Promise<Completion["payload"]> {
-  await endAgentProcesses();
+  await killAgentProcesses();
   const end = { status: "stopped", errors: [] } as const;
   try {
     if (workspace === null) return { ...nothingMade, ...end };
@@ -245,16 +248,16 @@ async function readTaskFile(
   { taskFilePath }: TaskRequestPayload,
   {
     env,
-    places,
+    paths,
     deadline,
   }: {
     readonly env: Readonly<Record<string, string>>;
-    readonly places: SandboxPaths;
+    readonly paths: SandboxPaths;
     readonly deadline: AbortSignal;
   },
 ): Promise<unknown> {
   const command = ["sh", "-c", readPlainFile, "sh", taskFilePath];
-  const read = await runAsAgent({ command, env, folder: places.workspace, keep: 16 << 20, deadline });
+  const read = await runAsAgent({ command, env, folder: paths.workspace, keep: 16 << 20, deadline });
   if (exitCodeOf(`reading ${taskFilePath}`, read) !== 0)
     throw new CannotWork("TASK_FILE_NOT_FOUND", `there is no file ${taskFilePath} in the repository`);
   const { stdout } = read;
@@ -270,7 +273,7 @@ async function readTaskFile(
 
 /** Runs before any story: a missing program or key would fail each of them. */
 async function checkAgent(
-  { places, status }: RunDeps,
+  { paths, status }: RunDeps,
   agent: Agent,
   {
     request,
@@ -285,7 +288,7 @@ async function checkAgent(
   const requested = request.agent ?? { kind: "claude" };
   if (agent.needsOneOf.length > 0 && !agent.needsOneOf.some((name) => env[name]))
     throw new CannotWork("MISSING_ENV_VAR", `${agent.kind} needs one of ${agent.needsOneOf.join(", ")}`);
-  const { isThere, version } = await findVersion(agent, requested, { places, env, deadline });
+  const { isThere, version } = await findVersion(agent, requested, { paths, env, deadline });
   if (!isThere)
     throw new CannotWork("AGENT_NOT_FOUND", `${agent.program(requested)} is not in the sandbox's image`);
   status.agent = { kind: agent.kind, version };

@@ -12,7 +12,7 @@ const bundleName = "wip.bundle";
 const ownIndex = "aimi-wip-index";
 
 export interface SnapshotDeps {
-  readonly places: SandboxPaths;
+  readonly paths: SandboxPaths;
   readonly workspace: Workspace;
   readonly env: Readonly<Record<string, string>>;
   readonly author: CommitAuthor;
@@ -47,7 +47,7 @@ export class Snapshots {
   }
 
   async #take(storyId: string): Promise<void> {
-    const { places, workspace, env, author } = this.#deps;
+    const { paths, workspace, env, author } = this.#deps;
     // A stop may cut off a checkout. Its half-changed files must not replace the snapshot that restores them.
     if (!(await workspace.mark.isSet())) return;
     const tree = await workspace.writeTree({ index: ownIndex });
@@ -59,8 +59,8 @@ export class Snapshots {
       const message = `Snapshot of ${storyId}\n`;
       const commit = await workspace.makeCommit({ tree, parent, message, author });
       const ref = refOf(storyId);
-      await workspace.point(ref, commit);
-      await storeBundle(places, workspace, { name: bundleName, ref, env });
+      await workspace.setRef(ref, commit);
+      await storeBundle(paths, workspace, { name: bundleName, ref, env });
       this.#isStored = true;
     }
     this.#last = `${tree} ${parent}`;
@@ -72,12 +72,12 @@ const refOf = (storyId: string): string => `refs/aimi/wip/${storyId}`;
 /** Restores the files, uncommitted, from the last snapshot of the story in progress. */
 export async function restoreSnapshot(
   {
-    places,
+    paths,
     env,
     history,
     limit,
   }: {
-    readonly places: SandboxPaths;
+    readonly paths: SandboxPaths;
     readonly env: SnapshotDeps["env"];
     readonly limit: CommandLimit;
     readonly history: Pick<History, "statusById">;
@@ -86,10 +86,10 @@ export async function restoreSnapshot(
   good: string,
 ): Promise<void> {
   const [storyId] = [...history.statusById].find(([, status]) => status === "in_progress") ?? [];
-  const bundle = `${outOf(places)}/${bundleName}`;
+  const bundle = `${outOf(paths)}/${bundleName}`;
   if (storyId === undefined || !(await stat(bundle).catch(() => null))) return;
   const ref = refOf(storyId);
-  const folder = places.workspace;
+  const folder = paths.workspace;
   const isFetched = await fetchBundle({ folder, env, limit }, { bundle, refspec: `+${ref}:${ref}` }).then(
     () => true,
     (error: unknown) => {

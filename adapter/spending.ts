@@ -1,14 +1,14 @@
 import type { UsageSoFar } from "../src/domain/generated/acp.ts";
 import type { TurnUsage } from "./agents/agent.ts";
 
-const perMs = 1_000;
+const minIntervalMs = 1_000;
 
 /** Sums the usage of an attempt's turns, and publishes it at most once a second and at the end of each turn. */
 export class Spending {
   readonly #publish: (usage: UsageSoFar) => void;
   #before: TurnUsage;
   #turn: TurnUsage | null = null;
-  #toldAt = Number.NEGATIVE_INFINITY;
+  #publishedAt = Number.NEGATIVE_INFINITY;
 
   constructor(before: TurnUsage, publish: (usage: UsageSoFar) => void) {
     this.#before = before;
@@ -18,18 +18,18 @@ export class Spending {
   /** Records the usage of the current turn so far. */
   note(storyId: string, usage: TurnUsage): void {
     this.#turn = usage;
-    if (performance.now() - this.#toldAt >= perMs) this.#tell(storyId);
+    if (performance.now() - this.#publishedAt >= minIntervalMs) this.#publishTotal(storyId);
   }
 
   endTurn(storyId: string): void {
     if (this.#turn === null) return;
-    this.#tell(storyId);
+    this.#publishTotal(storyId);
     this.#before = sum(this.#before, this.#turn);
     this.#turn = null;
   }
 
-  #tell(storyId: string): void {
-    this.#toldAt = performance.now();
+  #publishTotal(storyId: string): void {
+    this.#publishedAt = performance.now();
     this.#publish({ storyId, ...(this.#turn ? sum(this.#before, this.#turn) : this.#before) });
   }
 }

@@ -19,9 +19,9 @@ export class Status {
   idleness: Idleness | null = null;
   /** The highest process count in the current turn or check. */
   processes: ProcessCount | null = null;
-  /** Sends a heartbeat before its time. */
-  beat: () => void = () => {};
-  /** The time that an agent has to stop. */
+  /** Sends a heartbeat at once, outside of its interval. */
+  sendHeartbeat: () => void = () => {};
+  /** The grace period for an agent to stop. */
   graceMs = 5_000;
 
   constructor(env: Readonly<Record<string, string>>, version: string) {
@@ -42,9 +42,9 @@ export class Status {
   }
 
   /** Reports a marked rise at once, since too many processes may end the sandbox. */
-  count(highest: ProcessCount, isCrowd: boolean): void {
+  count(highest: ProcessCount, isMarkedRise: boolean): void {
     this.processes = highest;
-    if (isCrowd) this.beat();
+    if (isMarkedRise) this.sendHeartbeat();
   }
 
   async heartbeat(): Promise<string> {

@@ -22,7 +22,7 @@ export interface StoryTurnsOf {
 export interface StoryTurns {
   first(): Turn;
   /** The turn after the agent failed or was cut off. */
-  goOn(): Turn;
+  resume(): Turn;
   repair(failed: FailedCheck): Turn;
 }
 
@@ -30,19 +30,19 @@ export function storyTurns({ request, taskFile, story, earlier, checks }: StoryT
   const taskTitle = taskFile.metadata.title;
   const evidence = request.evidence?.storyId === story.id ? evidencePrompt(request.evidence) : null;
   const plain = storyPrompt({ taskTitle, story, earlier, checks }, request.prompt);
-  const asked = evidence === null ? plain : `${plain}\n\n${evidence}`;
+  const fullPrompt = evidence === null ? plain : `${plain}\n\n${evidence}`;
   const common = { storyId: story.id, agent: request.agent ?? { kind: "claude" } };
   // An agent that has lost its conversation, or keeps none, needs the whole story again.
   const later = (prompt: string): Turn => ({
     ...{ ...common, prompt, continues: true },
-    promptAfresh: `${asked}\n\n${prompt}`,
+    promptAfresh: `${fullPrompt}\n\n${prompt}`,
   });
   return {
     first: () =>
       evidence !== null && request.evidence?.isKept
-        ? { ...common, prompt: evidence, continues: true, promptAfresh: asked }
-        : { ...common, prompt: asked, continues: false },
-    goOn: () => later(goOnPrompt(story.id)),
+        ? { ...common, prompt: evidence, continues: true, promptAfresh: fullPrompt }
+        : { ...common, prompt: fullPrompt, continues: false },
+    resume: () => later(goOnPrompt(story.id)),
     repair: (failed) => later(repairPrompt({ storyId: story.id, ...failed })),
   };
 }

@@ -17,7 +17,7 @@ import { TaskLimit } from "./task-limit.ts";
 import { WorkClock } from "./work-clock.ts";
 
 export interface SuperviseDeps {
-  readonly places: SandboxPaths;
+  readonly paths: SandboxPaths;
   /** The environment that the container was created with. */
   readonly env: Readonly<Record<string, string>>;
   readonly version: string;
@@ -35,10 +35,10 @@ const acknowledgeMs = 10_000;
 const engineGraceMs = 2_000;
 
 /** Runs one task, from the request to the acknowledged end, and returns the container's exit code. */
-export async function supervise({ places, env, version, stopped, complain }: SuperviseDeps): Promise<number> {
-  await mkdir(outOf(places), { recursive: true, mode: 0o700 });
-  const known = await readRequest(places);
-  const notes = await readNotes(places);
+export async function supervise({ paths, env, version, stopped, complain }: SuperviseDeps): Promise<number> {
+  await mkdir(outOf(paths), { recursive: true, mode: 0o700 });
+  const known = await readRequest(paths);
+  const notes = await readNotes(paths);
   const clock = new WorkClock();
   const status = new Status(env, version);
   const halt = new AbortController();
@@ -49,24 +49,24 @@ export async function supervise({ places, env, version, stopped, complain }: Sup
     halt.abort(cause);
   };
 
-  await using journal = await openJournal(places, {
+  await using journal = await openJournal(paths, {
     envelope: () => status.envelope(),
     onFull: () =>
       halt.abort(new TaskLimit("DISK_FULL", "the disk of the sandbox's volume is full", "nothing")),
   });
   // Reads after the opening, which removes an incomplete last message that no listener got.
-  const history = await readHistory(readJournal(places));
-  const desk = openHostInbox({
+  const history = await readHistory(readJournal(paths));
+  const inbox = openHostInbox({
     ...{ status, journal, known, clock, complain },
     onCancel: cancel,
   });
-  await using listeners = await openListeners(socketOf(places), {
+  await using listeners = await openListeners(socketOf(paths), {
     journal,
     hello: () => status.hello(journal.lastSeq),
-    hear: desk.receive,
+    onMessage: inbox.receive,
   });
   const socketFile = env["AIMI_DOOR"];
-  await using _door =
+  await using _proxy =
     socketFile === undefined ? null : await forwardToGateway({ port: gatewayPort, socketFile }, complain);
   stopped.addEventListener("abort", () => {
     status.graceMs = Math.min(status.graceMs, engineGraceMs);
@@ -74,29 +74,29 @@ export async function supervise({ places, env, version, stopped, complain }: Sup
   });
   using timers = new DisposableStack();
   timers.defer(clearIntervalOf(setInterval(() => clock.tick(tickMs), tickMs)));
-  status.beat = () =>
+  status.sendHeartbeat = () =>
     void status.heartbeat().then(
       (line) => listeners.broadcast(line),
       (error: unknown) => complain(`a heartbeat was not sent: ${String(error)}`),
     );
-  timers.defer(clearIntervalOf(setInterval(status.beat, heartbeatMs)));
+  timers.defer(clearIntervalOf(setInterval(status.sendHeartbeat, heartbeatMs)));
 
   const code = await work();
   status.phase = "finished";
-  if (listeners.count > 0) await desk.acknowledged(journal.lastSeq, AbortSignal.timeout(acknowledgeMs));
+  if (listeners.count > 0) await inbox.acknowledged(journal.lastSeq, AbortSignal.timeout(acknowledgeMs));
   return code;
 
   async function work(): Promise<number> {
     try {
-      const request = await desk.request(halt.signal);
+      const request = await inbox.request(halt.signal);
       if (request === null) return cancelledCode;
-      if (known === null) await writeRequest(places, canonicalRequest(request));
+      if (known === null) await writeRequest(paths, canonicalRequest(request));
       // An attempt that has ended only sends its journal again.
       if (history.exitCode !== null) return history.exitCode;
       const author = authorOf(request);
       const { code: result, completion } = await runTask(
         {
-          places,
+          paths,
           clock,
           status,
           journal,
@@ -104,7 +104,7 @@ export async function supervise({ places, env, version, stopped, complain }: Sup
           notes,
           env,
           author,
-          credentials: desk.credentials,
+          credentials: inbox.credentials,
           swarmId: status.swarmId,
         },
         { request, halt, cancelled: cancelled.signal },

@@ -1,7 +1,7 @@
 import { maxLengthToHost } from "../src/domain/acp-messages.ts";
 import { cleanText } from "../src/domain/clean-text.ts";
 import type { AcpMessage } from "../src/domain/generated/acp.ts";
-import { folderBell, type GrowingLines, growingLines } from "../src/wire/growing-lines.ts";
+import { folderSignal, type GrowingLines, growingLines } from "../src/wire/growing-lines.ts";
 import { journalOf, type SandboxPaths } from "./places.ts";
 
 export interface TailOptions {
@@ -15,12 +15,12 @@ const lookEveryMs = 500;
 
 /** Prints the journal for people, a line for each message, and then follows it. */
 export async function tail(
-  places: SandboxPaths,
+  paths: SandboxPaths,
   { last, until }: TailOptions,
   print: (line: string) => void,
 ): Promise<void> {
-  const journal = growingLines(journalOf(places), { maxLineLength: maxLengthToHost });
-  using bell = until && folderBell(places.aimi, { everyMs: lookEveryMs }, until);
+  const journal = growingLines(journalOf(paths), { maxLineLength: maxLengthToHost });
+  using changes = until && folderSignal(paths.aimi, { everyMs: lookEveryMs }, until);
   const newest: string[] = [];
   for await (const line of descriptions(journal)) {
     if (last === null) print(line);
@@ -28,8 +28,8 @@ export async function tail(
     if (last !== null && newest.length > last) newest.shift();
   }
   for (const line of newest) print(line);
-  while (bell && !until.aborted) {
-    await bell.rung();
+  while (changes && !until.aborted) {
+    await changes.wait();
     for await (const line of descriptions(journal)) print(line);
   }
 }

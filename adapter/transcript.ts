@@ -12,8 +12,8 @@ export interface Transcript extends Disposable {
   add(bytes: Uint8Array): void;
 }
 
-export function openTranscript(places: SandboxPaths, storyId: string): Transcript {
-  const folder = `${outOf(places)}/transcript`;
+export function openTranscript(paths: SandboxPaths, storyId: string): Transcript {
+  const folder = `${outOf(paths)}/transcript`;
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const file = openSync(`${folder}/${storyId}.ndjson`, "a", 0o600);
   let left = maxBytes;

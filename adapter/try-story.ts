@@ -1,6 +1,6 @@
 import type { CheckResult } from "../src/domain/generated/acp.ts";
 import type { UserStory } from "../src/domain/generated/tasks.ts";
-import { endAgentProcesses } from "./agent-user.ts";
+import { killAgentProcesses } from "./agent-user.ts";
 import type { Turn } from "./agents/agent.ts";
 import type { Failure, StoryDeps, StoryStart, Success } from "./carry-out-story.ts";
 import { type FailedCheck, runChecks } from "./run-checks.ts";
@@ -19,7 +19,7 @@ export async function tryStory(
   const { story, from, good, isResumed } = start;
   const checks = checksOf(deps, story);
   const turns = storyTurns({ ...deps, ...start, checks });
-  let turn: Turn | null = isResumed ? turns.goOn() : turns.first();
+  let turn: Turn | null = isResumed ? turns.resume() : turns.first();
   // The earlier run crashed after the commit: the work is done, and only its checks are missing.
   if (isResumed && (await isCommittedFor(deps, story, from))) turn = null;
 
@@ -38,11 +38,11 @@ export async function tryStory(
         )
           return end;
         if (!isFree) attempts += 1;
-        turn = turns.goOn();
+        turn = turns.resume();
         continue;
       }
     }
-    await endAgentProcesses();
+    await killAgentProcesses();
     await workspace.settle();
     if (!(await workspace.isAncestor(good, await workspace.tip())))
       return {

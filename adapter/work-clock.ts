@@ -22,7 +22,7 @@ export class WorkClock {
   #lastTick: number;
   #pausedMs = 0;
   /** The part of the detected pauses that the host has not reported yet. */
-  #untoldMs = 0;
+  #unreportedMs = 0;
   #pauses = 0;
 
   constructor(monotonic: () => number = () => performance.now()) {
@@ -41,7 +41,7 @@ export class WorkClock {
 
   /** Aborts expired deadlines; the caller calls it about every `intervalMs`. */
   tick(intervalMs: number): void {
-    this.#look(intervalMs);
+    this.#detectPause(intervalMs);
     const now = this.now();
     for (const deadline of this.#deadlines) {
       if (deadline.at <= now) {
@@ -54,20 +54,20 @@ export class WorkClock {
   /** Adds a pause that the host reports. */
   addPause(pausedMs: number): void {
     // The host's message may come before the next tick and reports the same gap, so detect that gap first.
-    this.#look(0);
-    const more = Math.max(0, pausedMs - this.#untoldMs);
-    this.#untoldMs = 0;
+    this.#detectPause(0);
+    const more = Math.max(0, pausedMs - this.#unreportedMs);
+    this.#unreportedMs = 0;
     if (more > 0) this.#pauses += 1;
     this.#pausedMs += more;
   }
 
-  #look(intervalMs: number): void {
+  #detectPause(intervalMs: number): void {
     const at = this.#monotonic();
     const gap = at - this.#lastTick - intervalMs;
     this.#lastTick = at;
     if (gap <= pauseMs) return;
     this.#pausedMs += gap;
-    this.#untoldMs += gap;
+    this.#unreportedMs += gap;
     this.#pauses += 1;
   }
 

@@ -8,16 +8,16 @@ import type { SandboxPaths } from "./places.ts";
 export interface WorkspaceMark {
   isSet(): Promise<boolean>;
   /** Runs a checkout, without the mark meanwhile. A nested checkout is part of the outer one. */
-  around<Result>(move: () => Promise<Result>): Promise<Result>;
+  whileUnmarked<Result>(move: () => Promise<Result>): Promise<Result>;
 }
 
 /** The mark is in the container's own layer, like the files: both are lost together. */
-export function workspaceMark(places: Pick<SandboxPaths, "layer">): WorkspaceMark {
-  const file = `${places.layer}/prepared`;
+export function workspaceMark(paths: Pick<SandboxPaths, "layer">): WorkspaceMark {
+  const file = `${paths.layer}/prepared`;
   let depth = 0;
 
   async function set(): Promise<void> {
-    await mkdir(places.layer, { recursive: true, mode: 0o700 });
+    await mkdir(paths.layer, { recursive: true, mode: 0o700 });
     await using handle = await open(`${file}.draft`, "w", 0o600);
     await handle.writeFile(await bootId());
     await rename(`${file}.draft`, file);
@@ -25,7 +25,7 @@ export function workspaceMark(places: Pick<SandboxPaths, "layer">): WorkspaceMar
 
   return {
     isSet: async () => (await readIfThere(file)) === (await bootId()),
-    async around(move) {
+    async whileUnmarked(move) {
       depth += 1;
       try {
         if (depth === 1) await rm(file, { force: true });

@@ -31,12 +31,12 @@ export interface Workspace {
   /** Resets the files that are not ignored to a tree that was written before; branch and commits stay. */
   restore(tree: string): Promise<void>;
   /** Removes the index and resets `.git/info`: in an earlier run, an agent may have used them to hide files from git. */
-  forget(): Promise<void>;
+  resetIndex(): Promise<void>;
   /** Moves the branch and the files to a commit; removes files that are neither ignored nor in the commit. */
   moveTo(commit: string): Promise<void>;
   /** Makes index and files equal to the commit at the tip of the branch, and returns its tree. */
-  beAt(commit: string): Promise<string>;
-  point(ref: string, commit: string): Promise<void>;
+  checkOut(commit: string): Promise<string>;
+  setRef(ref: string, commit: string): Promise<void>;
 }
 
 export interface NewCommit {
@@ -59,13 +59,13 @@ export interface WorkspaceSpec {
 }
 
 /** Restores the owner's permissions, and removes pipes and sockets: no commit can contain them, and to read one would block. */
-const loosen = `chmod u+rwx . && find . \\( -type d ! -perm -700 -exec chmod u+rwx {} \\; \\) \
+const restorePermissions = `chmod u+rwx . && find . \\( -type d ! -perm -700 -exec chmod u+rwx {} \\; \\) \
   -o \\( -type f ! -perm -400 -exec chmod u+r {} + \\) -o \\( \\( -type p -o -type s \\) -exec rm -f {} + \\)`;
 /**
  * Removes the half-done state of killed programs, and resets `.git/info`, which is in no commit but changes what git reads from
  * the files and can run filters.
  */
-const clear = `find .git/ -name '*.lock' -type f -delete; rm -rf .git/rebase-merge .git/rebase-apply .git/info
+const removeLeftovers = `find .git/ -name '*.lock' -type f -delete; rm -rf .git/rebase-merge .git/rebase-apply .git/info
   mkdir .git/info && echo '* -filter' > .git/info/attributes && printf %s "$1" > .git/info/exclude`;
 const maxNested = 1_000;
 /** A million files take minutes to remove. */
@@ -96,7 +96,13 @@ export function workspaceIn({
   const run = (script: string, ...args: string[]) => runIn(folder, ["sh", "-c", script, "sh", ...args]);
   /** Starts in `/`, since the agent may have removed the permissions of the work folder itself. */
   const open = () =>
-    runIn("/", ["sh", "-c", `chmod u+rwx "$1"; cd "$1" && ${loosen}; ${unblockGit}`, "sh", folder]);
+    runIn("/", [
+      "sh",
+      "-c",
+      `chmod u+rwx "$1"; cd "$1" && ${restorePermissions}; ${unblockGit}`,
+      "sh",
+      folder,
+    ]);
 
   const tip = (): Promise<string> =>
     git.run(["rev-parse", "--verify", "--end-of-options", `${ref}^{commit}`]);
@@ -117,7 +123,7 @@ export function workspaceIn({
   }
 
   const moveTo = (commit: string): Promise<void> =>
-    mark.around(async () => {
+    mark.whileUnmarked(async () => {
       await open();
       // The adapter's index knows the state of the files and hides none.
       await run('[ ! -e "$1" ] || { rm -rf .git/index && cp "$1" .git/index; }', `.git/${ownIndex}`);
@@ -127,7 +133,7 @@ export function workspaceIn({
     });
 
   /** Removes nested `.git` folders: git would commit a nested repository as a mere reference, without the work in it. */
-  async function dissolveNested(): Promise<void> {
+  async function removeNestedRepositories(): Promise<void> {
     const { stdout } = await run("find . -mindepth 2 -name .git -not -path './.git/*' -print0");
     for (const path of stdout.split("\0").filter(Boolean).slice(0, maxNested)) {
       const nested = path.replace(/^\.\//, "").replace(/\/\.git$/, "");
@@ -149,7 +155,7 @@ export function workspaceIn({
 
     async settle() {
       await open();
-      await run(clear, exclude);
+      await run(removeLeftovers, exclude);
       if ((await git.ask(["rev-parse", "--verify", "--quiet", ref])) !== 0)
         await git.run(["update-ref", ref, base]);
       const head = await git.find(["rev-parse", "--verify", "HEAD^{commit}"]);
@@ -161,7 +167,7 @@ export function workspaceIn({
           await git.run(["update-ref", ref, head, before]);
         await git.run(["symbolic-ref", "HEAD", ref]);
       }
-      await dissolveNested();
+      await removeNestedRepositories();
     },
 
     async writeTree({ index = ownIndex, without = [] } = {}) {
@@ -189,21 +195,21 @@ export function workspaceIn({
       }),
 
     restore: (tree) =>
-      mark.around(async () => {
+      mark.whileUnmarked(async () => {
         const withIndex = { env: { GIT_INDEX_FILE: `.git/${ownIndex}` } };
         await open();
         await git.run(["read-tree", "--reset", "-u", tree], withIndex);
         await clean(withIndex.env);
       }),
 
-    async forget() {
+    async resetIndex() {
       await open();
-      await run(`${clear}\nrm -rf .git/index .git/${ownIndex}`, exclude);
+      await run(`${removeLeftovers}\nrm -rf .git/index .git/${ownIndex}`, exclude);
     },
 
     moveTo,
 
-    async beAt(commit) {
+    async checkOut(commit) {
       const isIndexed = async (): Promise<boolean> =>
         (await git.ask(["diff-index", "--cached", "--quiet", commit, "--"])) === 0;
       if (!(await isIndexed()) || (await git.run(["status", "--porcelain", "--no-renames"])) !== "") {
@@ -219,7 +225,7 @@ export function workspaceIn({
       return git.run(["rev-parse", "--verify", `${commit}^{tree}`]);
     },
 
-    point: async (name, commit) => {
+    setRef: async (name, commit) => {
       await git.run(["update-ref", name, commit]);
     },
   };

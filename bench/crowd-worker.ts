@@ -56,7 +56,7 @@ export function crowdWorker({ swarmId, containerId, work, pace, onEnd }: CrowdSu
   };
 
   async function hear(client: Duplex): Promise<void> {
-    for await (const said of jsonLines(client, { longest: 8 << 20 })) {
+    for await (const said of jsonLines(client, { maxLength: 8 << 20 })) {
       const { type, payload } = said as {
         readonly type: string;
         readonly payload: { readonly seq?: number };

@@ -12,11 +12,11 @@ const betweenEventsMs = 10;
 /** The stations between an agent and its model, each a process of its own. They tell where they are, and end with who started them. */
 const stations: Readonly<Record<string, (place: string, other: string) => Promise<string>>> = {
   async gateway(own, door) {
-    const places = { own, door };
+    const paths = { own, shared: door };
     const stopped = new AbortController();
-    const doors = [{ socket: serverSocketOf(places) }];
-    void serve({ places, doors, version: "bench", stopped: stopped.signal, complain });
-    return serverSocketOf(places);
+    const addresses = [{ socket: serverSocketOf(paths) }];
+    void serve({ paths, addresses, version: "bench", stopped: stopped.signal, complain });
+    return serverSocketOf(paths);
   },
 
   /** The loopback of a sandbox, and the way from there to the door. */

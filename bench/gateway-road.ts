@@ -31,8 +31,8 @@ const lateMs = 20_000;
 
 export async function openGatewayRoad(folder: string): Promise<GatewayRoad> {
   await using undo = new AsyncDisposableStack();
-  const places = { own: join(folder, "gw"), door: join(folder, "door") };
-  for (const each of Object.values(places)) await mkdir(each, { recursive: true });
+  const paths = { own: join(folder, "gw"), shared: join(folder, "door") };
+  for (const each of Object.values(paths)) await mkdir(each, { recursive: true });
   const program = join(folder, "road.mjs");
   // In one file of JavaScript, as it is shipped: Node's own reading of types would stay in the memory that is measured.
   await build({
@@ -53,10 +53,10 @@ export async function openGatewayRoad(folder: string): Promise<GatewayRoad> {
     return [child, place];
   };
   const [, model] = await start(["model"]);
-  const [gateway, door] = await start(["gateway", places.own, places.door], await shippedStart());
+  const [gateway, door] = await start(["gateway", paths.own, paths.shared], await shippedStart());
   const [, loopback] = await start(["loopback", door]);
 
-  const line = undo.use(await openLine(controlSocketOf(places)));
+  const line = undo.use(await openLine(controlSocketOf(paths)));
   await line.admit(
     admissionOf([endpointAt(`http://127.0.0.1:${model}`)], {
       workers: workers.map((worker) => admittedWorker(worker)),
@@ -96,7 +96,7 @@ async function openLine(
   };
   let isAdmitted = false;
   const reading = (async () => {
-    for await (const message of jsonLines(socket, { longest: 1 << 20 })) {
+    for await (const message of jsonLines(socket, { maxLength: 1 << 20 })) {
       const said = message as GatewayMessage;
       if (said.type === "hello") isAdmitted = said.isAdmitted;
       if (said.type === "closed") closedWith(said.spent.inputTokens).resolve(said);

@@ -19,10 +19,10 @@ export interface Admitted {
   mirror(worker: AdmittedWorker, name: string): Mirror | null;
   /** Aborts when the host revokes the worker. */
   signalOf(worker: AdmittedWorker): AbortSignal;
-  take(admission: AdmissionPayload): void;
+  apply(admission: AdmissionPayload): void;
 }
 
-const nobody: AdmissionPayload = {
+const noAdmission: AdmissionPayload = {
   ...{ endpoints: [], mirrors: [], prices: [], workers: [] },
   budget: { usd: null, tokens: null },
   spent: {
@@ -32,9 +32,9 @@ const nobody: AdmissionPayload = {
 };
 
 export function openAdmitted(): Admitted {
-  let known = nobody;
+  let known = noAdmission;
   let isReady = false;
-  const revoking = new Map<string, AbortController>();
+  const revocations = new Map<string, AbortController>();
   return {
     get isReady() {
       return isReady;
@@ -57,18 +57,18 @@ export function openAdmitted(): Admitted {
     mirror: ({ mirrors }, name) =>
       (mirrors.includes(name) && known.mirrors.find((each) => each.name === name)) || null,
     signalOf({ tokenSha256 }) {
-      const controller = revoking.get(tokenSha256) ?? new AbortController();
-      revoking.set(tokenSha256, controller);
+      const controller = revocations.get(tokenSha256) ?? new AbortController();
+      revocations.set(tokenSha256, controller);
       return controller.signal;
     },
-    take(admission) {
+    apply(admission) {
       known = admission;
       isReady = true;
       const present = new Set(admission.workers.map(({ tokenSha256 }) => tokenSha256));
-      for (const [token, controller] of revoking) {
+      for (const [token, controller] of revocations) {
         if (present.has(token)) continue;
         controller.abort(new Error("The host has revoked the worker"));
-        revoking.delete(token);
+        revocations.delete(token);
       }
     },
   };

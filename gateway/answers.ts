@@ -31,10 +31,10 @@ export function answerError(
 }
 
 /** The answer to a refused key: with any other status agents retry for minutes. */
-export const notLetIn = (message: string): Answer => ({ status: 403, type: "permission_error", message });
+export const forbidden = (message: string): Answer => ({ status: 403, type: "permission_error", message });
 
 /** The answer while the buffer budget has no memory left for a request. */
-export const noRoom: Answer = {
+export const bufferFull: Answer = {
   ...{
     status: 429,
     type: "rate_limit_error",
@@ -44,6 +44,6 @@ export const noRoom: Answer = {
 };
 
 /** The answer for something temporarily unavailable. */
-export const notReady = (message: string): Answer => ({
+export const unavailable = (message: string): Answer => ({
   ...{ status: 503, type: "overloaded_error", message, retryAfterSeconds: 5 },
 });

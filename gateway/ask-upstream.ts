@@ -43,7 +43,7 @@ export function askUpstream(question: UpstreamQuestion): Promise<UpstreamAnswer>
   const { promise, resolve, reject } = Promise.withResolvers<UpstreamAnswer>();
   const isSecure = url.protocol === "https:";
   const agent = agents[mustBePublic ? "public" : "own"][isSecure ? "secure" : "plain"];
-  const asking = (isSecure ? askSecure : askPlain)({
+  const request = (isSecure ? askSecure : askPlain)({
     ...{
       protocol: url.protocol,
       hostname: hostOf(url),
@@ -53,14 +53,14 @@ export function askUpstream(question: UpstreamQuestion): Promise<UpstreamAnswer>
     ...{ method, headers, agent, signal, timeout: silenceMs },
     ...(mustBePublic && { lookup: lookupPublic }),
   });
-  asking.once("timeout", () => asking.destroy(new Error(`silent for ${silenceMs / 1000} s`)));
-  asking.on("error", reject);
-  asking.once("response", (answer) =>
+  request.once("timeout", () => request.destroy(new Error(`silent for ${silenceMs / 1000} s`)));
+  request.on("error", reject);
+  request.once("response", (answer) =>
     resolve({ status: answer.statusCode ?? 0, headers: answer.headers, body: answer }),
   );
-  if (body === null) asking.end();
+  if (body === null) request.end();
   // A failure here destroys the request, whose own `error` event reports it.
-  else pipeline(body, asking, () => {});
+  else pipeline(body, request, () => {});
   return promise;
 }
 

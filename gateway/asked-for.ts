@@ -84,7 +84,7 @@ const candidates = withLogin(
   ]),
 );
 
-/** The JSON paths in a body that `askedFor` reads. */
+/** The JSON paths in a body that `parseRequest` reads. */
 export const requestPaths: Readonly<Record<ApiName, readonly string[]>> = {
   anthropic: [
     ...["model", "max_tokens", "speed", "inference_geo", "tools.*.type"],
@@ -110,7 +110,7 @@ export function parseRequest(api: ApiName, path: string, record: PickedRecord): 
     outputTokens: isEmbedding(path)
       ? 0
       : Math.min(answer, maxTokens) * Math.min(Math.max(1, answers), maxAnswers),
-    readsStored: has(storedIn[api]) || isAboutMore(api, path, record),
+    readsStored: has(storedIn[api]) || refersToMore(api, path, record),
     pictures: picturesIn(api, record),
     hasTools: has(toolNames) || types.some((type) => typeof type !== "string" || remoteTool.test(type)),
     mayCompact: compactions
@@ -139,11 +139,11 @@ function amountAt(record: PickedRecord, paths: readonly string[], otherwise: num
   return amounts.length === 0 ? otherwise : Math.max(...amounts);
 }
 
-function isAboutMore(api: ApiName, path: string, record: PickedRecord): boolean {
+function refersToMore(api: ApiName, path: string, record: PickedRecord): boolean {
   const valuesAt = (paths: readonly string[]): readonly unknown[] =>
     paths.flatMap((each) => pickedValues(record, each));
   if (api === "anthropic")
-    return valuesAt(sources).some(isElsewhere) || valuesAt(anthropicKinds).includes("document");
+    return valuesAt(sources).some(isStoredElsewhere) || valuesAt(anthropicKinds).includes("document");
   if (api === "google") return valuesAt(googleKinds).some((kind) => !isPicture(kind));
   if (isResponses(path) && isThere(record, "prompt")) return true;
   if (pickedValues(record, "input.*.type").includes("item_reference")) return true;
@@ -166,7 +166,7 @@ function isPicture(mimeType: unknown): boolean {
   return typeof mimeType === "string" && /^image\//i.test(mimeType);
 }
 
-function isElsewhere(type: unknown): boolean {
+function isStoredElsewhere(type: unknown): boolean {
   return type !== "base64" && type !== "text" && type !== "content";
 }
 

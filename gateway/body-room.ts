@@ -13,10 +13,14 @@ export interface BufferBounds {
   readonly maxBytesPerWorker: number;
   readonly maxBytes: number;
   /** The share guaranteed to each worker, whatever the others use. */
-  readonly alwaysBytes: number;
+  readonly guaranteedBytes: number;
 }
 
-export function openBufferBudget({ maxBytesPerWorker, maxBytes, alwaysBytes }: BufferBounds): BufferBudget {
+export function openBufferBudget({
+  maxBytesPerWorker,
+  maxBytes,
+  guaranteedBytes,
+}: BufferBounds): BufferBudget {
   const takenByWorker = new Map<string, number>();
   let takenByAll = 0;
   const change = (worker: string, bytes: number): void => {
@@ -31,7 +35,8 @@ export function openBufferBudget({ maxBytesPerWorker, maxBytes, alwaysBytes }: B
       return {
         take(bytes) {
           const own = (takenByWorker.get(worker) ?? 0) + bytes;
-          const isThere = own <= alwaysBytes || (own <= maxBytesPerWorker && takenByAll + bytes <= maxBytes);
+          const isThere =
+            own <= guaranteedBytes || (own <= maxBytesPerWorker && takenByAll + bytes <= maxBytes);
           if (!isThere) return false;
           mine += bytes;
           change(worker, bytes);

@@ -18,49 +18,49 @@ export interface EndedCall {
   readonly seq: number;
   /** The model that the request named. */
   readonly model: string | null;
-  readonly most: Spending;
-  readonly passed: PassedAnswer;
-  readonly begun: number;
+  readonly maxCost: Spending;
+  readonly outcome: PassedAnswer;
+  readonly startedAt: number;
 }
 
 /** Adds a call's usage to the ledger, and journals it. */
 export async function closeCall(
   deps: CloseDeps,
   { worker, endpoint }: Readonly<{ worker: AdmittedWorker; endpoint: ModelEndpoint }>,
-  { seq, model, most, passed, begun }: EndedCall,
+  { seq, model, maxCost, outcome, startedAt }: EndedCall,
 ): Promise<void> {
   const { ledger, journal, now } = deps;
-  const { spent, isEstimated } = judgeSpending(deps, passed, model, most);
+  const { spent, isEstimated } = judgeSpending(deps, outcome, model, maxCost);
   const closed = {
     ...{ type: "closed" as const, worker: worker.worker, endpoint: endpoint.name, opened: seq },
-    ...{ status: passed.status, model: passed.read?.model ?? model, spent, isEstimated },
+    ...{ status: outcome.status, model: outcome.read?.model ?? model, spent, isEstimated },
     ...{
-      bytesOut: passed.bytes,
-      firstByteMs: passed.firstByteAt === null ? null : passed.firstByteAt - begun,
+      bytesOut: outcome.bytes,
+      firstByteMs: outcome.firstByteAt === null ? null : outcome.firstByteAt - startedAt,
     },
-    ms: performance.now() - begun,
+    ms: performance.now() - startedAt,
   };
   const at = new Date(now()).toISOString();
   // Updates the ledger before the journal, so that the next call already sees this usage.
-  ledger.take({ ...closed, total: ledger.of(worker.worker), seq: seq + 1, at });
+  ledger.apply({ ...closed, total: ledger.of(worker.worker), seq: seq + 1, at });
   // Marks all notices as sent before the first `await`: otherwise a concurrent call would send them again.
-  const reached = ledger.news(worker);
-  for (const news of reached) ledger.take({ ...news, seq: 0, at });
+  const reached = ledger.unsentNotices(worker);
+  for (const notice of reached) ledger.apply({ ...notice, seq: 0, at });
   await Promise.all([
     journal.append({ ...closed, total: ledger.of(worker.worker) }),
-    ...reached.map((news) => journal.append(news)),
+    ...reached.map((notice) => journal.append(notice)),
   ]);
 }
 
 /** A call's spending: as the API reported it, or the maximum estimate when the report is incomplete. */
 function judgeSpending(
   { admitted }: CloseDeps,
-  { status, read, isHeard }: PassedAnswer,
-  asked: string | null,
-  most: Spending,
+  { status, read, wasSent }: PassedAnswer,
+  requestedModel: string | null,
+  maxCost: Spending,
 ): { readonly spent: Spending; readonly isEstimated: boolean } {
-  const counted = spendingOf(admitted.prices, read?.model ?? asked, read?.counts ?? noTokens);
-  const isFree = tokensIn(most) === 0 || status >= 400 || (status === 0 && !isHeard);
+  const counted = spendingOf(admitted.prices, read?.model ?? requestedModel, read?.counts ?? noTokens);
+  const isFree = tokensIn(maxCost) === 0 || status >= 400 || (status === 0 && !wasSent);
   if (isFree || (read?.counts && read.isComplete)) return { spent: counted, isEstimated: false };
-  return { spent: { ...largerSpending(counted, most), calls: 1 }, isEstimated: true };
+  return { spent: { ...largerSpending(counted, maxCost), calls: 1 }, isEstimated: true };
 }

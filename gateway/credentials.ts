@@ -31,11 +31,11 @@ export function loginCredential(token: string): CallCredential {
 /** The headers to forward: the agent's allow-listed ones, and the endpoint's credential. */
 export function headersToModel(
   endpoint: Pick<ModelEndpoint, "api" | "pass">,
-  asked: Readonly<Record<string, string | readonly string[] | undefined>>,
+  requested: Readonly<Record<string, string | readonly string[] | undefined>>,
   { headers: own }: Pick<CallCredential, "headers">,
 ): Record<string, string | string[]> {
   const headers: Record<string, string | string[]> = {};
-  for (const [name, value] of Object.entries(asked))
+  for (const [name, value] of Object.entries(requested))
     if (value !== undefined && passesHeader(endpoint, name))
       headers[name] = typeof value === "string" ? value : [...value];
   for (const [name, value] of Object.entries(own))

@@ -2,11 +2,11 @@ import { brotliDecompressSync, gunzipSync, inflateRawSync, inflateSync, zstdDeco
 
 export type DecodedBody =
   | { readonly kind: "decoded"; readonly bytes: Uint8Array }
-  /** It decompresses to more than any API accepts. */
+  /** The body decompresses to more than any API accepts. */
   | { readonly kind: "too-large" }
   | { readonly kind: "unreadable" };
 
-/** More than any API accepts. */
+/** Limit of a decompressed body: more than any API accepts. */
 export const maxBodyLength: number = 64 << 20;
 
 /** Decodes a request's body by its `content-encoding`, up to `maxBodyLength`. */
@@ -55,7 +55,7 @@ function wholly(decode: unknown): Decode {
       readonly buffer: Uint8Array;
       readonly engine: { bytesWritten: number };
     };
-    if (engine.bytesWritten !== bytes.length) throw new Error("There is something after the end");
+    if (engine.bytesWritten !== bytes.length) throw new Error("Bytes follow the first frame");
     return buffer;
   };
 }

@@ -2,19 +2,19 @@ import { chmod, rm } from "node:fs/promises";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import type { AdmittedWorker, RefusalReason } from "../src/domain/generated/gateway.ts";
-import { type Answer, answerError, notLetIn, notReady } from "./answers.ts";
+import { type Answer, answerError, forbidden, unavailable } from "./answers.ts";
 import { type BufferBounds, openBufferBudget } from "./body-room.ts";
 import { type CallDeps, callModel } from "./call-model.ts";
 import { findRoute, isModelCall, tokensOf, tunnelToken } from "./find-route.ts";
 import { hangUp } from "./hang-up.ts";
 import { openWorkerQueue } from "./in-turn.ts";
 import { serveMirror } from "./mirror.ts";
-import { openPace, type PaceBounds } from "./pace.ts";
+import { openTokenBuckets, type TokenBucketBounds } from "./pace.ts";
 import { passedQuery } from "./passed-words.ts";
 import { openTunnel } from "./tunnel.ts";
 import { type ConnectionBounds, openConnectionLimits } from "./visitors.ts";
 
-export interface ServerDeps extends Omit<CallDeps, "room" | "inTurn"> {
+export interface ServerDeps extends Omit<CallDeps, "bufferBudget" | "workerQueue"> {
   readonly complain: (line: string) => void;
   readonly resolve: (host: string) => Promise<readonly string[]>;
   readonly connect: (address: string, port: number) => Promise<Duplex>;
@@ -32,35 +32,39 @@ export interface ServerBounds {
   readonly checkMs: number;
   /** The timeout for a tunnel's TLS hello, and for a client to read why it gets no tunnel. */
   readonly helloMs: number;
-  /** The most requests and tunnels that a worker may have open at once. */
+  /** The maximum number of open requests and tunnels per worker. */
   readonly maxPerWorker: number;
-  readonly visitors: ConnectionBounds;
+  readonly connections: ConnectionBounds;
   /** A rate limit per worker: each request is journalled, and the disk is finite. */
-  readonly pace: PaceBounds;
-  /** The buffer budget, out of half a gigabyte for the whole process. */
-  readonly room: BufferBounds;
+  readonly requestRate: TokenBucketBounds;
+  /** The buffer budget; the whole process may use half a gigabyte. */
+  readonly bufferBudget: BufferBounds;
 }
 
 const defaultBounds: ServerBounds = {
   ...{ headersMs: 10_000, requestMs: 60_000, idleMs: 65_000, checkMs: 1_000, helloMs: 10_000 },
   maxPerWorker: 128,
-  visitors: { maxUnauthenticated: 1_000, maxConnectionsPerWorker: 256 },
-  pace: { maxAtOnce: 5_000, perSecond: 20 },
-  room: { maxBytesPerWorker: 64 << 20, maxBytes: 160 << 20, alwaysBytes: 2 << 20 },
+  connections: { maxUnauthenticated: 1_000, maxConnectionsPerWorker: 256 },
+  requestRate: { maxAtOnce: 5_000, perSecond: 20 },
+  bufferBudget: { maxBytesPerWorker: 64 << 20, maxBytes: 160 << 20, guaranteedBytes: 2 << 20 },
 };
 
 /** Listens for sandboxes: a client with a worker's token may use that worker's models and hosts only. */
 export async function openServer(
   deps: ServerDeps,
-  place: ListenAddress,
+  address: ListenAddress,
   given: Partial<ServerBounds> = {},
 ): Promise<AsyncDisposable> {
   const bounds = { ...defaultBounds, ...given };
   const { helloMs, maxPerWorker } = bounds;
   const busy = new Map<string, number>();
-  const visitors = openConnectionLimits(bounds.visitors);
-  const pace = openPace(bounds.pace, () => performance.now());
-  const callDeps: CallDeps = { ...deps, room: openBufferBudget(bounds.room), inTurn: openWorkerQueue() };
+  const connections = openConnectionLimits(bounds.connections);
+  const requestRate = openTokenBuckets(bounds.requestRate, () => performance.now());
+  const callDeps: CallDeps = {
+    ...deps,
+    bufferBudget: openBufferBudget(bounds.bufferBudget),
+    workerQueue: openWorkerQueue(),
+  };
   const server = createServer(
     {
       maxHeaderSize: 16 << 10,
@@ -80,19 +84,19 @@ export async function openServer(
       });
     },
   );
-  server.on("connection", (socket) => visitors.add(socket));
+  server.on("connection", (socket) => connections.add(socket));
   // Node's server no longer tracks a connection after CONNECT.
   const tunnels = new Set<Duplex>();
   server.on("connect", (request: IncomingMessage, client: Duplex, head: Buffer) => {
     tunnels.add(client);
     client.on("error", () => {}).once("close", () => tunnels.delete(client));
-    tunnel(request, client, head).catch((error: unknown) => {
+    serveConnect(request, client, head).catch((error: unknown) => {
       deps.complain(error instanceof Error ? (error.stack ?? error.message) : String(error));
       client.destroy();
     });
   });
   server.on("clientError", (_error, socket) => hangUp(socket, "400 Bad Request", [], helloMs));
-  await listen(server, place);
+  await listen(server, address);
   return {
     async [Symbol.asyncDispose]() {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
@@ -118,19 +122,19 @@ export async function openServer(
       response.shouldKeepAlive = false;
       return refuse("form", 505, "invalid_request_error", "the gateway accepts HTTP/1.1 only");
     }
-    if (!admitted.isReady) return answerError(response, notReady("the host has admitted no worker yet"));
+    if (!admitted.isReady) return answerError(response, unavailable("the host has admitted no worker yet"));
     if (worker === null) {
       refusals.refuse(null, what, "token");
-      return answerError(response, notLetIn(unknownToken));
+      return answerError(response, forbidden(unknownToken));
     }
-    if (!visitors.admit(request.socket, worker.worker)) {
+    if (!connections.admit(request.socket, worker.worker)) {
       response.shouldKeepAlive = false;
       return answerError(response, tooMany);
     }
     if (route.kind === "none")
       return refuse(route.why, 403, "permission_error", "the gateway has no such path");
-    await using place = enter(worker);
-    if (place === null) return answerError(response, tooMany);
+    await using slot = takeSlot(worker);
+    if (slot === null) return answerError(response, tooMany);
     if (route.kind === "mirror") {
       const mirror = admitted.mirror(worker, route.mirror);
       if (mirror === null)
@@ -147,7 +151,7 @@ export async function openServer(
         { mirror, rest: route.rest, base },
         {
           refuse: (denied, why) => refusals.refuse(worker.worker, denied, why),
-          reached: (facts) => void record({ type: "reached", worker: worker.worker, ...facts }),
+          reached: (facts) => void appendToJournal({ type: "reached", worker: worker.worker, ...facts }),
           signal: admitted.signalOf(worker),
         },
       );
@@ -161,7 +165,7 @@ export async function openServer(
     await callModel(callDeps, { worker, endpoint, path: route.path, query }, request, response);
   }
 
-  async function tunnel(request: IncomingMessage, client: Duplex, head: Buffer): Promise<void> {
+  async function serveConnect(request: IncomingMessage, client: Duplex, head: Buffer): Promise<void> {
     const { admitted, refusals } = deps;
     const authority = request.url ?? "";
     if (!admitted.isReady) return hangUp(client, "503 Service Unavailable", ["retry-after: 5"], helloMs);
@@ -174,19 +178,19 @@ export async function openServer(
       refusals.refuse(null, `CONNECT ${authority}`, "token");
       return hangUp(client, "403 Forbidden", [], helloMs);
     }
-    await using place = visitors.admit(request.socket, worker.worker) ? enter(worker) : null;
-    if (place === null) return hangUp(client, "429 Too Many Requests", ["retry-after: 1"], helloMs);
+    await using slot = connections.admit(request.socket, worker.worker) ? takeSlot(worker) : null;
+    if (slot === null) return hangUp(client, "429 Too Many Requests", ["retry-after: 1"], helloMs);
     await openTunnel(client, head, authority, {
       ...{ allow: worker.allow, resolve: deps.resolve, connect: deps.connect, helloMs },
       refuse: (what, why) => refusals.refuse(worker.worker, what, why),
-      reached: (facts) => void record({ type: "reached", worker: worker.worker, ...facts }),
+      reached: (facts) => void appendToJournal({ type: "reached", worker: worker.worker, ...facts }),
       signal: admitted.signalOf(worker),
     });
   }
 
-  function enter({ worker }: AdmittedWorker): AsyncDisposable | null {
+  function takeSlot({ worker }: AdmittedWorker): AsyncDisposable | null {
     const open = busy.get(worker) ?? 0;
-    if (open >= maxPerWorker || !pace.allows(worker)) return null;
+    if (open >= maxPerWorker || !requestRate.allows(worker)) return null;
     busy.set(worker, open + 1);
     return {
       async [Symbol.asyncDispose]() {
@@ -197,10 +201,10 @@ export async function openServer(
     };
   }
 
-  async function record(news: Parameters<typeof deps.journal.append>[0]): Promise<void> {
+  async function appendToJournal(entry: Parameters<typeof deps.journal.append>[0]): Promise<void> {
     await deps.journal
-      .append(news)
-      .catch((error: unknown) => deps.complain(`not written down: ${String(error)}`));
+      .append(entry)
+      .catch((error: unknown) => deps.complain(`a connection could not be journalled: ${String(error)}`));
   }
 }
 
@@ -221,15 +225,15 @@ function withoutToken(target: string): string {
   return (target.split("?")[0] ?? "").replace(/(\/r\/+)[^/]+/, "$1*");
 }
 
-async function listen(server: Server, place: ListenAddress): Promise<void> {
-  if ("socket" in place) await rm(place.socket, { force: true });
+async function listen(server: Server, address: ListenAddress): Promise<void> {
+  if ("socket" in address) await rm(address.socket, { force: true });
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(
-      "socket" in place ? { path: place.socket } : { port: place.port, host: "0.0.0.0" },
+      "socket" in address ? { path: address.socket } : { port: address.port, host: "0.0.0.0" },
       resolve,
     );
   });
   // Any user in a sandbox may connect; authorisation is by token.
-  if ("socket" in place) await chmod(place.socket, 0o666);
+  if ("socket" in address) await chmod(address.socket, 0o666);
 }

@@ -1,5 +1,5 @@
-/** The receiver of the data in a stream of server-sent events. */
-export interface EventTaker {
+/** Receives the data of a stream of server-sent events. */
+export interface EventReceiver {
   /** Receives the next piece of an event's data. */
   data(bytes: Uint8Array): void;
   /** Ends an event that had data. */
@@ -12,15 +12,15 @@ const maxNameLength = 8;
 
 /** Extracts the data from a stream of server-sent events, however it is split, without buffering it. */
 export class EventCutter {
-  readonly #taker: EventTaker;
-  #place: "name" | "before-data" | "data" | "other" = "name";
+  readonly #receiver: EventReceiver;
+  #state: "name" | "before-data" | "data" | "other" = "name";
   #name = "";
   #isFirstLine = true;
   #lines = 0;
   #wasReturn = false;
 
-  constructor(taker: EventTaker) {
-    this.#taker = taker;
+  constructor(receiver: EventReceiver) {
+    this.#receiver = receiver;
   }
 
   add(bytes: Uint8Array): void {
@@ -31,15 +31,15 @@ export class EventCutter {
       this.#wasReturn = byte === carriageReturn;
       if (isSecond) continue;
       if (byte === lineFeed || byte === carriageReturn) {
-        if (this.#place === "data") this.#give(bytes, dataFrom, index);
+        if (this.#state === "data") this.#give(bytes, dataFrom, index);
         this.#endLine();
-      } else if (this.#place === "name") this.#passName(byte);
-      else if (this.#place === "before-data") {
-        this.#place = "data";
+      } else if (this.#state === "name") this.#passName(byte);
+      else if (this.#state === "before-data") {
+        this.#state = "data";
         dataFrom = byte === space ? index + 1 : index;
       }
     }
-    if (this.#place === "data") this.#give(bytes, dataFrom, bytes.length);
+    if (this.#state === "data") this.#give(bytes, dataFrom, bytes.length);
   }
 
   /** Ends the last event, which needs no blank line after it. */
@@ -48,7 +48,7 @@ export class EventCutter {
   }
 
   #give(bytes: Uint8Array, from: number, to: number): void {
-    if (to > from) this.#taker.data(bytes.subarray(from, to));
+    if (to > from) this.#receiver.data(bytes.subarray(from, to));
   }
 
   #passName(byte: number): void {
@@ -56,9 +56,9 @@ export class EventCutter {
       if (this.#name.length < maxNameLength) this.#name += String.fromCharCode(byte);
       return;
     }
-    this.#place = this.#isData() ? "before-data" : "other";
-    if (this.#place === "other") return;
-    if (this.#lines > 0) this.#taker.data(lineBreak);
+    this.#state = this.#isData() ? "before-data" : "other";
+    if (this.#state === "other") return;
+    if (this.#lines > 0) this.#receiver.data(lineBreak);
     this.#lines += 1;
   }
 
@@ -68,14 +68,14 @@ export class EventCutter {
   }
 
   #endLine(): void {
-    if (this.#place === "name" && this.#name === "") this.#endEvent();
-    this.#place = "name";
+    if (this.#state === "name" && this.#name === "") this.#endEvent();
+    this.#state = "name";
     this.#name = "";
     this.#isFirstLine = false;
   }
 
   #endEvent(): void {
-    if (this.#lines > 0) this.#taker.end();
+    if (this.#lines > 0) this.#receiver.end();
     this.#lines = 0;
   }
 }

@@ -63,11 +63,11 @@ function movedWithin(mirror: Mirror, status: number, next: URL): Followed {
   return { kind: "moved", status, rest: target.slice(beginning.length) };
 }
 
-function withOwn({ headers }: Mirror, asked: Readonly<Record<string, string>>): Record<string, string> {
+function withOwn({ headers }: Mirror, requested: Readonly<Record<string, string>>): Record<string, string> {
   const own = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]);
-  if (own.length === 0) return { ...asked };
+  if (own.length === 0) return { ...requested };
   // The credential could not be scrubbed from a partial or compressed answer.
-  const { range: _, ...whole } = asked;
+  const { range: _, ...whole } = requested;
   return { ...whole, "accept-encoding": "identity", ...Object.fromEntries(own) };
 }
 

@@ -16,11 +16,11 @@ import { jsonLines } from "../src/wire/text-lines.ts";
 export type Entry = CallOpened | CallClosed | HostReached | Refused | ModelLimited | BudgetReached;
 
 type Unnumbered<Each> = Each extends Entry ? Omit<Each, "seq" | "at"> : never;
-export type News = Unnumbered<Entry>;
+export type NewEntry = Unnumbered<Entry>;
 
 export interface Journal extends NumberedLines, AsyncDisposable {
   /** Numbers the entry at once; resolves with the number once the entry is on disk. */
-  append(news: News): Promise<number>;
+  append(entry: NewEntry): Promise<number>;
 }
 
 const maxLineLength = 16 << 10;
@@ -29,7 +29,7 @@ const maxLineLength = 16 << 10;
 export async function* readJournal(file: string): AsyncGenerator<Entry> {
   if (!(await stat(file).catch(() => null))) return;
   // The cast is safe: only this process writes the file.
-  for await (const entry of jsonLines(createReadStream(file), { longest: maxLineLength }))
+  for await (const entry of jsonLines(createReadStream(file), { maxLength: maxLineLength }))
     yield entry as Entry;
 }
 
@@ -40,10 +40,10 @@ export async function openJournal(file: string, now: () => Date): Promise<Journa
     get lastSeq() {
       return lines.count;
     },
-    async append(news) {
+    async append(entry) {
       const seq = next;
       next += 1;
-      const { type, ...facts } = news;
+      const { type, ...facts } = entry;
       await lines.add(JSON.stringify({ type, seq, at: now().toISOString(), ...facts }));
       return seq;
     },

@@ -40,7 +40,7 @@ export class JsonPicker {
   #at = 0;
   #recordStart = 0;
   #values = new Map<string, Picked[]>();
-  #room = maxKept;
+  #bytesLeft = maxKept;
   #isCut = false;
 
   constructor(paths: readonly string[], take: (record: PickedRecord) => void) {
@@ -169,7 +169,7 @@ export class JsonPicker {
   #beginRecord(index: number): void {
     this.#recordStart = this.#at + index;
     this.#values = new Map();
-    this.#room = maxKept;
+    this.#bytesLeft = maxKept;
     this.#isCut = false;
   }
 
@@ -184,9 +184,9 @@ export class JsonPicker {
     const interest = this.#levels.at(-1)?.next;
     if (interest === undefined) return;
     const start = this.#at + index;
-    if (interest.isAskedFor) this.#note(interest.path, { value: undefined, start, end: start });
-    const room = Math.min(maxValueLength, this.#room);
-    if (interest.isWanted) this.#kept = new KeptValue({ path: interest.path, start, from: index, room });
+    if (interest.wantsPresence) this.#note(interest.path, { value: undefined, start, end: start });
+    const maxBytes = Math.min(maxValueLength, this.#bytesLeft);
+    if (interest.isWanted) this.#kept = new KeptValue({ path: interest.path, start, from: index, maxBytes });
   }
 
   #endValue(bytes: Uint8Array, end: number): void {
@@ -194,9 +194,9 @@ export class JsonPicker {
     if (kept === null) return;
     this.#kept = null;
     kept.take(bytes, end);
-    this.#room -= kept.length;
-    const longest = Math.min(maxValueLength, this.#room);
-    this.#isCut ||= kept.length === 0 && longest < maxValueLength;
+    this.#bytesLeft -= kept.length;
+    const maxBytes = Math.min(maxValueLength, this.#bytesLeft);
+    this.#isCut ||= kept.length === 0 && maxBytes < maxValueLength;
     this.#note(kept.path, { value: kept.value(), start: kept.start, end: this.#at + end });
   }
 

@@ -4,22 +4,22 @@ export class KeptValue {
   /** The offset of its first byte in the text. */
   readonly start: number;
   #from: number;
-  #room: number;
+  #maxBytes: number;
   #parts: Uint8Array[] = [];
   #length = 0;
   #isTooLong = false;
 
-  /** `from`: the offset of the value in the current piece. `room`: the longest value to keep, in bytes. */
+  /** `from`: the offset of the value in the current piece. `maxBytes`: the limit beyond which the value is dropped. */
   constructor({
     path,
     start,
     from,
-    room,
-  }: Readonly<{ path: string; start: number; from: number; room: number }>) {
+    maxBytes,
+  }: Readonly<{ path: string; start: number; from: number; maxBytes: number }>) {
     this.path = path;
     this.start = start;
     this.#from = from;
-    this.#room = room;
+    this.#maxBytes = maxBytes;
   }
 
   /** The number of bytes buffered. */
@@ -30,7 +30,7 @@ export class KeptValue {
   /** Appends the value's part of a piece, as a copy: the caller may reuse the piece's buffer. */
   take(bytes: Uint8Array, end: number = bytes.length): void {
     this.#length += end - this.#from;
-    this.#isTooLong ||= this.#length > this.#room;
+    this.#isTooLong ||= this.#length > this.#maxBytes;
     if (this.#isTooLong) this.#parts = [];
     else if (end > this.#from) this.#parts.push(new Uint8Array(bytes.subarray(this.#from, end)));
     this.#from = 0;

@@ -12,10 +12,10 @@ import {
   tokensIn,
   zeroSpending,
 } from "../src/domain/spending.ts";
-import type { Entry, News } from "./journal.ts";
+import type { Entry, NewEntry } from "./journal.ts";
 
 /** The notice that a budget is used up, or nearly. */
-export type BudgetNews = Extract<News, { readonly type: "budget" }>;
+export type BudgetNotice = Extract<NewEntry, { readonly type: "budget" }>;
 
 /**
  * The spending of each worker and of the swarm. It is derived from the journal, so a crash does not change it;
@@ -24,18 +24,18 @@ export type BudgetNews = Extract<News, { readonly type: "budget" }>;
 export class Ledger {
   readonly #spent = new Map<string, Spending>();
   readonly #open = new Map<number, CallOpened>();
-  readonly #told = new Set<string>();
+  readonly #sentNotices = new Set<string>();
   /** Spending that the host knows from a lost journal, by worker. */
   readonly #before = new Map<string, Spending>();
-  readonly #underWay = new Map<string, readonly Spending[]>();
+  readonly #inFlight = new Map<string, readonly Spending[]>();
   #swarm = zeroSpending;
   #swarmBefore = zeroSpending;
   #limits: BudgetLimits = { usd: null, tokens: null };
 
   /** Applies the next line of the journal. */
-  take(entry: Entry): void {
+  apply(entry: Entry): void {
     if (entry.type === "opened") this.#open.set(entry.seq, entry);
-    if (entry.type === "budget") this.#told.add(noticeKey(entry));
+    if (entry.type === "budget") this.#sentNotices.add(noticeKey(entry));
     if (entry.type !== "closed") return;
     this.#open.delete(entry.opened);
     this.#spent.set(entry.worker, addSpending(this.#own(entry.worker), entry.spent));
@@ -70,55 +70,55 @@ export class Ledger {
   }
 
   /** Reserves the maximum cost of a call until the result is disposed. */
-  begin(worker: string, most: Spending): Disposable {
-    this.#underWay.set(worker, [...this.#begun(worker), most]);
+  begin(worker: string, maxCost: Spending): Disposable {
+    this.#inFlight.set(worker, [...this.#costsInFlight(worker), maxCost]);
     return {
       [Symbol.dispose]: () => {
-        const others = this.#begun(worker).toSpliced(this.#begun(worker).indexOf(most), 1);
-        if (others.length > 0) this.#underWay.set(worker, others);
-        else this.#underWay.delete(worker);
+        const others = this.#costsInFlight(worker).toSpliced(this.#costsInFlight(worker).indexOf(maxCost), 1);
+        if (others.length > 0) this.#inFlight.set(worker, others);
+        else this.#inFlight.delete(worker);
       },
     };
   }
 
   /** The number of this worker's calls in flight. */
-  openOf(worker: string): number {
-    return this.#begun(worker).length;
+  callsInFlight(worker: string): number {
+    return this.#costsInFlight(worker).length;
   }
 
   /** Whether a call fits every budget, should it and the worker's calls in flight cost their maximum. */
-  holds({ worker, budget }: AdmittedWorker, most: Spending): boolean {
-    const all = this.#begun(worker).reduce(addSpending, most);
+  canAfford({ worker, budget }: AdmittedWorker, maxCost: Spending): boolean {
+    const all = this.#costsInFlight(worker).reduce(addSpending, maxCost);
     const own = reachedOf(worker, budget, addSpending(this.of(worker), all));
     const ofSwarm = reachedOf(null, this.#limits, addSpending(this.swarm, all));
     return [...own, ...ofSwarm].every(({ share }) => share < 1);
   }
 
   /** The first used-up budget of this worker or the swarm; null when there is none. */
-  exhausted(worker: AdmittedWorker): BudgetNews | null {
+  exhausted(worker: AdmittedWorker): BudgetNotice | null {
     return this.#reached(worker).find(({ share }) => share === 1) ?? null;
   }
 
   /** The notices for reached budgets that were not sent yet. */
-  news(worker: AdmittedWorker): BudgetNews[] {
-    return this.#reached(worker).filter((news) => !this.#told.has(noticeKey(news)));
+  unsentNotices(worker: AdmittedWorker): BudgetNotice[] {
+    return this.#reached(worker).filter((notice) => !this.#sentNotices.has(noticeKey(notice)));
   }
 
-  #begun(worker: string): readonly Spending[] {
-    return this.#underWay.get(worker) ?? [];
+  #costsInFlight(worker: string): readonly Spending[] {
+    return this.#inFlight.get(worker) ?? [];
   }
 
   #own(worker: string): Spending {
     return this.#spent.get(worker) ?? zeroSpending;
   }
 
-  #reached({ worker, budget }: AdmittedWorker): BudgetNews[] {
+  #reached({ worker, budget }: AdmittedWorker): BudgetNotice[] {
     return [...reachedOf(worker, budget, this.of(worker)), ...reachedOf(null, this.#limits, this.swarm)];
   }
 }
 
-function reachedOf(worker: string | null, { usd, tokens }: BudgetLimits, spent: Spending): BudgetNews[] {
-  const notice = (of: "usd" | "tokens", limit: number | null, used: number): BudgetNews[] => {
+function reachedOf(worker: string | null, { usd, tokens }: BudgetLimits, spent: Spending): BudgetNotice[] {
+  const notice = (of: "usd" | "tokens", limit: number | null, used: number): BudgetNotice[] => {
     if (limit === null || used < 0.8 * limit) return [];
     return [{ type: "budget", worker, of, limit, used, share: used >= limit ? 1 : 0.8 }];
   };
@@ -126,6 +126,6 @@ function reachedOf(worker: string | null, { usd, tokens }: BudgetLimits, spent: 
 }
 
 /** The limit is part of the key: a raised budget gets notices of its own. */
-function noticeKey({ worker, of, limit, share }: Omit<BudgetNews, "type">): string {
+function noticeKey({ worker, of, limit, share }: Omit<BudgetNotice, "type">): string {
   return [worker ?? "", of, limit, share].join(" ");
 }

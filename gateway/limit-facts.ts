@@ -17,21 +17,21 @@ const maxMs = 7 * 24 * 3_600_000;
  */
 const unknownMs = 5000;
 /** The pause for an account without credit: long enough that workers rest and the user can pay. */
-const unpaidMs = 600_000;
+const noCreditMs = 600_000;
 
 /** When this credential may call again; null when the answer states no limit. */
 export function limitedUntil(api: ApiName, answer: LimitedAnswer, now: Date): Date | null {
   const { status } = answer;
   if (status !== 429 && status !== 529 && status !== 503) return null;
   const error = status === 429 ? errorIn(answer.body) : undefined;
-  const told = [
+  const stated = [
     ...retryAfter(answer, now),
     ...(status === 429 ? [...unifiedReset(api, answer), ...resetInBody(api, error, now)] : []),
   ];
   // A stated time beats a bucket's reset: a bucket accepts calls long before it is full again.
-  const firm = latest(told, now);
+  const firm = latest(stated, now);
   if (firm !== null || status !== 429) return firm;
-  const otherwise = isUnpaid(error) ? unpaidMs : unknownMs;
+  const otherwise = hasNoCredit(error) ? noCreditMs : unknownMs;
   return latest(bucketResets(api, answer, now), now) ?? new Date(now.getTime() + otherwise);
 }
 
@@ -96,7 +96,7 @@ function bucketResets(api: ApiName, { header }: LimitedAnswer, now: Date): numbe
     });
 }
 
-function isUnpaid(error: unknown): boolean {
+function hasNoCredit(error: unknown): boolean {
   return [memberOf(error, "code"), memberOf(error, "type")].some(
     (word) => word === "insufficient_quota" || word === "billing_error" || word === "usage_not_included",
   );

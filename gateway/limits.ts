@@ -1,5 +1,5 @@
 /** The rate limits in force, by endpoint. */
-export interface Limits {
+export interface RateLimits {
   /** The end of the endpoint's limit, in milliseconds since 1970; null when there is none. */
   until(endpoint: string): number | null;
   /** Sets a limit; false when the same one is in force already. */
@@ -11,7 +11,7 @@ export interface Limits {
 /** The tolerance within which two limits count as the same. */
 const sameMs = 2_000;
 
-export function openLimits(now: () => number): Limits {
+export function openRateLimits(now: () => number): RateLimits {
   const untilByName = new Map<string, number>();
   const metByName = new Map<string, Set<string>>();
   return {

@@ -17,10 +17,10 @@ export interface Logins {
   /** A replacement for a token that the API refused; null when renewal gives the same token again. */
   renewed(endpoint: ModelEndpoint, login: LoginCredential, refused: string): Promise<string | null>;
   /** The logins that this gateway renewed, to report them to the host. */
-  readonly news: readonly RenewedLogin[];
+  readonly renewals: readonly RenewedLogin[];
 }
 
-interface Kept {
+interface StoredLogin {
   readonly accessToken: string;
   readonly refreshToken: string;
   readonly expiresAt: number;
@@ -31,36 +31,36 @@ const answerMs = 30_000;
 /** The login belongs to Claude Code; its server refuses other clients. */
 const userAgent = "claude-cli/2.1.326 (external, cli)";
 
-export function openLogins(now: () => number, onRenewed: (news: RenewedLogin) => void): Logins {
-  const keptByName = new Map<string, Kept>();
-  const renewing = new Map<string, Promise<Kept>>();
+export function openLogins(now: () => number, onRenewed: (renewal: RenewedLogin) => void): Logins {
+  const storedByName = new Map<string, StoredLogin>();
+  const renewing = new Map<string, Promise<StoredLogin>>();
   /** All refresh tokens seen: a login that the host sends again is older than its renewals here. */
   const knownByName = new Map<string, Set<string>>();
   const renewedHere = new Set<string>();
 
-  function present({ name }: ModelEndpoint, login: LoginCredential): Kept {
-    const kept = keptByName.get(name);
-    if (kept && knownByName.get(name)?.has(login.refreshToken)) return kept;
-    keep(name, login);
+  function present({ name }: ModelEndpoint, login: LoginCredential): StoredLogin {
+    const stored = storedByName.get(name);
+    if (stored && knownByName.get(name)?.has(login.refreshToken)) return stored;
+    store(name, login);
     renewedHere.delete(name);
     return login;
   }
 
-  function keep(name: string, login: Kept): void {
-    keptByName.set(name, login);
+  function store(name: string, login: StoredLogin): void {
+    storedByName.set(name, login);
     knownByName.set(name, (knownByName.get(name) ?? new Set()).add(login.refreshToken));
   }
 
-  function renew(endpoint: ModelEndpoint, login: LoginCredential): Promise<Kept> {
+  function renew(endpoint: ModelEndpoint, login: LoginCredential): Promise<StoredLogin> {
     const { name } = endpoint;
     const running = renewing.get(name);
     if (running) return running;
     const renewal = ask(login, present(endpoint, login).refreshToken, now)
-      .then((kept) => {
-        keep(name, kept);
+      .then((stored) => {
+        store(name, stored);
         renewedHere.add(name);
-        onRenewed({ type: "login", endpoint: name, ...kept });
-        return kept;
+        onRenewed({ type: "login", endpoint: name, ...stored });
+        return stored;
       })
       .finally(() => renewing.delete(name));
     renewing.set(name, renewal);
@@ -69,26 +69,26 @@ export function openLogins(now: () => number, onRenewed: (news: RenewedLogin) =>
 
   return {
     async token(endpoint, login) {
-      const kept = present(endpoint, login);
-      if (kept.expiresAt - now() > marginMs) return kept.accessToken;
+      const stored = present(endpoint, login);
+      if (stored.expiresAt - now() > marginMs) return stored.accessToken;
       return (await renew(endpoint, login)).accessToken;
     },
     async renewed(endpoint, login, refused) {
-      const kept = present(endpoint, login);
+      const stored = present(endpoint, login);
       // A concurrent call has renewed it already.
-      if (kept.accessToken !== refused) return kept.accessToken;
+      if (stored.accessToken !== refused) return stored.accessToken;
       const { accessToken } = await renew(endpoint, login);
       return accessToken === refused ? null : accessToken;
     },
-    get news() {
-      return [...keptByName].flatMap(([endpoint, kept]) =>
-        renewedHere.has(endpoint) ? [{ type: "login" as const, endpoint, ...pick(kept) }] : [],
+    get renewals() {
+      return [...storedByName].flatMap(([endpoint, stored]) =>
+        renewedHere.has(endpoint) ? [{ type: "login" as const, endpoint, ...pick(stored) }] : [],
       );
     },
   };
 }
 
-function pick({ accessToken, refreshToken, expiresAt }: Kept): Kept {
+function pick({ accessToken, refreshToken, expiresAt }: StoredLogin): StoredLogin {
   return { accessToken, refreshToken, expiresAt };
 }
 
@@ -96,7 +96,7 @@ async function ask(
   { refreshUrl, clientId }: LoginCredential,
   refreshToken: string,
   now: () => number,
-): Promise<Kept> {
+): Promise<StoredLogin> {
   let answer: Response;
   try {
     answer = await fetch(refreshUrl, {
@@ -115,10 +115,10 @@ async function ask(
       `the login cannot be renewed: ${answer.status}`,
       answer.status < 500 && answer.status !== 429,
     );
-  const said = typeof body === "object" && body !== null ? (body as Readonly<Record<string, unknown>>) : {};
-  const accessToken = said["access_token"];
-  const next = said["refresh_token"];
-  const seconds = said["expires_in"];
+  const fields = typeof body === "object" && body !== null ? (body as Readonly<Record<string, unknown>>) : {};
+  const accessToken = fields["access_token"];
+  const next = fields["refresh_token"];
+  const seconds = fields["expires_in"];
   if (typeof accessToken !== "string" || accessToken === "")
     throw new LoginFailed("the login cannot be renewed: the answer contains no token", false);
   return {

@@ -2,7 +2,7 @@ import { connect } from "node:net";
 import packageFile from "../package.json" with { type: "json" };
 import { gatewayPort } from "../src/domain/door-port.ts";
 import { attach } from "../src/wire/attach.ts";
-import { controlSocketOf, places, serverSocketOf } from "./places.ts";
+import { controlSocketOf, gatewayPaths, serverSocketOf } from "./places.ts";
 import { serve } from "./serve.ts";
 
 const [command, ...args] = process.argv.slice(2);
@@ -13,10 +13,16 @@ const commands: Readonly<Record<string, () => Promise<number>>> = {
   async serve() {
     const stopped = new AbortController();
     for (const signal of ["SIGTERM", "SIGINT"]) process.on(signal, () => stopped.abort());
-    const doors = args.map((road) =>
-      road === "socket" ? { socket: serverSocketOf(places) } : { port: gatewayPort },
+    const addresses = args.map((transport) =>
+      transport === "socket" ? { socket: serverSocketOf(gatewayPaths) } : { port: gatewayPort },
     );
-    await serve({ places, doors, version: packageFile.version, stopped: stopped.signal, complain });
+    await serve({
+      paths: gatewayPaths,
+      addresses,
+      version: packageFile.version,
+      stopped: stopped.signal,
+      complain,
+    });
     return 0;
   },
 
@@ -26,13 +32,17 @@ const commands: Readonly<Record<string, () => Promise<number>>> = {
       complain("admit --from takes the number of the last line that is known: 0, 1, 2 …");
       return 2;
     }
-    return attach(controlSocketOf(places), from, { input: process.stdin, output: process.stdout, complain });
+    return attach(controlSocketOf(gatewayPaths), from, {
+      input: process.stdin,
+      output: process.stdout,
+      complain,
+    });
   },
 
   /** Checks, from a sandbox, that the gateway's socket accepts connections. */
   knock: () =>
     new Promise((resolve) => {
-      const socket = connect(serverSocketOf(places));
+      const socket = connect(serverSocketOf(gatewayPaths));
       socket.once("connect", () => {
         process.stdout.write("open\n");
         socket.destroy();

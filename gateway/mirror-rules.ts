@@ -8,9 +8,9 @@ export interface MirrorQuestion {
   readonly method: "GET" | "HEAD" | "POST";
   readonly headers: Readonly<Record<string, string>>;
   /** Whether the answer may contain URLs of the registry, which the sandbox cannot reach. */
-  readonly namesAddresses: boolean;
+  readonly mayContainUrls: boolean;
   /** A path that must exist for the request to be sent; null for no such condition. */
-  readonly onlyIfThere: string | null;
+  readonly requiredPath: string | null;
 }
 
 export interface MirrorRefusal {
@@ -64,15 +64,16 @@ export function judgeMirrorRequest(mirror: Mirror, request: MirrorRequest): Mirr
   if (hasBody(headers)) return refused("form", 400, "a request to this registry can have no body");
   if (kind === "go") return judgeGo(method, rest, headers);
 
-  const namesAddresses = kind === "npm" && !/\.tgz(?:\?|$)/.test(rest) && !knowsItsWay(mirror, headers);
-  const passed = pick(headers, namesAddresses ? passedHeaders : [...passedHeaders, "range"]);
-  const encoding = namesAddresses ? "identity" : (headers["accept-encoding"] ?? "identity");
+  const mayContainUrls =
+    kind === "npm" && !/\.tgz(?:\?|$)/.test(rest) && !replacesHostItself(mirror, headers);
+  const passed = pick(headers, mayContainUrls ? passedHeaders : [...passedHeaders, "range"]);
+  const encoding = mayContainUrls ? "identity" : (headers["accept-encoding"] ?? "identity");
   return {
     kind: "question",
     method,
     headers: { ...passed, "accept-encoding": String(encoding) },
-    namesAddresses,
-    onlyIfThere: null,
+    mayContainUrls,
+    requiredPath: null,
   };
 }
 
@@ -80,7 +81,7 @@ export function judgeMirrorRequest(mirror: Mirror, request: MirrorRequest): Mirr
  * npm from version 7 on replaces its default registry's host by the configured one when it downloads, and writes
  * the default into lock files. Rewritten URLs would end up in lock files, with a worker's token in them.
  */
-function knowsItsWay(mirror: Mirror, headers: IncomingHttpHeaders): boolean {
+function replacesHostItself(mirror: Mirror, headers: IncomingHttpHeaders): boolean {
   const isDefault = mirrorAddress(mirror) === mirrorUrls["npm"];
   return isDefault && /^npm\/(?:[7-9]|\d\d)\./.test(headers["user-agent"] ?? "");
 }
@@ -95,9 +96,9 @@ function isPlain(kind: MirrorKind, rest: string): boolean {
 
 /** Allows the requests of clone and fetch. A push uses another service name. */
 function judgeGit({ method, rest, headers }: MirrorRequest): MirrorQuestion | MirrorRefusal {
-  const [, asked] = repositoryPath.exec(rest) ?? [];
-  if (asked === undefined) return refused("path", 403, "only clone and fetch are allowed");
-  const isPack = asked === "git-upload-pack";
+  const [, service] = repositoryPath.exec(rest) ?? [];
+  if (service === undefined) return refused("path", 403, "only clone and fetch are allowed");
+  const isPack = service === "git-upload-pack";
   if (method !== (isPack ? "POST" : "GET")) return refused("method", 405, "only clone and fetch are allowed");
   if (!isPack && hasBody(headers)) return refused("form", 400, "this request can have no body");
   const names = [...passedHeaders, "accept-encoding", "git-protocol", ...(isPack ? bodyHeaders : [])];
@@ -105,8 +106,8 @@ function judgeGit({ method, rest, headers }: MirrorRequest): MirrorQuestion | Mi
     kind: "question",
     method: isPack ? "POST" : "GET",
     headers: pick(headers, names),
-    namesAddresses: false,
-    onlyIfThere: null,
+    mayContainUrls: false,
+    requiredPath: null,
   };
 }
 
@@ -131,8 +132,8 @@ function judgeGo(
       ...pick(headers, [...passedHeaders, "range", "accept-encoding"]),
       "disable-module-fetch": "true",
     },
-    namesAddresses: false,
-    onlyIfThere: module && version ? `/${module}/@v/${version}.mod` : null,
+    mayContainUrls: false,
+    requiredPath: module && version ? `/${module}/@v/${version}.mod` : null,
   };
 }
 

@@ -57,7 +57,7 @@ export async function serveMirror(
   const { mirror, rest } = subject;
   const begun = performance.now();
   const method = request.method ?? "";
-  const outcome = await ask(request, subject, deps, goneSignal(response, deps.signal));
+  const outcome = await ask(request, subject, deps, abandonedSignal(response, deps.signal));
   switch (outcome.kind) {
     case "gone":
       response.destroy();
@@ -94,7 +94,7 @@ async function ask(
   request: IncomingMessage,
   { mirror, rest }: MirrorSubject,
   deps: MirrorDeps,
-  gone: AbortSignal,
+  abandoned: AbortSignal,
 ): Promise<RefusedOutcome | GoodOutcome | { readonly kind: "gone" }> {
   const kind = mirrorKind(mirror.name);
   const { method = "", headers } = request;
@@ -104,9 +104,9 @@ async function ask(
   if (url === null) return { kind: "refused", why: "path", status: 400, message: "this path is ambiguous" };
 
   const { ask: put = askUpstream } = deps;
-  const sent = { url, method: question.method, headers: question.headers, body: null, signal: gone };
-  if (question.onlyIfThere !== null) {
-    const there = addressIn(mirror, question.onlyIfThere) ?? url;
+  const sent = { url, method: question.method, headers: question.headers, body: null, signal: abandoned };
+  if (question.requiredPath !== null) {
+    const there = addressIn(mirror, question.requiredPath) ?? url;
     const known = await followRedirects(
       put,
       mirror,
@@ -114,7 +114,7 @@ async function ask(
       { isFollowed: true },
     );
     if (known.kind === "answer") known.answer.body.on("error", () => {}).destroy();
-    if (gone.aborted) return { kind: "gone" };
+    if (abandoned.aborted) return { kind: "gone" };
     if (known.kind !== "answer" || known.answer.status !== 200)
       return { kind: "refused", why: "not-found", status: 404, message: "the proxy has no such version" };
   }
@@ -127,7 +127,7 @@ async function ask(
     // git sends its next requests to the redirect's target, so it has to see the redirect.
     { isFollowed: kind !== "github" },
   );
-  if (gone.aborted) return { kind: "gone" };
+  if (abandoned.aborted) return { kind: "gone" };
   if (body?.isTooLong())
     return { kind: "refused", why: "form", status: 413, message: "the request's body is too long" };
   if (followed.kind === "refused") return { ...followed, status: 502 };
@@ -172,7 +172,7 @@ async function passBack(
     return 0;
   }
   const { answer, question } = outcome;
-  const isRewritten = question.namesAddresses && isRewritable(answer);
+  const isRewritten = question.mayContainUrls && isRewritable(answer);
   const headers: OutgoingHttpHeaders = {};
   for (const name of passedBack) {
     const value = answer.headers[name];
@@ -239,7 +239,7 @@ function answerError(response: ServerResponse, mirror: Mirror, { status, message
 }
 
 /** Aborts when the client disconnects before its answer is complete, or the worker is revoked. */
-function goneSignal(response: ServerResponse, revoked: AbortSignal | undefined): AbortSignal {
+function abandonedSignal(response: ServerResponse, revoked: AbortSignal | undefined): AbortSignal {
   const left = new AbortController();
   response.once("close", () => {
     if (!response.writableFinished) left.abort(new Error("The client disconnected"));

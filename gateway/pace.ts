@@ -1,16 +1,19 @@
 /** A rate limit per worker (a token bucket): each request is journalled, and the disk is finite. */
-export interface Pace {
+export interface TokenBuckets {
   /** Takes one token; false when the worker has none left. */
   allows(worker: string): boolean;
 }
 
-export interface PaceBounds {
+export interface TokenBucketBounds {
   readonly maxAtOnce: number;
   readonly perSecond: number;
 }
 
 /** `now`: a monotonic clock, in milliseconds. */
-export function openPace({ maxAtOnce, perSecond }: PaceBounds, now: () => number): Pace {
+export function openTokenBuckets(
+  { maxAtOnce, perSecond }: TokenBucketBounds,
+  now: () => number,
+): TokenBuckets {
   const leftByWorker = new Map<string, { readonly left: number; readonly at: number }>();
   return {
     allows(worker) {

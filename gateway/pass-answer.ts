@@ -16,20 +16,20 @@ export interface PassedAnswer {
   /** The beginning of an error's body. */
   readonly beginning: string;
   /** Whether the API may have received the call. */
-  readonly isHeard: boolean;
+  readonly wasSent: boolean;
 }
 
 export interface PassOptions {
   /** The secrets to scrub from the answer. */
   readonly secrets: readonly string[];
   readonly reader: UsageReader | null;
-  readonly gone: AbortSignal;
+  readonly abandoned: AbortSignal;
 }
 
 const maxBeginningLength = 64 << 10;
 
 /** Headers not passed: those of one connection, and those by which the API stores something in the client. */
-const left: ReadonlySet<string> = new Set([
+const droppedHeaders: ReadonlySet<string> = new Set([
   ...["connection", "keep-alive", "proxy-authenticate", "te", "trailer", "transfer-encoding", "upgrade"],
   ...["set-cookie", "alt-svc", "strict-transport-security", "content-length"],
   // The gateway forwards the body decompressed.
@@ -40,7 +40,7 @@ const left: ReadonlySet<string> = new Set([
 export async function passAnswer(
   answer: IncomingMessage,
   response: ServerResponse,
-  { secrets, reader, gone }: PassOptions,
+  { secrets, reader, abandoned }: PassOptions,
 ): Promise<PassedAnswer> {
   const status = answer.statusCode ?? 502;
   const pieces = plainAnswer(answer);
@@ -51,15 +51,15 @@ export async function passAnswer(
       type: "api_error",
       message: "the model's API sent an unreadable answer",
     });
-    return { ...{ status, bytes: 0, firstByteAt: null, read: null, beginning: "", isHeard: true } };
+    return { ...{ status, bytes: 0, firstByteAt: null, read: null, beginning: "", wasSent: true } };
   }
   const scrub = scrubber(secrets);
   let bytes = 0;
   let firstByteAt: number | null = null;
   let beginning = "";
-  const give = async (piece: Uint8Array): Promise<void> => {
-    if (piece.length === 0 || response.write(piece) || gone.aborted) return;
-    await drained(response, gone);
+  const forward = async (piece: Uint8Array): Promise<void> => {
+    if (piece.length === 0 || response.write(piece) || abandoned.aborted) return;
+    await drained(response, abandoned);
   };
   try {
     response.writeHead(statusFor(status), headersOf(answer, secrets));
@@ -69,16 +69,16 @@ export async function passAnswer(
       bytes += piece.length;
       if (status >= 400 && beginning.length < maxBeginningLength) beginning += piece.toString("latin1");
       reader?.add(piece);
-      await give(scrub.push(piece));
+      await forward(scrub.push(piece));
     }
-    await give(scrub.rest());
+    await forward(scrub.rest());
     response.end();
   } catch {
     // The API's answer broke off or the client disconnected, so the announced answer cannot be completed.
     answer.destroy();
     response.destroy();
   }
-  return { status, bytes, firstByteAt, read: reader?.end() ?? null, beginning, isHeard: true };
+  return { status, bytes, firstByteAt, read: reader?.end() ?? null, beginning, wasSent: true };
 }
 
 /** Maps 401 to 403: on a 401 agents retry for minutes, and the key is not theirs. Maps invalid statuses to 502. */
@@ -93,7 +93,7 @@ function headersOf(
 ): Record<string, string | string[]> {
   const passed: Record<string, string | string[]> = {};
   for (const [name, value] of Object.entries(headers)) {
-    if (value === undefined || left.has(name) || isSecret(name, secrets)) continue;
+    if (value === undefined || droppedHeaders.has(name) || isSecret(name, secrets)) continue;
     passed[name] =
       typeof value === "string" ? scrubText(value, secrets) : value.map((each) => scrubText(each, secrets));
   }

@@ -21,7 +21,7 @@ export interface Interest {
   /** Whether to keep the value. */
   readonly isWanted: boolean;
   /** Whether to note only that the value exists. */
-  readonly isAskedFor: boolean;
+  readonly wantsPresence: boolean;
   readonly below: ReadonlyMap<string, Interest>;
 }
 
@@ -30,9 +30,11 @@ export function interestIn(paths: readonly string[]): Interest {
   return interestOf(paths.map((path) => ({ path, keys: path.replace(/\?$/, "").split(".") })));
 }
 
-function interestOf(asked: readonly { readonly path: string; readonly keys: readonly string[] }[]): Interest {
-  const here = asked.filter(({ keys }) => keys.length === 0).map(({ path }) => path);
-  const deeper = asked.filter(({ keys }) => keys.length > 0);
+function interestOf(
+  wanted: readonly { readonly path: string; readonly keys: readonly string[] }[],
+): Interest {
+  const here = wanted.filter(({ keys }) => keys.length === 0).map(({ path }) => path);
+  const deeper = wanted.filter(({ keys }) => keys.length > 0);
   const byKey = Map.groupBy(deeper, ({ keys }) => keys[0] ?? "");
   const below = Array.from(byKey, ([key, those]) => {
     const rest = those.map(({ path, keys }) => ({ path, keys: keys.slice(1) }));
@@ -41,7 +43,7 @@ function interestOf(asked: readonly { readonly path: string; readonly keys: read
   return {
     path: here[0] ?? "",
     isWanted: here.some((path) => !path.endsWith("?")),
-    isAskedFor: here.some((path) => path.endsWith("?")),
+    wantsPresence: here.some((path) => path.endsWith("?")),
     below: new Map(below),
   };
 }

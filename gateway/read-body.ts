@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { BufferLease } from "./body-room.ts";
 
-/** More than any API accepts. */
+/** Limit of a body: more than any API accepts. */
 const maxBytes = 64 << 20;
 /** The overhead of a piece: a client that sends single bytes would fill the memory with it. */
 const pieceBytes = 512;
@@ -11,19 +11,19 @@ export type RequestBody =
   /** The body is longer than any API accepts. */
   | { readonly kind: "too-long" }
   /** The buffer budget has no memory left for it. */
-  | { readonly kind: "no-room" }
+  | { readonly kind: "over-budget" }
   /** The client disconnected before the end of the body. */
   | { readonly kind: "torn" };
 
 /** Reads a request's whole body within its share of the buffer budget. */
-export async function readBody(request: IncomingMessage, room: BufferLease): Promise<RequestBody> {
+export async function readBody(request: IncomingMessage, lease: BufferLease): Promise<RequestBody> {
   const pieces: Buffer[] = [];
   let length = 0;
   try {
     for await (const piece of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       length += piece.length;
       if (length > maxBytes) return { kind: "too-long" };
-      if (!room.take(piece.length + pieceBytes)) return { kind: "no-room" };
+      if (!lease.take(piece.length + pieceBytes)) return { kind: "over-budget" };
       pieces.push(piece);
     }
   } catch {

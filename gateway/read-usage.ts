@@ -46,7 +46,7 @@ export function tokensAt(usage: unknown, ...names: readonly string[]): number {
 }
 
 /** Whether the value is an object with at least one of these members. */
-export function tellsAny(usage: unknown, ...names: readonly string[]): boolean {
+export function hasAny(usage: unknown, ...names: readonly string[]): boolean {
   return names.some((name) => (memberOf(usage, name) ?? null) !== null);
 }
 

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { answerError, noRoom } from "./answers.ts";
+import { answerError, bufferFull } from "./answers.ts";
 import type { BufferLease } from "./body-room.ts";
 import { readBody } from "./read-body.ts";
 
@@ -7,9 +7,9 @@ import { readBody } from "./read-body.ts";
 export async function receiveBody(
   request: IncomingMessage,
   response: ServerResponse,
-  room: BufferLease,
+  lease: BufferLease,
 ): Promise<Buffer | null> {
-  const body = await readBody(request, room);
+  const body = await readBody(request, lease);
   switch (body.kind) {
     case "whole":
       if (request.method === "POST" || body.bytes.length === 0) return body.bytes;
@@ -23,8 +23,8 @@ export async function receiveBody(
         ...{ status: 413, type: "request_too_large", message: "the request is too long" },
       });
       return null;
-    case "no-room":
-      answerError(response, noRoom);
+    case "over-budget":
+      answerError(response, bufferFull);
       return null;
     case "torn":
       return null;

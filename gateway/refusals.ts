@@ -21,22 +21,22 @@ const maxWhatLength = 200;
 /** Journals the first refusal of a kind at once, and the number of repetitions every ten seconds. */
 export function openRefusals(journal: Pick<Journal, "append">, complain: (line: string) => void): Refusals {
   let seen = new Map<string, Repeated>();
-  const tell = ({ worker, what, why, times }: Repeated): void => {
+  const journalOne = ({ worker, what, why, times }: Repeated): void => {
     journal.append({ type: "refused", worker, what, why, times }).catch((error: unknown) => {
-      complain(`a refusal could not be written down: ${String(error)}`);
+      complain(`a refusal could not be journalled: ${String(error)}`);
     });
   };
-  const tellRepeated = (): void => {
+  const journalRepeated = (): void => {
     const before = seen;
     // A kind that was repeated stays known: its next refusal is counted, not journalled at once.
     seen = new Map();
     for (const [key, repeated] of before) {
       if (repeated.times === 0) continue;
-      tell(repeated);
+      journalOne(repeated);
       seen.set(key, { ...repeated, times: 0 });
     }
   };
-  const timer = setInterval(tellRepeated, everyMs);
+  const timer = setInterval(journalRepeated, everyMs);
   timer.unref();
   return {
     refuse(worker, what, why) {
@@ -47,12 +47,12 @@ export function openRefusals(journal: Pick<Journal, "append">, complain: (line: 
       if (repeated) repeated.times += 1;
       else {
         seen.set(key, { worker, what: shown, why, times: 0 });
-        tell({ worker, what: shown, why, times: 1 });
+        journalOne({ worker, what: shown, why, times: 1 });
       }
     },
     [Symbol.dispose]() {
       clearInterval(timer);
-      tellRepeated();
+      journalRepeated();
     },
   };
 }

@@ -7,51 +7,51 @@ import { memberOf, noTokens } from "./read-usage.ts";
 import { type ApiName, isCompletions, isFree, modelInPath } from "./request-paths.ts";
 
 /** The maximum usage of a call. */
-export interface Reserve {
+export interface UsageEstimate {
   readonly model: string | null;
   readonly counts: TokenCounts;
 }
 
 /** A whole context window: content stored at the API may fill it. */
-const maxPromptLength = 1_048_576;
+const maxPromptTokens = 1_048_576;
 /** The input tokens that tools run by the API can add to one call. */
-const maxFetched = 128_000;
+const maxToolTokens = 128_000;
 /** The most input tokens of a picture, however few bytes it has. */
-const maxOfPicture = 5_000;
+const maxPictureTokens = 5_000;
 /** The compression ratio assumed for a body that the gateway cannot read. */
-const packed = 20;
+const assumedCompression = 20;
 
 /**
- * Estimates the maximum usage of a call. A token is at least one byte and mostly four, so counting bytes leaves
- * room for the surcharge of writing the prompt to a cache.
+ * Estimates the maximum usage of a call. A token is at least one byte and mostly four, so counting bytes
+ * also covers the surcharge of writing the prompt to a cache.
  */
-export function reserveFor(
+export function estimateUsage(
   api: ApiName,
   path: string,
   body: Uint8Array,
   encoding: string | undefined,
-): Reserve {
+): UsageEstimate {
   if (body.length === 0 || isFree(api, path)) return { model: modelInPath(path), counts: noTokens };
   const decoded = decodeBody(body, encoding);
   if (decoded.kind !== "decoded") {
     // The size of a decompression bomb stays unknown; no API reads more than this.
-    const inputTokens = decoded.kind === "too-large" ? maxBodyLength : body.length * packed;
-    return reserveOf(modelInPath(path), inputTokens, unknownRequest(api));
+    const inputTokens = decoded.kind === "too-large" ? maxBodyLength : body.length * assumedCompression;
+    return estimateOf(modelInPath(path), inputTokens, unknownRequest(api));
   }
   const record = readRequest(api, decoded.bytes);
   const read = record === null ? unknownRequest(api) : parseRequest(api, path, record);
   // Values beyond the memory limit are missing, and they may be the expensive ones: assume the worst.
-  const asked = record?.isCut ? { ...unknownRequest(api), ...worstRequest, model: read.model } : read;
-  return reserveOf(modelInPath(path) ?? asked.model, decoded.bytes.length, asked);
+  const request = record?.isCut ? { ...unknownRequest(api), ...worstRequest, model: read.model } : read;
+  return estimateOf(modelInPath(path) ?? request.model, decoded.bytes.length, request);
 }
 
-function reserveOf(model: string | null, bytes: number, asked: ParsedRequest): Reserve {
-  const stored = asked.readsStored ? maxPromptLength : asked.pictures * maxOfPicture;
-  const fetched = asked.hasTools ? maxFetched : 0;
-  const times = asked.mayCompact ? 2 : 1;
+function estimateOf(model: string | null, bytes: number, request: ParsedRequest): UsageEstimate {
+  const stored = request.readsStored ? maxPromptTokens : request.pictures * maxPictureTokens;
+  const fetched = request.hasTools ? maxToolTokens : 0;
+  const times = request.mayCompact ? 2 : 1;
   const inputTokens = (bytes + stored + fetched) * times;
-  const outputTokens = asked.outputTokens * times;
-  const { priceFactor } = asked;
+  const outputTokens = request.outputTokens * times;
+  const { priceFactor } = request;
   return { model, counts: { ...noTokens, inputTokens, outputTokens, priceFactor } };
 }
 
@@ -65,18 +65,18 @@ function unknownRequest(api: ApiName): ParsedRequest {
 const worstRequest = { readsStored: true, hasTools: true, mayCompact: true, priceFactor: 2 };
 
 /** The body to forward. A changed one is uncompressed. */
-export interface AskedBody {
+export interface ForwardedBody {
   readonly body: Uint8Array;
   readonly isChanged: boolean;
 }
 
 /** Adds `include_usage` to a streamed OpenAI completion, which reports no usage without it. */
-export function withUsageAsked(
+export function withUsageRequested(
   api: ApiName,
   path: string,
   body: Uint8Array,
   encoding: string | undefined,
-): AskedBody {
+): ForwardedBody {
   const same = { body, isChanged: false };
   if (api !== "openai" || !isCompletions(path)) return same;
   const decoded = decodeBody(body, encoding);

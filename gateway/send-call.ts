@@ -23,17 +23,17 @@ const agents = {
 };
 
 /** Sends a call to its model; resolves on the answer's headers or a failure. */
-export async function sendCall(call: CallToSend, gone: AbortSignal): Promise<Sent> {
-  const sent = await sendOnce(call, gone, true);
+export async function sendCall(call: CallToSend, abandoned: AbortSignal): Promise<Sent> {
+  const sent = await sendOnce(call, abandoned, true);
   // The server closed the idle connection just as it was reused, without reading the call: retry on a new one.
-  return sent.kind === "failed" && sent.wasClosedBefore ? sendOnce(call, gone, false) : sent;
+  return sent.kind === "failed" && sent.wasClosedBefore ? sendOnce(call, abandoned, false) : sent;
 }
 
 type SentOnce = Sent & { readonly wasClosedBefore?: boolean };
 
 function sendOnce(
   { method, url, target, headers, body }: CallToSend,
-  gone: AbortSignal,
+  abandoned: AbortSignal,
   mayReuse: boolean,
 ): Promise<SentOnce> {
   const base = new URL(url);
@@ -44,33 +44,33 @@ function sendOnce(
     ...{ protocol: base.protocol, hostname: base.hostname.replace(/^\[|\]$/g, ""), port: base.port },
     path: `${base.pathname.replace(/\/$/, "")}${target}`,
     headers: { ...headers, host: base.host, "accept-encoding": "identity", ...lengthOf(method, body) },
-    signal: gone,
+    signal: abandoned,
   };
   return new Promise((resolve) => {
-    const asking = isSecure ? askSecure(options) : askPlain(options);
+    const request = isSecure ? askSecure(options) : askPlain(options);
     let wasSent = false;
-    const patience = setTimeout(() => asking.destroy(new Error("it does not answer")), connectMs);
+    const timer = setTimeout(() => request.destroy(new Error("it does not answer")), connectMs);
     // From here on bytes are in flight, and the gateway cannot know whether they arrive.
     const connected = (): void => {
-      clearTimeout(patience);
+      clearTimeout(timer);
       wasSent = true;
     };
-    asking.once("socket", (socket) => {
+    request.once("socket", (socket) => {
       if (!socket.connecting) connected();
       else socket.once(isSecure ? "secureConnect" : "connect", connected);
     });
-    asking.once("response", (answer) => resolve({ kind: "answered", answer }));
-    asking.on("error", (error: NodeJS.ErrnoException) => {
+    request.once("response", (answer) => resolve({ kind: "answered", answer }));
+    request.on("error", (error: NodeJS.ErrnoException) => {
       const isReset = error.code === "ECONNRESET" || error.code === "EPIPE";
-      const wasClosedBefore = isReset && asking.reusedSocket && !gone.aborted;
+      const wasClosedBefore = isReset && request.reusedSocket && !abandoned.aborted;
       resolve({ kind: "failed", why: error.code ?? error.message, wasSent, wasClosedBefore });
     });
-    asking.once("close", () => {
-      clearTimeout(patience);
+    request.once("close", () => {
+      clearTimeout(timer);
       // A protocol switch (101) emits neither `response` nor `error`.
       resolve({ kind: "failed", why: "it gave no answer", wasSent });
     });
-    asking.end(body);
+    request.end(body);
   });
 }
 

@@ -6,14 +6,14 @@ import { openAdmitted } from "./admitted.ts";
 import { type ListenAddress, openServer, type ServerBounds } from "./door.ts";
 import { openJournal, readJournal } from "./journal.ts";
 import { Ledger } from "./ledger.ts";
-import { openLimits } from "./limits.ts";
+import { openRateLimits } from "./limits.ts";
 import { openLogins } from "./logins.ts";
-import { controlSocketOf, type GatewayPlaces, journalOf } from "./places.ts";
+import { controlSocketOf, type GatewayPaths, journalOf } from "./places.ts";
 import { openRefusals } from "./refusals.ts";
 
 export interface ServeDeps {
-  readonly places: GatewayPlaces;
-  readonly doors: readonly ListenAddress[];
+  readonly paths: GatewayPaths;
+  readonly addresses: readonly ListenAddress[];
   readonly version: string;
   readonly stopped: AbortSignal;
   readonly complain: (line: string) => void;
@@ -26,8 +26,8 @@ const connectMs = 10_000;
 
 /** Runs the gateway until it is stopped. */
 export async function serve({
-  places,
-  doors,
+  paths,
+  addresses,
   version,
   stopped,
   complain,
@@ -37,44 +37,44 @@ export async function serve({
   const ledger = new Ledger();
   await using stack = new AsyncDisposableStack();
   // Opening truncates a torn last line. It was never acknowledged, so it does not count.
-  const journal = stack.use(await openJournal(journalOf(places), () => new Date(now())));
-  for await (const entry of readJournal(journalOf(places))) ledger.take(entry);
+  const journal = stack.use(await openJournal(journalOf(paths), () => new Date(now())));
+  for await (const entry of readJournal(journalOf(paths))) ledger.apply(entry);
   // The usage of a call that was open when an earlier run ended is unknown: counts its maximum.
   for (const { seq, worker, endpoint, model, reserve } of ledger.open) {
     const closed = {
       ...{ type: "closed" as const, worker, endpoint, opened: seq, status: 0, model, spent: reserve },
       ...{ isEstimated: true, bytesOut: 0, firstByteMs: null, ms: 0 },
     };
-    ledger.take({ ...closed, total: ledger.of(worker), seq: 0, at: "" });
+    ledger.apply({ ...closed, total: ledger.of(worker), seq: 0, at: "" });
     await journal.append({ ...closed, total: ledger.of(worker) });
   }
   const admitted = openAdmitted();
-  const say = (message: GatewayMessage): string => JSON.stringify(message);
-  const logins = openLogins(now, (news) => listeners.tell(say(news)));
+  const messageLine = (message: GatewayMessage): string => JSON.stringify(message);
+  const logins = openLogins(now, (renewal) => listeners.broadcastQueued(messageLine(renewal)));
   const hello = (): string =>
-    say({
+    messageLine({
       ...{ type: "hello", version, lastSeq: journal.lastSeq, isAdmitted: admitted.isReady },
       ...{ spent: ledger.swarm, workers: { ...ledger.workers } },
     });
   const listeners = stack.use(
-    await openListeners(controlSocketOf(places), {
+    await openListeners(controlSocketOf(paths), {
       journal,
-      hello: () => [hello(), ...logins.news.map(say)].join("\n"),
-      hear(message, listener) {
+      hello: () => [hello(), ...logins.renewals.map(messageLine)].join("\n"),
+      onMessage(message, listener) {
         if (!isAdmission(message)) return;
         ledger.admit(message.payload);
-        admitted.take(message.payload);
-        listener.tell(hello());
+        admitted.apply(message.payload);
+        listener.sendQueued(hello());
       },
     }),
   );
   const refusals = stack.use(openRefusals(journal, complain));
   const deps = {
     ...{ admitted, ledger, journal, logins, refusals, now, complain, connect },
-    limits: openLimits(now),
+    limits: openRateLimits(now),
     resolve: async (host: string) => (await lookup(host, { all: true })).map(({ address }) => address),
   };
-  for (const place of doors) stack.use(await openServer(deps, place, bounds));
+  for (const address of addresses) stack.use(await openServer(deps, address, bounds));
   await new Promise<void>((resolve) => {
     if (stopped.aborted) resolve();
     stopped.addEventListener("abort", () => resolve(), { once: true });

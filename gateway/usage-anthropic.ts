@@ -1,13 +1,13 @@
 import type { TokenCounts } from "../src/domain/spending.ts";
 import { isThere, type PickedRecord, pickedValue } from "./picked-values.ts";
 import {
+  hasAny,
   largerCounts,
   memberOf,
   modelName,
   type ReadUsage,
   type RecordReader,
   refused,
-  tellsAny,
   tokensAt,
   validCounts,
 } from "./read-usage.ts";
@@ -19,15 +19,15 @@ const searchUsd = 0.01;
 export function anthropicReader(): RecordReader {
   let model: string | null = null;
   let counts: TokenCounts | null = null;
-  let place: "before" | "begun" | "told" | "stopped" = "before";
+  let progress: "before" | "begun" | "told" | "stopped" = "before";
   let isWholeMessage = false;
-  let isUnsure = false;
+  let isUncertain = false;
 
   const add = (record: PickedRecord, path: string): void => {
     if (!isThere(record, path)) return;
-    const told = countsOf(pickedValue(record, path), model);
-    isUnsure ||= told === null;
-    counts = largerCounts(counts, told);
+    const reported = countsOf(pickedValue(record, path), model);
+    isUncertain ||= reported === null;
+    counts = largerCounts(counts, reported);
   };
   return {
     paths: ["type", "model", "usage", "message.model", "message.usage"],
@@ -36,44 +36,44 @@ export function anthropicReader(): RecordReader {
       model =
         modelName(pickedValue(record, "message.model")) ?? modelName(pickedValue(record, "model")) ?? model;
       if (type === "message_start") {
-        place = "begun";
+        progress = "begun";
         add(record, "message.usage");
       } else if (type === "message_delta") {
-        if (place === "begun" && isThere(record, "usage")) place = "told";
+        if (progress === "begun" && isThere(record, "usage")) progress = "told";
         add(record, "usage");
       } else if (type === "message_stop") {
-        if (place === "told") place = "stopped";
+        if (progress === "told") progress = "stopped";
       } else if (type === "message") {
         isWholeMessage = true;
         add(record, "usage");
       } else if (type === "error") {
         // The API does not report the output written before the error.
-        isUnsure ||= place !== "before";
-        if (place === "before" && !isWholeMessage) counts ??= refused.counts;
-      } else if (type !== "ping" && place === "before") place = "begun";
+        isUncertain ||= progress !== "before";
+        if (progress === "before" && !isWholeMessage) counts ??= refused.counts;
+      } else if (type !== "ping" && progress === "before") progress = "begun";
     },
     done() {},
     result(isWhole): ReadUsage {
       if (counts === refused.counts) return { model, ...refused };
-      const isLast = place === "stopped" || (isWholeMessage && isWhole);
-      return { model, counts, isComplete: isLast && counts !== null && !isUnsure };
+      const isLast = progress === "stopped" || (isWholeMessage && isWhole);
+      return { model, counts, isComplete: isLast && counts !== null && !isUncertain };
     },
   };
 }
 
 function countsOf(usage: unknown, model: string | null): TokenCounts | null {
-  if (!tellsAny(usage, "input_tokens", "output_tokens")) return null;
+  if (!hasAny(usage, "input_tokens", "output_tokens")) return null;
   const searches = tokensAt(memberOf(usage, "server_tool_use"), "web_search_requests");
-  const told = sampled(usage);
+  const reported = sampled(usage);
   // With several rounds in one call, for example to compact the conversation, the sums omit some rounds.
   const rounds = memberOf(usage, "iterations");
   const all = Array.isArray(rounds) ? rounds.map(sampled).reduce(sumOf, noTokensYet) : noTokensYet;
   return validCounts({
-    inputTokens: Math.max(told.inputTokens, all.inputTokens),
-    outputTokens: Math.max(told.outputTokens, all.outputTokens),
-    cacheReadTokens: Math.max(told.cacheReadTokens, all.cacheReadTokens),
-    cacheWriteTokens: Math.max(told.cacheWriteTokens, all.cacheWriteTokens),
-    longCacheWriteTokens: Math.max(told.longCacheWriteTokens, all.longCacheWriteTokens),
+    inputTokens: Math.max(reported.inputTokens, all.inputTokens),
+    outputTokens: Math.max(reported.outputTokens, all.outputTokens),
+    cacheReadTokens: Math.max(reported.cacheReadTokens, all.cacheReadTokens),
+    cacheWriteTokens: Math.max(reported.cacheWriteTokens, all.cacheWriteTokens),
+    longCacheWriteTokens: Math.max(reported.longCacheWriteTokens, all.longCacheWriteTokens),
     priceFactor: anthropicFactor(memberOf(usage, "speed"), memberOf(usage, "inference_geo"), model),
     feeUsd: searches * searchUsd,
   });

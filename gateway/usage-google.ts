@@ -1,11 +1,11 @@
 import type { TokenCounts } from "../src/domain/spending.ts";
 import { isThere, type PickedRecord, pickedValue, pickedValues } from "./picked-values.ts";
 import {
+  hasAny,
   modelName,
   type ReadUsage,
   type RecordReader,
   refused,
-  tellsAny,
   tokensAt,
   validCounts,
 } from "./read-usage.ts";
@@ -26,12 +26,12 @@ interface GoogleUsage {
 /** Reads Gemini's generateContent: each piece has the sums so far; with a login it is wrapped in `response`. */
 export function googleReader(): RecordReader {
   let model: string | null = null;
-  let told: GoogleUsage | null = null;
+  let reported: GoogleUsage | null = null;
   let isFinished = false;
   let hasBegun = false;
   let hasFailed = false;
-  let isUnsure = false;
-  let isTold = false;
+  let isUncertain = false;
+  let isReported = false;
   let searches = 0;
 
   const takePart = (record: PickedRecord, before: string): void => {
@@ -44,14 +44,14 @@ export function googleReader(): RecordReader {
     if (candidates > 0) {
       hasBegun = true;
       isFinished = reasons.filter((reason) => typeof reason === "string").length >= candidates;
-      isTold = false;
+      isReported = false;
     }
     if (typeof at("promptFeedback.blockReason") === "string") isFinished = true;
     if (!isThere(record, `${before}usageMetadata`)) return;
-    const now = toldIn(at("usageMetadata"));
-    isTold = now !== null;
-    isUnsure ||= !isTold;
-    told = now === null ? told : largerOf(told ?? now, now);
+    const now = reportedIn(at("usageMetadata"));
+    isReported = now !== null;
+    isUncertain ||= !isReported;
+    reported = now === null ? reported : largerOf(reported ?? now, now);
   };
   return {
     paths: ["error", ...partPaths, ...partPaths.map((path) => `response.${path}`)],
@@ -62,11 +62,11 @@ export function googleReader(): RecordReader {
     },
     done() {},
     result(isWhole): ReadUsage {
-      if (hasFailed && told === null && !hasBegun) return { model, ...refused };
+      if (hasFailed && reported === null && !hasBegun) return { model, ...refused };
       // Each candidate has a finish reason. A whole text may be one of several lines, so it alone proves no end.
       const isOver = isFinished || (isWhole && !hasBegun);
-      const isLast = isOver && isTold && !hasFailed && !isUnsure;
-      const counts = told === null ? null : countsOf(told, searches * searchUsd);
+      const isLast = isOver && isReported && !hasFailed && !isUncertain;
+      const counts = reported === null ? null : countsOf(reported, searches * searchUsd);
       return { model, counts, isComplete: isLast && counts !== null };
     },
   };
@@ -77,9 +77,9 @@ const partPaths = [
   ...["candidates.*.finishReason", "candidates.*.groundingMetadata.webSearchQueries"],
 ];
 
-function toldIn(usage: unknown): GoogleUsage | null {
-  if (!tellsAny(usage, "promptTokenCount", "candidatesTokenCount", "totalTokenCount")) return null;
-  const told = {
+function reportedIn(usage: unknown): GoogleUsage | null {
+  if (!hasAny(usage, "promptTokenCount", "candidatesTokenCount", "totalTokenCount")) return null;
+  const reported = {
     prompt: tokensAt(usage, "promptTokenCount"),
     cached: tokensAt(usage, "cachedContentTokenCount"),
     toolUse: tokensAt(usage, "toolUsePromptTokenCount"),
@@ -87,7 +87,7 @@ function toldIn(usage: unknown): GoogleUsage | null {
     thoughts: tokensAt(usage, "thoughtsTokenCount"),
     total: tokensAt(usage, "totalTokenCount"),
   };
-  return Object.values(told).some(Number.isNaN) ? null : told;
+  return Object.values(reported).some(Number.isNaN) ? null : reported;
 }
 
 /** A later piece may omit a count of an earlier one. */
@@ -102,13 +102,13 @@ function largerOf(one: GoogleUsage, other: GoogleUsage): GoogleUsage {
   };
 }
 
-function countsOf(told: GoogleUsage, feeUsd: number): TokenCounts | null {
-  const cacheReadTokens = Math.min(told.prompt, told.cached);
-  const input = told.prompt + told.toolUse;
+function countsOf(reported: GoogleUsage, feeUsd: number): TokenCounts | null {
+  const cacheReadTokens = Math.min(reported.prompt, reported.cached);
+  const input = reported.prompt + reported.toolUse;
   return validCounts({
     inputTokens: input - cacheReadTokens,
     // Tokens that only the total includes count as output, which costs more.
-    outputTokens: Math.max(told.answer + told.thoughts, told.total - input),
+    outputTokens: Math.max(reported.answer + reported.thoughts, reported.total - input),
     cacheReadTokens,
     cacheWriteTokens: 0,
     feeUsd,

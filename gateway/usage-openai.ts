@@ -1,12 +1,12 @@
 import type { TokenCounts } from "../src/domain/spending.ts";
 import { isThere, type PickedRecord, pickedValue, pickedValues } from "./picked-values.ts";
 import {
+  hasAny,
   memberOf,
   modelName,
   type ReadUsage,
   type RecordReader,
   refused,
-  tellsAny,
   tokensAt,
   validCounts,
 } from "./read-usage.ts";
@@ -32,16 +32,16 @@ export function openaiReader(): RecordReader {
   let isOver = false;
   let hasBegun = false;
   let hasFailed = false;
-  let isUnsure = false;
+  let isUncertain = false;
 
   const add = (record: PickedRecord, before: string): void => {
     const used = pickedValues(record, `${before}output.*.type`);
     hasBegun ||= used.length > 0;
     if (!isThere(record, `${before}usage`)) return;
     const factor = openaiFactor(pickedValue(record, `${before}service_tier`), model);
-    const told = countsOf(pickedValue(record, `${before}usage`), factor, used);
-    isUnsure ||= told === null;
-    counts = told ?? counts;
+    const reported = countsOf(pickedValue(record, `${before}usage`), factor, used);
+    isUncertain ||= reported === null;
+    counts = reported ?? counts;
     // The failed call reported its usage, so the counts are known.
     hasFailed = false;
   };
@@ -73,8 +73,8 @@ export function openaiReader(): RecordReader {
     },
     result(isWhole): ReadUsage {
       if (hasFailed && counts === null && !hasBegun) return { model, ...refused };
-      const isTold = (isLast || (isWhole && isOver)) && !hasFailed && !isUnsure;
-      return { model, counts, isComplete: isTold && counts !== null };
+      const isFinal = (isLast || (isWhole && isOver)) && !hasFailed && !isUncertain;
+      return { model, counts, isComplete: isFinal && counts !== null };
     },
   };
 }
@@ -83,7 +83,7 @@ export function openaiReader(): RecordReader {
 const partOfAnswer = /^response\..*\.(added|delta|done)$/;
 
 function countsOf(usage: unknown, priceFactor: number, used: readonly unknown[]): TokenCounts | null {
-  if (!tellsAny(usage, "input_tokens", "prompt_tokens", "output_tokens", "completion_tokens")) return null;
+  if (!hasAny(usage, "input_tokens", "prompt_tokens", "output_tokens", "completion_tokens")) return null;
   const details = memberOf(usage, "input_tokens_details") ?? memberOf(usage, "prompt_tokens_details");
   const input = tokensAt(usage, "input_tokens", "prompt_tokens");
   const output = tokensAt(usage, "output_tokens", "completion_tokens");

@@ -18,24 +18,24 @@ export function openConnectionLimits({
   maxConnectionsPerWorker,
 }: ConnectionBounds): ConnectionLimits {
   const unauthenticated = new Set<Duplex>();
-  const welcome = new WeakSet<Duplex>();
+  const authenticated = new WeakSet<Duplex>();
   const countByWorker = new Map<string, number>();
   return {
     add(socket) {
       unauthenticated.add(socket);
       socket.once("close", () => unauthenticated.delete(socket));
-      const [longest] = unauthenticated;
-      if (unauthenticated.size > maxUnauthenticated) longest?.destroy();
-      if (longest?.destroyed) unauthenticated.delete(longest);
+      const [oldest] = unauthenticated;
+      if (unauthenticated.size > maxUnauthenticated) oldest?.destroy();
+      if (oldest?.destroyed) unauthenticated.delete(oldest);
     },
     admit(socket, worker) {
       // A connection counts for the worker whose token it presented first.
-      if (welcome.has(socket)) return true;
+      if (authenticated.has(socket)) return true;
       const count = countByWorker.get(worker) ?? 0;
       if (count >= maxConnectionsPerWorker) return false;
       if (socket.destroyed) return true;
       unauthenticated.delete(socket);
-      welcome.add(socket);
+      authenticated.add(socket);
       countByWorker.set(worker, count + 1);
       socket.once("close", () => {
         const left = (countByWorker.get(worker) ?? 1) - 1;

@@ -50,8 +50,8 @@ export function composeEngine({ env, stateFolder, lockAt, gateAt }: ComposeEngin
       import("./schema/read-document.ts"),
     ]);
     const help = async () => {
-      const { endBeginnings } = await import("./host/end-beginnings.ts");
-      return { endBeginnings, gate: await gateAt(join(stateFolder, "gates")) };
+      const { killStartingPrograms } = await import("./host/end-beginnings.ts");
+      return { killStartingPrograms, gate: await gateAt(join(stateFolder, "gates")) };
     };
     return (endpoint) => dockerEngine(endpoint, { adapterFile, parseProbe, help });
   });

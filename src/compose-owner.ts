@@ -325,7 +325,7 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
 
   async function watcher(): Promise<(onChange: () => void, signal: AbortSignal) => void> {
     const { watchState } = await import("./state/watch-state.ts");
-    const { stateFile } = (await deps.stateFile()).places;
+    const { stateFile } = (await deps.stateFile()).paths;
     return (onChange, signal) => watchState(stateFile, onChange, signal);
   }
 }

@@ -72,7 +72,7 @@ export function composeUpkeep(deps: ComposeUpkeepDeps): UpkeepOperations {
 
     async watchState(onChange, signal) {
       const { watchState } = await import("./state/watch-state.ts");
-      watchState((await deps.stateFile()).places.stateFile, onChange, signal);
+      watchState((await deps.stateFile()).paths.stateFile, onChange, signal);
     },
 
     async cleanup(request, onStep, signal) {

@@ -29,7 +29,7 @@ export function composeWatch(deps: ComposeWatchDeps): WatchOperations {
 
   const watcher = async () => {
     const { watchState } = await import("./state/watch-state.ts");
-    const { stateFile } = (await deps.stateFile()).places;
+    const { stateFile } = (await deps.stateFile()).paths;
     return (onChange: () => void, signal: AbortSignal) => watchState(stateFile, onChange, signal);
   };
 

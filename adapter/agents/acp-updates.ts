@@ -34,7 +34,7 @@ export interface AcpStep {
   readonly activities: readonly AgentActivity[];
 }
 
-export const nothingTold = (): AcpFacts => ({
+export const noAcpFacts = (): AcpFacts => ({
   tools: new Map(),
   message: "",
   messageId: null,
@@ -54,7 +54,7 @@ export function readAcpUpdate(facts: AcpFacts, update: JsonObject): AcpStep {
     case "plan":
       return after(endMessage(facts), (ended) => ({
         facts: ended,
-        activities: [{ kind: "plan", summary: tellPlan(listOf(update["entries"])) }],
+        activities: [{ kind: "plan", summary: describePlan(listOf(update["entries"])) }],
       }));
     case "session_info_update":
       return readAside(facts, fieldsOf(fieldsOf(update["_meta"])["codex"]));
@@ -122,8 +122,8 @@ function readChunk(facts: AcpFacts, update: JsonObject): AcpStep {
     return after(endMessage(facts), (ended) => readChunk({ ...ended, messageId }, update));
   if (facts.message === null) return { facts, activities: [] };
   const message = facts.message + (textOf(fieldsOf(update["content"]), "text") ?? "");
-  const isToldAtOnce = message.length > 300 || message.trimStart().includes("\n");
-  if (!isToldAtOnce) return { facts: { ...facts, message }, activities: [] };
+  const isReportedNow = message.length > 300 || message.trimStart().includes("\n");
+  if (!isReportedNow) return { facts: { ...facts, message }, activities: [] };
   return { facts: { ...facts, message: null }, activities: [{ kind: "text", summary: firstLine(message) }] };
 }
 
@@ -167,7 +167,7 @@ function toolKind(call: JsonObject): ActivityKind | null {
   return kind === "execute" ? "command" : "tool";
 }
 
-function tellPlan(entries: readonly JsonObject[]): string {
+function describePlan(entries: readonly JsonObject[]): string {
   const done = entries.filter((entry) => entry["status"] === "completed").length;
   const now = textOf(fieldsOf(entries.find((entry) => entry["status"] === "in_progress")), "content");
   return firstLine(`Plan: ${done} of ${entries.length} done${now === null ? "" : `, ${now}`}`);

@@ -33,7 +33,7 @@ export function judgeBreakdown({ status }: Breakdown): TurnFailure {
 /** Judges a turn by the failure of a request; `exit` is how the program ended, if it has. */
 export function judgeRpcFailure(
   error: RpcError | RpcClosed | RpcViolation,
-  exit: { readonly code: number; readonly complaint: string } | null,
+  exit: { readonly code: number; readonly stderrTail: string } | null,
 ): TurnFailure {
   const words = cleanText(error.message, 300);
   if (error instanceof RpcClosed) return judgeExit(exit);
@@ -41,9 +41,9 @@ export function judgeRpcFailure(
     return failure("AGENT_CRASH", "story", `it does not keep to the protocol: ${words}`);
   // Agents that call models by HTTP report its status, or a name of their own for the kind of error.
   const kind = textOf(fieldsOf(error.details), "errorKind");
-  const told = judgeStatus(error.code, words);
-  if (told) return told;
-  if (error.code === authRequired || kind === "authentication_failed") return notLetIn(words);
+  const byStatus = judgeStatus(error.code, words);
+  if (byStatus) return byStatus;
+  if (error.code === authRequired || kind === "authentication_failed") return accessDenied(words);
   if (kind === "rate_limit") return rateLimit(words);
   if (kind === "billing_error")
     return failure("AGENT_LIMIT_REACHED", "worker", `the account has no credit: ${words}`);
@@ -63,11 +63,11 @@ export function failure(
 const authRequired = -32000;
 
 function judgeStatus(status: number | null, words: string): TurnFailure | null {
-  if (status === 401 || status === 403) return notLetIn(words);
+  if (status === 401 || status === 403) return accessDenied(words);
   return status === 429 ? rateLimit(words) : null;
 }
 
-function notLetIn(words: string): TurnFailure {
+function accessDenied(words: string): TurnFailure {
   return failure("AGENT_AUTH_FAILED", "worker", `it is not let in: ${words}`);
 }
 
@@ -75,11 +75,11 @@ function rateLimit(words: string): TurnFailure {
   return failure("AGENT_LIMIT_REACHED", "worker", `the model's rate limit: ${words}`);
 }
 
-function judgeExit(exit: { readonly code: number; readonly complaint: string } | null): TurnFailure {
-  const last = exit?.complaint.trim().split("\n").at(-1) ?? "";
-  const said = last === "" ? "" : `: ${cleanText(last, 300)}`;
-  if (exit?.code === 127) return failure("AGENT_NOT_FOUND", "worker", `the program was not found${said}`);
+function judgeExit(exit: { readonly code: number; readonly stderrTail: string } | null): TurnFailure {
+  const last = exit?.stderrTail.trim().split("\n").at(-1) ?? "";
+  const detail = last === "" ? "" : `: ${cleanText(last, 300)}`;
+  if (exit?.code === 127) return failure("AGENT_NOT_FOUND", "worker", `the program was not found${detail}`);
   const signal = exit && exit.code > 128 ? ` (signal ${exit.code - 128})` : "";
   const how = exit ? `with code ${exit.code}${signal}` : "its output";
-  return failure("AGENT_CRASH", "story", `it ended ${how} and without an answer${said}`);
+  return failure("AGENT_CRASH", "story", `it ended ${how} and without an answer${detail}`);
 }

@@ -4,7 +4,7 @@ import {
   type AcpStep,
   endMessage,
   endTools,
-  nothingTold,
+  noAcpFacts,
   readAcpPermission,
   readAcpUpdate,
   usageOfTurn,
@@ -16,7 +16,7 @@ import { fieldsOf, idOf, type JsonObject, listOf, textOf } from "./fields.ts";
 import { type JsonRpc, openJsonRpc, RpcClosed, RpcError, RpcViolation } from "./json-rpc.ts";
 
 /** The time limits for an agent to end after the end of its input, and to stop after a cancel. */
-const farewellMs = 10_000;
+const exitMs = 10_000;
 const stopMs = 5_000;
 
 /** Any program that speaks the Agent Client Protocol, version 1. */
@@ -44,13 +44,13 @@ async function executeTurn(
   if (!command) return failure("AGENT_NOT_FOUND", "worker", "no program is named that speaks the protocol");
   if (signal.aborted) return wasStopped;
   const program = tools.start(command);
-  const end = await endOf(converse(turn, tools, program, costById), program, signal);
+  const end = await endOf(startConversation(turn, tools, program, costById), program, signal);
   // An agent that violates the protocol cannot be asked to end either.
   if (end.kind === "broke" && end.error instanceof RpcViolation) await program.kill();
   else program.endInput();
-  const code = await endWithin(program, farewellMs);
+  const code = await endWithin(program, exitMs);
   if (signal.aborted) return wasStopped;
-  return end.kind === "broke" ? judgeRpcFailure(end.error, { code, complaint: program.complaint }) : end;
+  return end.kind === "broke" ? judgeRpcFailure(end.error, { code, stderrTail: program.stderrTail }) : end;
 }
 
 /** Waits for the end of a conversation. On the signal, cancels it, and kills an agent that does not stop. */
@@ -58,52 +58,52 @@ async function endOf(
   conversation: Conversation,
   program: AgentProgram,
   signal: AbortSignal,
-): Promise<TurnEnd | Broke> {
-  await using patience = new AsyncDisposableStack();
+): Promise<TurnEnd | Broken> {
+  await using cleanup = new AsyncDisposableStack();
   const stop = (): void => {
     conversation.cancel();
-    patience.use(killAfter(program, stopMs));
+    cleanup.use(killAfter(program, stopMs));
   };
   signal.addEventListener("abort", stop, { once: true });
-  patience.defer(() => signal.removeEventListener("abort", stop));
+  cleanup.defer(() => signal.removeEventListener("abort", stop));
   return await conversation.end;
 }
 
 const wasStopped: TurnEnd = failure("AGENT_CRASH", "story", "it was stopped");
 
-interface Broke {
+interface Broken {
   readonly kind: "broke";
   readonly error: RpcError | RpcClosed | RpcViolation;
 }
 
 interface Conversation {
-  readonly end: Promise<TurnEnd | Broke>;
+  readonly end: Promise<TurnEnd | Broken>;
   cancel(): void;
 }
 
-function converse(
+function startConversation(
   turn: Turn,
   tools: AgentTools,
   program: AgentProgram,
   costById: Map<string, number>,
 ): Conversation {
-  const teller = tellUpdates(tools);
+  const reporter = reportUpdates(tools);
   const rpc = openJsonRpc(program, {
     onRequest: (method, params) =>
-      method === "session/request_permission" ? teller.permit(params) : undefined,
+      method === "session/request_permission" ? reporter.permit(params) : undefined,
     onNotification: (method, params) => {
-      if (method === "session/update") teller.take(fieldsOf(params["update"]));
+      if (method === "session/update") reporter.take(fieldsOf(params["update"]));
     },
   });
   let sessionId: string | null = null;
   return {
-    end: talk(),
+    end: runTurn(),
     cancel() {
       if (sessionId !== null) rpc.notify("session/cancel", { sessionId });
     },
   };
 
-  async function talk(): Promise<TurnEnd | Broke> {
+  async function runTurn(): Promise<TurnEnd | Broken> {
     try {
       const session = await openAcpSession(rpc, turn, tools);
       if (session.kind === "failed") return session;
@@ -112,18 +112,18 @@ function converse(
       const earlierCostUsd = session.isResumed ? (costById.get(session.id) ?? null) : 0;
       let answer: JsonObject = {};
       try {
-        answer = await prompt(rpc, teller, turn, session);
+        answer = await prompt(rpc, reporter, turn, session);
       } finally {
         // A broken turn costs, too.
-        const { totalCostUsd } = teller.facts();
+        const { totalCostUsd } = reporter.facts();
         if (totalCostUsd !== null) costById.set(session.id, totalCostUsd);
-        const usage = usageOfTurn(answer, teller.facts(), earlierCostUsd);
-        if (usage) tools.spend(usage);
+        const usage = usageOfTurn(answer, reporter.facts(), earlierCostUsd);
+        if (usage) tools.reportUsage(usage);
       }
       const end = judgeStop(textOf(answer, "stopReason"));
-      const { breakdown } = teller.facts();
+      const { breakdown } = reporter.facts();
       if (end.kind === "ended" && breakdown) return judgeBreakdown(breakdown);
-      if (end.kind === "ended" && teller.hasDenied())
+      if (end.kind === "ended" && reporter.hasDenied())
         return failure("AGENT_CRASH", "story", "it asked for a permission that cannot be given");
       return end;
     } catch (error) {
@@ -136,21 +136,21 @@ function converse(
 
 async function prompt(
   rpc: JsonRpc,
-  teller: UpdateTeller,
+  reporter: UpdateReporter,
   turn: Turn,
   { id, isResumed }: { readonly id: string; readonly isResumed: boolean },
 ): Promise<JsonObject> {
   const text = isResumed ? turn.prompt : (turn.promptAfresh ?? turn.prompt);
-  teller.begin();
+  reporter.begin();
   try {
     return await rpc.request("session/prompt", { sessionId: id, prompt: [{ type: "text", text }] });
   } finally {
-    teller.finish();
+    reporter.finish();
   }
 }
 
 /** Reports the updates of one turn as activities. */
-interface UpdateTeller {
+interface UpdateReporter {
   /** Starts the reports. Earlier updates are ignored, since an agent replays a conversation that it loads. */
   begin(): void;
   take(update: JsonObject): void;
@@ -161,25 +161,25 @@ interface UpdateTeller {
   hasDenied(): boolean;
 }
 
-function tellUpdates(tools: AgentTools): UpdateTeller {
-  let facts = nothingTold();
-  let isListening = false;
+function reportUpdates(tools: AgentTools): UpdateReporter {
+  let facts = noAcpFacts();
+  let isReporting = false;
   let hasDenied = false;
 
-  function tell(step: AcpStep): void {
+  function apply(step: AcpStep): void {
     facts = step.facts;
     for (const activity of step.activities) tools.report(activity);
   }
 
   return {
     begin() {
-      isListening = true;
+      isReporting = true;
     },
     take(update) {
-      if (isListening) tell(readAcpUpdate(facts, update));
+      if (isReporting) apply(readAcpUpdate(facts, update));
     },
     permit(request) {
-      tell(readAcpPermission(facts, request));
+      apply(readAcpPermission(facts, request));
       const options = listOf(request["options"]);
       // The names of options differ between agents; their kinds do not. `allow_once` comes first: some agents write an
       // `allow_always` into a file of the work folder, which would end in a commit.
@@ -192,9 +192,9 @@ function tellUpdates(tools: AgentTools): UpdateTeller {
       return { outcome: optionId === null ? { outcome: "cancelled" } : { outcome: "selected", optionId } };
     },
     finish() {
-      tell(endMessage(facts));
+      apply(endMessage(facts));
       for (const activity of endTools(facts)) tools.report(activity);
-      isListening = false;
+      isReporting = false;
     },
     facts: () => facts,
     hasDenied: () => hasDenied,

@@ -58,7 +58,7 @@ export interface AgentProgram {
   /** The exit code, once the program has ended; 128 + its number for a signal. */
   readonly exit: Promise<number>;
   /** The end of its stderr so far. */
-  readonly complaint: string;
+  readonly stderrTail: string;
 }
 
 /** The parts of the sandbox that an agent's turn may use. */
@@ -68,7 +68,7 @@ export interface AgentTools {
   /** Runs a short program as the agent's user and returns its exit code and output. */
   ask(command: readonly string[]): Promise<{ readonly code: number; readonly output: string }>;
   report(activity: AgentActivity): void;
-  spend(usage: TurnUsage): void;
+  reportUsage(usage: TurnUsage): void;
   /** The agent's ID of this story's conversation, kept across crashes; null before the first turn. */
   readonly conversation: { readonly id: string | null; keep(id: string): Promise<void> };
   /** The environment of the agent's programs. */

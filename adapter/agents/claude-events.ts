@@ -1,6 +1,6 @@
 import { keepNewest } from "../../src/domain/keep-newest.ts";
 import type { AgentActivity, TurnUsage } from "./agent.ts";
-import { type ToolWords, tellTool } from "./claude-words.ts";
+import { describeTool, type ToolWords } from "./claude-words.ts";
 import { countOf, fieldsOf, idOf, type JsonObject, listOf, numberOf, textOf } from "./fields.ts";
 import { firstLine } from "./first-line.ts";
 
@@ -127,7 +127,7 @@ function readAssistant(facts: ClaudeFacts, event: JsonObject): ClaudeStep {
     if (text !== "") activities.push({ kind: "text", summary: text });
     const id = block["type"] === "tool_use" ? idOf(block, "id") : null;
     if (id === null) continue;
-    const words = tellTool(textOf(block, "name") ?? "a tool", fieldsOf(block["input"]), facts.folder);
+    const words = describeTool(textOf(block, "name") ?? "a tool", fieldsOf(block["input"]), facts.folder);
     openTools.set(id, words);
     keepNewest(openTools);
     activities.push({ ...words, tool: { id, state: "open" } });
@@ -140,7 +140,7 @@ function readAssistant(facts: ClaudeFacts, event: JsonObject): ClaudeStep {
   if (!isNew) return step(known, activities);
   keepNewest(counted.add(messageId));
   const since = addUsage(facts.since, usageOf(fieldsOf(message["usage"])));
-  return step({ ...known, since }, activities, { tellUsage: true });
+  return step({ ...known, since }, activities, { reportUsage: true });
 }
 
 function readToolResults(facts: ClaudeFacts, event: JsonObject): ClaudeStep {
@@ -178,7 +178,7 @@ function readResult(facts: ClaudeFacts, event: JsonObject): ClaudeStep {
   );
   facts.openTools.clear();
   facts.counted.clear();
-  return step({ ...facts, result, settled, since: nothing }, activities, { tellUsage: true });
+  return step({ ...facts, result, settled, since: nothing }, activities, { reportUsage: true });
 }
 
 /**
@@ -229,8 +229,8 @@ function addUsage(one: TurnUsage, other: TurnUsage): TurnUsage {
 function step(
   facts: ClaudeFacts,
   activities: readonly AgentActivity[] = [],
-  { tellUsage }: { readonly tellUsage: boolean } = { tellUsage: false },
+  { reportUsage }: { readonly reportUsage: boolean } = { reportUsage: false },
 ): ClaudeStep {
-  const usage = tellUsage ? addUsage(facts.settled, facts.since) : null;
+  const usage = reportUsage ? addUsage(facts.settled, facts.since) : null;
   return { facts, activities, usage };
 }

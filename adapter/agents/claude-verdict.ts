@@ -5,7 +5,7 @@ import type { ClaudeFacts, ClaudeResult } from "./claude-events.ts";
 /** How the program ended: by itself, or interrupted, either by a stop or while it waited for background programs. */
 export interface ClaudeExit {
   readonly code: number;
-  readonly complaint: string;
+  readonly stderrTail: string;
   readonly manner: "by-itself" | "stopped" | "left-waiting";
 }
 
@@ -18,24 +18,25 @@ export function isKeyRefused(facts: ClaudeFacts): boolean {
 export function judgeClaude(facts: ClaudeFacts, exit: ClaudeExit): TurnEnd {
   const { result } = facts;
   if (isKeyRefused(facts) && (result === null || result.isError))
-    return notLetIn("the model's API does not know the key (401)");
+    return accessDenied("the model's API does not know the key (401)");
   if (result === null) return withoutResult(facts, exit);
-  if (result.isError) return exit.manner === "stopped" ? broke("it was stopped") : judgeError(facts, result);
+  if (result.isError)
+    return exit.manner === "stopped" ? crashed("it was stopped") : judgeError(facts, result);
   if (result.deniedTools.length > 0)
-    return broke(
+    return crashed(
       `it was not allowed to use ${[...new Set(result.deniedTools)].join(", ")}, and went on without`,
     );
   if (exit.manner === "by-itself" && exit.code !== 0)
-    return broke(`it reported success and ended with code ${exit.code}${complaintOf(exit)}`);
+    return crashed(`it reported success and ended with code ${exit.code}${lastStderrLine(exit)}`);
   return { kind: "ended" };
 }
 
 function withoutResult(facts: ClaudeFacts, exit: ClaudeExit): TurnFailure {
-  if (exit.manner === "stopped") return broke("it was stopped");
+  if (exit.manner === "stopped") return crashed("it was stopped");
   if (exit.code === 127 && !facts.hasBegun)
-    return failure("AGENT_NOT_FOUND", "worker", `the program was not found${complaintOf(exit)}`);
+    return failure("AGENT_NOT_FOUND", "worker", `the program was not found${lastStderrLine(exit)}`);
   const signal = exit.code > 128 ? ` (signal ${exit.code - 128})` : "";
-  return broke(`it ended with code ${exit.code}${signal} and without a result${complaintOf(exit)}`);
+  return crashed(`it ended with code ${exit.code}${signal} and without a result${lastStderrLine(exit)}`);
 }
 
 function judgeError(facts: ClaudeFacts, result: ClaudeResult): TurnFailure {
@@ -49,19 +50,20 @@ function judgeError(facts: ClaudeFacts, result: ClaudeResult): TurnFailure {
     case "prompt_too_long":
       return reached("story", `the conversation is too long for the model${words}`);
   }
-  if (result.stopReason === "refusal" || facts.modelRefused) return broke("the model refused");
+  if (result.stopReason === "refusal" || facts.modelRefused) return crashed("the model refused");
   if (kind === "authentication_failed" || status === 401 || status === 403)
-    return notLetIn(`the model's API did not let it in${status === null ? "" : ` (${status})`}${words}`);
+    return accessDenied(`the model's API did not let it in${status === null ? "" : ` (${status})`}${words}`);
   if (kind === "billing_error") return reached("worker", `the account has no credit${words}`);
   if (kind === "rate_limit" || status === 429)
     return reached("worker", `the model's rate limit (429)${words}`);
   if (kind === "model_not_found" || status === 404)
     return failure("AGENT_CRASH", "worker", `the model was not found${words}`);
-  if (facts.apiError) return broke(`the model's API failed${status === null ? "" : ` (${status})`}${words}`);
-  return broke(`it gave up, ${result.terminalReason ?? "without saying why"}${words}`);
+  if (facts.apiError)
+    return crashed(`the model's API failed${status === null ? "" : ` (${status})`}${words}`);
+  return crashed(`it gave up, ${result.terminalReason ?? "without saying why"}${words}`);
 }
 
-function notLetIn(message: string): TurnFailure {
+function accessDenied(message: string): TurnFailure {
   return failure("AGENT_AUTH_FAILED", "worker", message);
 }
 
@@ -69,7 +71,7 @@ function reached(scope: TurnFailure["scope"], message: string): TurnFailure {
   return failure("AGENT_LIMIT_REACHED", scope, message);
 }
 
-function broke(message: string): TurnFailure {
+function crashed(message: string): TurnFailure {
   return failure("AGENT_CRASH", "story", message);
 }
 
@@ -77,7 +79,7 @@ function failure(code: TurnFailure["code"], scope: TurnFailure["scope"], message
   return { kind: "failed", code, scope, message };
 }
 
-function complaintOf({ complaint }: ClaudeExit): string {
-  const last = complaint.trim().split("\n").at(-1) ?? "";
+function lastStderrLine({ stderrTail }: ClaudeExit): string {
+  const last = stderrTail.trim().split("\n").at(-1) ?? "";
   return last === "" ? "" : `: ${cleanText(last, 300)}`;
 }

@@ -9,13 +9,13 @@ export interface ToolWords {
 }
 
 /** Describes a call of one of Claude Code's tools in one line, with paths relative to the work folder. */
-export function tellTool(name: string, input: JsonObject, folder: string): ToolWords {
+export function describeTool(name: string, input: JsonObject, folder: string): ToolWords {
   const of = (field: string): string => textOf(input, field) ?? "";
   switch (name) {
     case "Bash":
       return { kind: "command", summary: firstLine(`Bash: ${of("command")}`) };
     case "TodoWrite":
-      return { kind: "plan", summary: tellTodos(listOf(input["todos"])) };
+      return { kind: "plan", summary: describeTodos(listOf(input["todos"])) };
     case "TaskCreate":
     case "TaskUpdate":
       return { kind: "plan", summary: firstLine(`Plan: ${of("subject") || of("status") || "changed"}`) };
@@ -27,17 +27,19 @@ export function tellTool(name: string, input: JsonObject, folder: string): ToolW
   }
 }
 
-function tellTodos(todos: readonly JsonObject[]): string {
+function describeTodos(todos: readonly JsonObject[]): string {
   const done = todos.filter((todo) => todo["status"] === "completed").length;
   const current = fieldsOf(todos.find((todo) => todo["status"] === "in_progress"));
   const now = textOf(current, "activeForm") ?? textOf(current, "content");
   return firstLine(`Plan: ${done} of ${todos.length} done${now === null ? "" : `, ${now}`}`);
 }
 
-const telling = ["pattern", "url", "query", "description", "skill", "command", "prompt"];
+const descriptiveFields = ["pattern", "url", "query", "description", "skill", "command", "prompt"];
 
 function firstOf(input: JsonObject): string {
-  return telling.map((field) => textOf(input, field)).find((text) => text !== null && text !== "") ?? "";
+  return (
+    descriptiveFields.map((field) => textOf(input, field)).find((text) => text !== null && text !== "") ?? ""
+  );
 }
 
 function withoutFolder(path: string, folder: string): string {

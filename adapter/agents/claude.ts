@@ -9,7 +9,7 @@ const stopMs = 5_000;
 /** How long Claude Code may wait for its background programs after a result: a test run ends, a server never does. */
 const backgroundMs = 120_000;
 /** How long other programs may hold the output of a Claude Code that has ended. */
-const lastWordsMs = 5_000;
+const outputGraceMs = 5_000;
 
 /** Claude Code in its non-interactive mode. */
 export const claude: Agent = {
@@ -30,19 +30,21 @@ interface Start {
 }
 
 async function executeTurn(turn: Turn, tools: AgentTools, signal: AbortSignal): Promise<TurnEnd> {
-  const kept = turn.continues ? tools.conversation.id : null;
+  const knownId = turn.continues ? tools.conversation.id : null;
   const start =
-    kept === null ? await keepNew(tools) : { id: kept, isResumed: await hasConversation(kept, tools) };
+    knownId === null
+      ? await startNewConversation(tools)
+      : { id: knownId, isResumed: await hasConversation(knownId, tools) };
   const { facts, exit } = await run(turn, start, tools, signal);
   // Claude Code refused the conversation, which may be damaged or in use; the story is still possible in a new one.
   const isUnknown = !facts.hasBegun && exit.manner === "by-itself" && exit.code === 1;
-  if (kept === null || !isUnknown) return judgeClaude(facts, exit);
-  const again = await run(turn, await keepNew(tools), tools, signal);
+  if (knownId === null || !isUnknown) return judgeClaude(facts, exit);
+  const again = await run(turn, await startNewConversation(tools), tools, signal);
   return judgeClaude(again.facts, again.exit);
 }
 
 /** Chooses and stores the ID before the start, so that the conversation can continue after a crash of the container. */
-async function keepNew(tools: AgentTools): Promise<Start> {
+async function startNewConversation(tools: AgentTools): Promise<Start> {
   const id = randomUUID();
   await tools.conversation.keep(id);
   return { id, isResumed: false };
@@ -69,11 +71,11 @@ interface Run {
 async function run(turn: Turn, start: Start, tools: AgentTools, signal: AbortSignal): Promise<Run> {
   let facts = claudeFacts(start);
   let manner: ClaudeExit["manner"] = "by-itself";
-  if (signal.aborted) return { facts, exit: { code: 0, complaint: "", manner: "stopped" } };
-  const program = tools.start(commandOf(turn, start), quietly(tools.env));
+  if (signal.aborted) return { facts, exit: { code: 0, stderrTail: "", manner: "stopped" } };
+  const program = tools.start(commandOf(turn, start), withoutExtraTraffic(tools.env));
   let ending: Promise<number> = program.exit;
-  let patience: NodeJS.Timeout | undefined;
-  await using lastWords = new AsyncDisposableStack();
+  let backgroundTimer: NodeJS.Timeout | undefined;
+  await using killers = new AsyncDisposableStack();
   const stop = (why: ClaudeExit["manner"]): void => {
     if (manner !== "by-itself") return;
     manner = why;
@@ -92,23 +94,23 @@ async function run(turn: Turn, start: Start, tools: AgentTools, signal: AbortSig
       const step = readClaudeEvent(facts, event);
       facts = step.facts;
       for (const activity of step.activities) tools.report(activity);
-      if (step.usage) tools.spend(step.usage);
+      if (step.usage) tools.reportUsage(step.usage);
       if (isKeyRefused(facts)) stop("stopped");
-      clearTimeout(patience);
-      if (facts.result) patience = setTimeout(() => stop("left-waiting"), backgroundMs);
+      clearTimeout(backgroundTimer);
+      if (facts.result) backgroundTimer = setTimeout(() => stop("left-waiting"), backgroundMs);
     }
   };
   const end = async (): Promise<number> => {
     await program.exit;
-    if (!lastWords.disposed) lastWords.use(killAfter(program, lastWordsMs));
+    if (!killers.disposed) killers.use(killAfter(program, outputGraceMs));
     return await ending;
   };
   try {
     const prompt = start.isResumed ? turn.prompt : (turn.promptAfresh ?? turn.prompt);
-    const [code] = await Promise.all([end(), read(), give(program, prompt)]);
-    return { facts, exit: { code, complaint: program.complaint, manner } };
+    const [code] = await Promise.all([end(), read(), writePrompt(program, prompt)]);
+    return { facts, exit: { code, stderrTail: program.stderrTail, manner } };
   } finally {
-    clearTimeout(patience);
+    clearTimeout(backgroundTimer);
     signal.removeEventListener("abort", cancel);
   }
 }
@@ -125,7 +127,7 @@ function commandOf({ agent }: Turn, { id, isResumed }: Start): string[] {
 }
 
 /** Turns off all other network calls: a sealed sandbox reaches only the model's API, and they would wait for a timeout. */
-function quietly(env: AgentTools["env"]): Record<string, string> {
+function withoutExtraTraffic(env: AgentTools["env"]): Record<string, string> {
   return {
     CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
     DISABLE_TELEMETRY: "1",
@@ -137,7 +139,7 @@ function quietly(env: AgentTools["env"]): Record<string, string> {
   };
 }
 
-async function give(program: AgentProgram, prompt: string): Promise<void> {
+async function writePrompt(program: AgentProgram, prompt: string): Promise<void> {
   try {
     await program.write(prompt);
   } catch {

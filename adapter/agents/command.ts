@@ -21,12 +21,12 @@ const writePrompt = 'umask 077 && mkdir -- "$1" && cat > "$1/$2"';
 /** Runs the program to its end; reports every line of its output as an activity. */
 async function runProgram(
   words: readonly string[],
-  { storyId, continues, ...asked }: Turn,
+  { storyId, continues, ...turn }: Turn,
   tools: AgentTools,
   signal: AbortSignal,
 ): Promise<TurnEnd> {
   // A program remembers nothing, so it gets the whole story each time.
-  const prompt = asked.promptAfresh ?? asked.prompt;
+  const prompt = turn.promptAfresh ?? turn.prompt;
   const [folder, name] = [`/tmp/aimi-prompt-${randomUUID()}`, `${storyId}.md`];
   const writer = tools.start(["sh", "-c", writePrompt, "sh", folder, name]);
   // Not awaited: the pipe may be full until the writer begins to read.
@@ -51,7 +51,7 @@ async function runProgram(
     if (code === 0) return { kind: "ended" };
     return {
       ...{ kind: "failed", code: "AGENT_CRASH", scope: "story" },
-      message: `${words[0]} ended with exit ${code}${program.complaint ? `: ${program.complaint.trim()}` : ""}`,
+      message: `${words[0]} ended with exit ${code}${program.stderrTail ? `: ${program.stderrTail.trim()}` : ""}`,
     };
   } finally {
     signal.removeEventListener("abort", interrupt);
@@ -70,7 +70,7 @@ async function exitOrKill(program: AgentProgram, signal: AbortSignal): Promise<n
   }
 }
 
-function unwritten({ complaint }: AgentProgram): TurnEnd {
-  const message = `its prompt could not be written to /tmp${complaint ? `: ${complaint.trim()}` : ""}`;
+function unwritten({ stderrTail }: AgentProgram): TurnEnd {
+  const message = `its prompt could not be written to /tmp${stderrTail ? `: ${stderrTail.trim()}` : ""}`;
   return { kind: "failed", code: "AGENT_CRASH", scope: "story", message };
 }

@@ -5,46 +5,46 @@ const maxIdLength = 500;
 
 /** The fields of an object; no fields for any other value. */
 export function fieldsOf(value: unknown): JsonObject {
-  return isSaid(value) ? value : {};
+  return isJsonObject(value) ? value : {};
 }
 
 /** The objects of a list; an empty list for any other value. */
 export function listOf(value: unknown): readonly JsonObject[] {
-  return Array.isArray(value) ? value.filter(isSaid) : [];
+  return Array.isArray(value) ? value.filter(isJsonObject) : [];
 }
 
-export function textOf(said: JsonObject, field: string): string | null {
-  const value = said[field];
+export function textOf(object: JsonObject, field: string): string | null {
+  const value = object[field];
   return typeof value === "string" ? value : null;
 }
 
 /** An ID that the other program chose; null if it is too long to store. */
-export function idOf(said: JsonObject, field: string): string | null {
-  const id = textOf(said, field);
+export function idOf(object: JsonObject, field: string): string | null {
+  const id = textOf(object, field);
   return id !== null && id.length <= maxIdLength ? id : null;
 }
 
-export function numberOf(said: JsonObject, field: string): number | null {
-  const value = said[field];
+export function numberOf(object: JsonObject, field: string): number | null {
+  const value = object[field];
   return typeof value === "number" && Number.isFinite(value) ? value : null;
 }
 
 /** A count of tokens; 0 if it is absent or invalid. */
-export function countOf(said: JsonObject, field: string): number {
-  return Math.max(0, Math.round(numberOf(said, field) ?? 0));
+export function countOf(object: JsonObject, field: string): number {
+  return Math.max(0, Math.round(numberOf(object, field) ?? 0));
 }
 
 /** Parses a line of a program that should write JSON objects; null for any other line. */
 export function parseLine(line: string): JsonObject | null {
   try {
     const value: unknown = JSON.parse(line);
-    return isSaid(value) ? value : null;
+    return isJsonObject(value) ? value : null;
   } catch {
     // A warning of one of its libraries, or an incomplete last line.
     return null;
   }
 }
 
-function isSaid(value: unknown): value is JsonObject {
+function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

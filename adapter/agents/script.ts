@@ -22,7 +22,7 @@ export const script: Agent = {
       if (code === 0) return { kind: "ended" };
       return {
         ...{ kind: "failed", code: "AGENT_CRASH", scope: "story" },
-        message: `the script ended with exit ${code}${player.complaint ? `: ${player.complaint.trim()}` : ""}`,
+        message: `the script ended with exit ${code}${player.stderrTail ? `: ${player.stderrTail.trim()}` : ""}`,
       };
     } finally {
       signal.removeEventListener("abort", interrupt);

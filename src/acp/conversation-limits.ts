@@ -8,7 +8,7 @@ export interface ConversationLimits {
   /** Interval at which the host polls a paused container. */
   readonly pausedMs: number;
   /** Time in which an adapter must close the connection after the host acknowledged its last message. */
-  readonly farewellMs: number;
+  readonly closingMs: number;
 }
 
 export const conversationLimits: ConversationLimits = {
@@ -16,5 +16,5 @@ export const conversationLimits: ConversationLimits = {
   idleMs: 5 * 60_000,
   lostMs: 5 * 60_000,
   pausedMs: 1_000,
-  farewellMs: 2_000,
+  closingMs: 2_000,
 };

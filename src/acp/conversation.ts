@@ -66,7 +66,7 @@ export function holdConversation(
     isPaused: async (within) =>
       (await containers.look(containerId, { withDisk: false }, within).catch(() => null))?.state === "paused",
     isBusy: () => inbox.isFull,
-    tell: (status, why) => inbox.post({ kind: "line", status, why }),
+    onStatus: (status, why) => inbox.post({ kind: "line", status, why }),
     onSilence: () => breakOff(),
   });
 

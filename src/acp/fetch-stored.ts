@@ -39,15 +39,15 @@ export async function* fetchStored(
       path: cleanText(path),
       reason: "it is no file directly below /aimi/out",
     });
-  let given = 0;
+  let yielded = 0;
   for (let tries = 1; ; tries += 1) {
-    let known = given;
+    let known = yielded;
     try {
       for await (const bytes of await openStored(deps, file, signal)) {
         const more = bytes.subarray(known);
         known -= bytes.length - more.length;
-        given += more.length;
-        if (given > maxBytes)
+        yielded += more.length;
+        if (yielded > maxBytes)
           throw new SwarmError("OUTPUT_TOO_LONG", { command: `cat ${path}`, limit: showBytes(maxBytes) });
         if (more.length > 0) yield more;
       }
@@ -81,7 +81,7 @@ async function openStored(
  * An engine that cannot start a program writes its error to the program's stdout, so hold back that much
  * until the exit code is known.
  */
-const maxComplaintLength = 4_096;
+const maxErrorLength = 4_096;
 
 async function* fromRunning(
   containers: Pick<Containers, "exec">,
@@ -90,24 +90,24 @@ async function* fromRunning(
 ): AsyncGenerator<Uint8Array> {
   const command = ["cat", "--", path];
   await using execution = await containers.exec(containerId, { command, user: "0:0", input: false }, signal);
-  const complaints = new BoundedText(1_000);
-  const held: Uint8Array[] = [];
+  const stderr = new BoundedText(1_000);
+  const heldBack: Uint8Array[] = [];
   let heldBytes = 0;
   for await (const { stream, bytes } of execution.output) {
-    if (stream === "stderr") complaints.add(bytes);
-    else if (heldBytes > maxComplaintLength) yield bytes;
+    if (stream === "stderr") stderr.add(bytes);
+    else if (heldBytes > maxErrorLength) yield bytes;
     else {
-      held.push(bytes);
+      heldBack.push(bytes);
       heldBytes += bytes.length;
-      if (heldBytes > maxComplaintLength) yield* held;
+      if (heldBytes > maxErrorLength) yield* heldBack;
     }
   }
   const exit = await execution.exit();
   if (exit.kind === "exited" && exit.code === 0) {
-    if (heldBytes <= maxComplaintLength) yield* held;
+    if (heldBytes <= maxErrorLength) yield* heldBack;
     return;
   }
-  const reason = exit.kind === "lost" ? exit.reason : complaints.finish().text;
+  const reason = exit.kind === "lost" ? exit.reason : stderr.finish().text;
   if (/No such file/.test(reason)) throw new SwarmError("FILE_NOT_FOUND", { path });
   throw new SwarmError("EXEC_FAILED", { command: command.join(" "), reason: cleanText(reason) });
 }

@@ -7,7 +7,7 @@ import {
   maxLengthToHost,
 } from "../domain/acp-messages.ts";
 import { cleanMessage } from "../domain/clean-message.ts";
-import { folderBell, type GrowingLines, growingLines } from "../wire/growing-lines.ts";
+import { folderSignal, type GrowingLines, growingLines } from "../wire/growing-lines.ts";
 import type { FindProblem } from "./receive-messages.ts";
 
 /** The host serializes a message anew, so its line may be a little longer than the protocol allows. */
@@ -38,8 +38,8 @@ export async function* followJournals(
   const leaving = new AbortController();
   using stack = new DisposableStack();
   stack.defer(() => leaving.abort());
-  const bell = stack.use(folderBell(folder, { everyMs: lookEveryMs }, signal));
-  watch(bell.ring, AbortSignal.any([signal, leaving.signal]));
+  const changes = stack.use(folderSignal(folder, { everyMs: lookEveryMs }, signal));
+  watch(changes.notify, AbortSignal.any([signal, leaving.signal]));
   const journals = new Map<number, Followed>();
   while (!signal.aborted) {
     const isLast = await isOver();
@@ -53,7 +53,7 @@ export async function* followJournals(
       yield* newsOf(journal, findProblem);
     }
     if (isLast) return;
-    await bell.rung();
+    await changes.wait();
   }
 }
 

@@ -21,7 +21,7 @@ export interface GatewayLineDeps {
 }
 
 /** The gateway's hello lists every worker that it ever admitted, so its line may be long. */
-const limits = { maxLineLength: 1 << 20, deepest: 8 };
+const limits = { maxLineLength: 1 << 20, maxDepth: 8 };
 const diagnosticCharacters = 2_000;
 
 /**
@@ -178,7 +178,7 @@ export function holdGateway(
 }
 
 interface Waiting {
-  /** Number of the admission whose answer it waits for; 0 before that admission is sent. */
+  /** Number of the admission whose answer the waiter needs; 0 before that admission is sent. */
   turn: number;
   /** Journal entry up to which the host must have read; null until the gateway has answered. */
   target: number | null;

@@ -19,20 +19,20 @@ export class Inbox<Item> {
   async put(items: readonly Item[], weight: number, signal: AbortSignal): Promise<void> {
     this.#items.push(...items);
     this.#weight += weight;
-    this.#tell();
+    this.#notify();
     while (this.isFull) await orAborted(this.#changed.promise, signal);
   }
 
   /** Adds an item without weight and without waiting, for the few items whose producer must not block. */
   post(item: Item): void {
     this.#items.push(item);
-    this.#tell();
+    this.#notify();
   }
 
   /** Makes `take` throw this error once the queue is empty. */
   fail(error: unknown): void {
     this.#failure ??= { error };
-    this.#tell();
+    this.#notify();
   }
 
   /** Waits for at least one item and removes all items. */
@@ -43,7 +43,7 @@ export class Inbox<Item> {
         const items = this.#items;
         this.#items = [];
         this.#weight = 0;
-        this.#tell();
+        this.#notify();
         return items;
       }
       if (this.#failure) throw this.#failure.error;
@@ -51,7 +51,7 @@ export class Inbox<Item> {
     }
   }
 
-  #tell(): void {
+  #notify(): void {
     this.#changed.resolve();
     this.#changed = Promise.withResolvers();
   }

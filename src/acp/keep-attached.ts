@@ -35,7 +35,7 @@ export interface AttachSubject {
   readonly durableSeq: () => number;
 }
 
-type Parting =
+type Disconnection =
   | { readonly kind: "over"; readonly end: ConversationEnd }
   | { readonly kind: "broken"; readonly why: string };
 
@@ -61,26 +61,26 @@ export async function keepAttached(
   for (;;) {
     const before = isOver(known) ? endOf(known) : null;
     if (before) return before;
-    const parting = await converse();
-    if (parting.kind === "over") return parting.end;
-    line.lost(parting.why);
+    const disconnection = await converse();
+    if (disconnection.kind === "over") return disconnection.end;
+    line.lost(disconnection.why);
     failures += 1;
-    const end = await judgeContainer(parting.why);
+    const end = await judgeContainer(disconnection.why);
     if (end) return end;
     await timing.wait(backoffMs(failures, timing.random()), signal);
   }
 
-  async function converse(): Promise<Parting> {
+  async function converse(): Promise<Disconnection> {
     const broken = new AbortController();
-    const parted = AbortSignal.any([signal, broken.signal]);
-    const farewell = new AbortController();
+    const disconnected = AbortSignal.any([signal, broken.signal]);
+    const closing = new AbortController();
     let end: ConversationEnd | null = null;
     let isJoined = false;
     let why = "the connection ended";
     let diagnostics = (): string => "";
     deps.onConnect(() => broken.abort(new BrokenOff("it sent nothing")));
     try {
-      await using channel = await openChannel(deps, { containerId, from: durableSeq(), known }, parted);
+      await using channel = await openChannel(deps, { containerId, from: durableSeq(), known }, disconnected);
       diagnostics = channel.diagnostics;
       for await (const group of channel.received) {
         // After the last message, wait only for the end of the stream: breaking it off could lose the acknowledgement.
@@ -90,10 +90,10 @@ export async function keepAttached(
           if (received.kind !== "message" || end) continue;
           known = received.known;
           const { message } = received;
-          if (isAnswer(message)) end = { kind: "error", message };
+          if (isRefusal(message)) end = { kind: "error", message };
           else if (message.type !== "hello") {
             failures = 0;
-            line.heard(message.type === "heartbeat" ? message.payload.idleMs : null);
+            line.messageReceived(message.type === "heartbeat" ? message.payload.idleMs : null);
             if (message.type === "heartbeat") processes = message.payload.processes ?? processes;
           } else if (!isJoined) {
             isJoined = true;
@@ -110,10 +110,10 @@ export async function keepAttached(
           break;
         }
         // The adapter continues with its earlier request, or waits for one, so it will not close the connection.
-        if (end.kind === "error" && isAnswer(end.message)) break;
+        if (end.kind === "error" && isRefusal(end.message)) break;
         await deps.settled;
         void timing
-          .wait(limits.farewellMs, farewell.signal)
+          .wait(limits.closingMs, closing.signal)
           .then(() => broken.abort(new BrokenOff("it was over")))
           .catch(() => {});
       }
@@ -123,7 +123,7 @@ export async function keepAttached(
       why =
         isJoined && error instanceof BrokenOff ? "it accepts connections, but sends nothing" : error.message;
     } finally {
-      farewell.abort();
+      closing.abort();
       outbox.left();
     }
     if (end) return { kind: "over", end };
@@ -145,7 +145,7 @@ export async function keepAttached(
     if (facts === null) return { kind: "gone" };
     if (facts !== "unknown") {
       if (facts.state === "removing") return { kind: "gone" };
-      if (facts.state === "exited" || facts.state === "dead") return await lastWords(facts);
+      if (facts.state === "exited" || facts.state === "dead") return await readEndedContainer(facts);
     }
     // A hello does not count as a sign of life: an adapter that sends nothing but hellos is lost, too.
     const silentMs = line.silentMs();
@@ -164,14 +164,15 @@ export async function keepAttached(
     }
   }
 
-  async function lastWords({ exitCode, memoryExhausted }: ContainerFacts): Promise<ConversationEnd> {
+  async function readEndedContainer({ exitCode, memoryExhausted }: ContainerFacts): Promise<ConversationEnd> {
     let unread: string | null = null;
     try {
       for await (const group of readVolumeJournal(deps, { containerId, known }, signal)) {
         for (const received of group) {
           if (received.kind === "violation") return violated(received.reason);
           if (received.kind !== "message") continue;
-          if (isAnswer(received.message)) return violated("its journal holds an answer to a request");
+          if (isRefusal(received.message))
+            return violated("its journal holds an error without a sequence number");
           known = received.known;
         }
         await deps.deliver(upToEnd(group));
@@ -192,7 +193,7 @@ export async function keepAttached(
  * Whether the adapter refuses the host's request. Such an error has no sequence number and is in no journal.
  * It ends the conversation: the task that runs there is not this one.
  */
-function isAnswer(message: AdapterMessage): message is ErrorMessage {
+function isRefusal(message: AdapterMessage): message is ErrorMessage {
   return message.type === "error" && message.seq === undefined;
 }
 
@@ -203,7 +204,7 @@ function isAnswer(message: AdapterMessage): message is ErrorMessage {
 function upToEnd(group: readonly Received[]): readonly Received[] {
   const kept: Received[] = [];
   for (const received of group) {
-    if (received.kind === "violation" || (received.kind === "message" && isAnswer(received.message))) break;
+    if (received.kind === "violation" || (received.kind === "message" && isRefusal(received.message))) break;
     kept.push(received);
     if (received.kind === "message" && isOver(received.known)) break;
   }

@@ -5,7 +5,7 @@ import type { Timing } from "./timing.ts";
 /** Tracks when an adapter last sent a message, and reports the status of the connection whenever it changes. */
 export interface LineWatch {
   /** The adapter sent a message other than a hello; a heartbeat also says how long the agent has been idle. */
-  heard(idleMs: number | null): void;
+  messageReceived(idleMs: number | null): void;
   /** The adapter sent its hello on a new connection, which a stuck adapter may do as well. */
   joined(): void;
   lost(why: string): void;
@@ -27,7 +27,7 @@ export interface LineWatchDeps {
   readonly isPaused: (signal: AbortSignal) => Promise<boolean>;
   /** Whether the host's inbox is full, so that messages wait unread. */
   readonly isBusy: () => boolean;
-  readonly tell: (status: ConnectionStatus, why: string) => void;
+  readonly onStatus: (status: ConnectionStatus, why: string) => void;
   /** Called at a silence: the connection may be dead without an error, so the host opens a new one. */
   readonly onSilence: () => void;
 }
@@ -38,60 +38,60 @@ export function watchLine({
   idleMs: maxIdleMs,
   isPaused,
   isBusy,
-  tell,
+  onStatus,
   onSilence,
 }: LineWatchDeps): LineWatch {
-  let heardAt = timing.now();
+  let lastSignAt = timing.now();
   /** Start of the present period of silence. */
-  let since = heardAt;
+  let since = lastSignAt;
   let status: ConnectionStatus | null = null;
   let hasFallenSilent = false;
   let isIdle = false;
-  const say = (now: ConnectionStatus, why: string): void => {
+  const report = (now: ConnectionStatus, why: string): void => {
     if (now === status) return;
     status = now;
-    tell(now, why);
+    onStatus(now, why);
   };
-  const sayHeard = (why: string): void => {
+  const reportAlive = (why: string): void => {
     hasFallenSilent = false;
-    if (isIdle) say("stalled", `its agent has done nothing for more than ${showDuration(maxIdleMs)}`);
-    else say("live", why);
+    if (isIdle) report("stalled", `its agent has done nothing for more than ${showDuration(maxIdleMs)}`);
+    else report("live", why);
   };
   const isSilent = (): boolean => timing.now() - since >= silenceMs;
-  const hear = (): void => {
-    heardAt = timing.now();
-    since = heardAt;
+  const noteSign = (): void => {
+    lastSignAt = timing.now();
+    since = lastSignAt;
   };
 
   return {
-    heard(idleMs) {
-      hear();
+    messageReceived(idleMs) {
+      noteSign();
       // Only a heartbeat carries the idle time: other messages may be the supervisor's own.
       if (idleMs !== null) isIdle = idleMs > maxIdleMs;
-      sayHeard("it sends messages");
+      reportAlive("it sends messages");
     },
 
     joined() {
       since = timing.now();
-      if (!hasFallenSilent) sayHeard("it is connected");
+      if (!hasFallenSilent) reportAlive("it is connected");
     },
 
     lost(why) {
-      if (!hasFallenSilent) say("lost", why);
+      if (!hasFallenSilent) report("lost", why);
     },
 
     paused() {
-      hear();
+      noteSign();
       hasFallenSilent = false;
-      say("paused", "its container is paused");
+      report("paused", "its container is paused");
     },
 
-    silentMs: () => timing.now() - heardAt,
+    silentMs: () => timing.now() - lastSignAt,
 
     async watch(signal) {
       while (!signal.aborted) {
         await timing.wait(Math.max(1, since + silenceMs - timing.now()), signal).catch(() => {});
-        if (isBusy()) hear();
+        if (isBusy()) noteSign();
         if (signal.aborted || !isSilent()) continue;
         const paused = await isPaused(signal);
         if (signal.aborted || !isSilent()) continue;
@@ -99,7 +99,7 @@ export function watchLine({
         else {
           since = timing.now();
           hasFallenSilent = true;
-          say("stalled", `it sent nothing for ${Math.round(silenceMs / 1000)} s`);
+          report("stalled", `it sent nothing for ${Math.round(silenceMs / 1000)} s`);
           onSilence();
         }
       }

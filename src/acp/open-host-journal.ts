@@ -62,7 +62,7 @@ async function replay(
 ): Promise<ConversationState> {
   const start = inJournal(begin);
   let known = start;
-  const limits = { maxLineLength, deepest: maxDepthToHost };
+  const limits = { maxLineLength, maxDepth: maxDepthToHost };
   for await (const group of receiveMessages(createReadStream(file), start, findProblem, limits)) {
     for (const received of group) {
       if (received.kind === "message") known = received.known;

@@ -41,41 +41,43 @@ export function openOutbox(
   let isAckDue = false;
   let cancelled: Cancel["payload"] | null = null;
   let pausedMs = 0;
-  let turn: Promise<void> = Promise.resolve();
+  let lastSend: Promise<void> = Promise.resolve();
 
   const send = (line: Uint8Array): Promise<void> => {
     const target = channel;
     if (!target) return Promise.resolve();
     // Ignore a failed write: the reader notices the broken connection, and `joined` sends what is due on the next one.
-    turn = turn.then(() => (target === channel ? target.send(line).catch(forgiveFailure) : undefined));
-    return turn;
+    lastSend = lastSend.then(() =>
+      target === channel ? target.send(line).catch(forgiveFailure) : undefined,
+    );
+    return lastSend;
   };
-  const say = (words: HostWords): Promise<void> => send(hostLine(address, timing.date(), words));
+  const sendMessage = (words: HostWords): Promise<void> => send(hostLine(address, timing.date(), words));
   const acknowledge = async (): Promise<void> => {
     if (!channel || durable === acknowledged) return;
     acknowledged = durable;
-    await say({ type: "ack", payload: { seq: durable } });
+    await sendMessage({ type: "ack", payload: { seq: durable } });
   };
 
   return {
     joined(joining, hello) {
       channel = joining;
-      turn = Promise.resolve();
+      lastSend = Promise.resolve();
       acknowledged = 0;
       void acknowledge();
       const env = credentials();
       if (env && hello.payload.phase !== "finished")
-        void say({ type: "credentials", payload: { env: { ...env } } });
+        void sendMessage({ type: "credentials", payload: { env: { ...env } } });
       // Do not start a task that is to be stopped.
-      if (cancelled) void say({ type: "cancel", payload: cancelled });
+      if (cancelled) void sendMessage({ type: "cancel", payload: cancelled });
       else if (hello.payload.phase === "waiting") void send(requestLine);
-      if (pausedMs > 0) void say({ type: "resumed", payload: { pausedMs } });
+      if (pausedMs > 0) void sendMessage({ type: "resumed", payload: { pausedMs } });
       pausedMs = 0;
     },
 
     left() {
       channel = null;
-      turn = Promise.resolve();
+      lastSend = Promise.resolve();
     },
 
     durable(seq) {
@@ -96,18 +98,18 @@ export function openOutbox(
     async acknowledge() {
       const done = new AbortController();
       const enough = timing.wait(lastAckWithinMs, done.signal).catch(() => {});
-      await orAborted(Promise.race([acknowledge().then(() => turn), enough]), signal).finally(() =>
+      await orAborted(Promise.race([acknowledge().then(() => lastSend), enough]), signal).finally(() =>
         done.abort(),
       );
     },
 
     async cancel(words) {
       cancelled = words;
-      await say({ type: "cancel", payload: words });
+      await sendMessage({ type: "cancel", payload: words });
     },
 
     async resumed(ms) {
-      if (channel) await say({ type: "resumed", payload: { pausedMs: Math.round(ms) } });
+      if (channel) await sendMessage({ type: "resumed", payload: { pausedMs: Math.round(ms) } });
       else pausedMs += Math.round(ms);
     },
   };

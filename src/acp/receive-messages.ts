@@ -21,7 +21,7 @@ export type Received =
   | { readonly kind: "known" | "ignored" }
   | { readonly kind: "violation"; readonly reason: string };
 
-const wireLimits: WireLimits = { maxLineLength: maxLengthToHost, deepest: maxDepthToHost };
+const wireLimits: WireLimits = { maxLineLength: maxLengthToHost, maxDepth: maxDepthToHost };
 
 /**
  * Reads an adapter's stream of lines, grouped as they arrive. Checks each line's length, schema and order,

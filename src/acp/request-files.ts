@@ -20,14 +20,14 @@ export interface RequestFiles
 export function requestFiles(gitFolder: string, swarmId: string): RequestFiles {
   const folder = join(gitFolder, "aimi", "requests", swarmId);
   const fileOf = (slug: string, attempt: number): string => join(folder, `${slug}-${attempt}.json`);
-  const takenUpOf = (slug: string, attempt: number): string => join(folder, `${slug}-${attempt}.taken-up`);
+  const reworkFileOf = (slug: string, attempt: number): string => join(folder, `${slug}-${attempt}.taken-up`);
   const settingsFile = join(folder, "settings");
   const gatewayFile = join(folder, "gateway");
   return {
     findRequest: ({ slug, attempt }) => find(fileOf(slug, attempt)),
     storeRequest: ({ slug, attempt }, request) => keep(fileOf(slug, attempt), request),
-    findRework: ({ slug, attempt }) => find(takenUpOf(slug, attempt)),
-    storeRework: ({ slug, attempt }, rework) => keep(takenUpOf(slug, attempt), rework),
+    findRework: ({ slug, attempt }) => find(reworkFileOf(slug, attempt)),
+    storeRework: ({ slug, attempt }, rework) => keep(reworkFileOf(slug, attempt), rework),
     findSettings: () => find(settingsFile),
     keepSettings: (settings) => keep(settingsFile, settings),
     findGateway: () => find(gatewayFile),

@@ -25,9 +25,9 @@ export async function* tailWorker(
     signal,
   );
   const cutter = new LineCutter(maxLineLength);
-  let complaint = "";
+  let lastError = "";
   for await (const { stream, bytes } of execution.output) {
-    if (stream === "stderr") complaint = cleanText(Buffer.from(bytes).toString());
+    if (stream === "stderr") lastError = cleanText(Buffer.from(bytes).toString());
     else
       for (const line of cutter.cut(bytes))
         if (line) yield cleanText(Buffer.from(line).toString(), maxLineLength);
@@ -37,6 +37,6 @@ export async function* tailWorker(
   if (exit.kind === "exited" && exit.code !== 0)
     throw new SwarmError("EXEC_FAILED", {
       command: command.join(" "),
-      reason: complaint || `exit ${exit.code}`,
+      reason: lastError || `exit ${exit.code}`,
     });
 }

@@ -13,7 +13,7 @@ import type { VolumeDeps } from "./read-volume-journal.ts";
 import { requestFiles } from "./request-files.ts";
 import type { Timing } from "./timing.ts";
 
-export interface WorkerPlacesDeps extends VolumeDeps {
+export interface WorkerChannelDeps extends VolumeDeps {
   readonly containers: Pick<Containers, "exec" | "look" | "copyOut" | "copyIn">;
   readonly timing: Timing;
   readonly swarmId: string;
@@ -26,7 +26,7 @@ export interface WorkerPlacesDeps extends VolumeDeps {
 }
 
 /** Journals, requests and stored files of one swarm's workers. */
-export function workerChannel(deps: WorkerPlacesDeps): WorkerChannel {
+export function workerChannel(deps: WorkerChannelDeps): WorkerChannel {
   const { containers, swarmId, folder, gitFolder, findProblem } = deps;
   const journalFile = (slug: string, attempt: number): string =>
     join(folder, slug, `journal-${attempt}.ndjson`);

@@ -5,10 +5,10 @@ import { refusal } from "./refusal.ts";
  * shows.
  */
 export interface ArchiveBytes {
-  /** The next piece, of at most `most` bytes; undefined at the end of the archive. */
-  next(most: number): Promise<Uint8Array | undefined>;
-  /** The next piece, of at most `most` bytes; refuses the archive if it ends here. */
-  take(most: number, entry: string): Promise<Uint8Array>;
+  /** The next piece, of at most `maxBytes` bytes; undefined at the end of the archive. */
+  next(maxBytes: number): Promise<Uint8Array | undefined>;
+  /** The next piece, of at most `maxBytes` bytes; refuses the archive if it ends here. */
+  take(maxBytes: number, entry: string): Promise<Uint8Array>;
   /** Exactly `length` bytes, in one piece. */
   read(length: number, entry: string): Promise<Uint8Array>;
   skip(length: number, entry: string): Promise<void>;
@@ -20,19 +20,19 @@ export function archiveBytes(archive: AsyncIterable<Uint8Array>): ArchiveBytes {
   let piece: Uint8Array = new Uint8Array();
   return { next, take, read, skip, close };
 
-  async function next(most: number): Promise<Uint8Array | undefined> {
+  async function next(maxBytes: number): Promise<Uint8Array | undefined> {
     while (piece.length === 0) {
       const pulled = await source.next();
       if (pulled.done) return undefined;
       piece = pulled.value;
     }
-    const taken = piece.subarray(0, most);
+    const taken = piece.subarray(0, maxBytes);
     piece = piece.subarray(taken.length);
     return taken;
   }
 
-  async function take(most: number, entry: string): Promise<Uint8Array> {
-    const taken = await next(most);
+  async function take(maxBytes: number, entry: string): Promise<Uint8Array> {
+    const taken = await next(maxBytes);
     if (!taken) throw refusal(entry, "the archive ends too early");
     return taken;
   }

@@ -46,12 +46,12 @@ export async function readEntryHeader(
     if (!what) return joinHeaders(header, contentByPrelude);
     // Without this check an archive of headers alone could go on for ever.
     if (contentByPrelude.has(header.type)) throw refusal(showName(header.name), `it has a second ${what}`);
-    const longest = "LK".includes(header.type) ? maxNameBytes : maxPreludeBytes;
-    if (header.size > longest)
-      throw refusal(showName(header.name), `its ${what} is longer than ${longest} bytes`);
-    const kept = Math.min(header.size, maxPreludeBytes);
-    contentByPrelude.set(header.type, await bytes.read(kept, showName(header.name)));
-    await bytes.skip(header.size - kept + paddingOf(header.size), showName(header.name));
+    const maxBytes = "LK".includes(header.type) ? maxNameBytes : maxPreludeBytes;
+    if (header.size > maxBytes)
+      throw refusal(showName(header.name), `its ${what} is longer than ${maxBytes} bytes`);
+    const keptBytes = Math.min(header.size, maxPreludeBytes);
+    contentByPrelude.set(header.type, await bytes.read(keptBytes, showName(header.name)));
+    await bytes.skip(header.size - keptBytes + paddingOf(header.size), showName(header.name));
   }
 }
 

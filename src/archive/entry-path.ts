@@ -48,7 +48,7 @@ type Claim = FolderClaim | "leaf";
 
 interface FolderClaim {
   /** Whether the folder has an entry of its own, rather than only being part of other entries' paths. */
-  isTold: boolean;
+  hasOwnEntry: boolean;
   below?: Map<string, Claim>;
 }
 
@@ -69,7 +69,7 @@ export function pathClaims({
 }): (path: string, kind: "leaf" | "folder") => Claimed {
   let claimed = 0;
   let charactersLeft = maxNameCharacters;
-  const root: FolderClaim = { isTold: false };
+  const root: FolderClaim = { hasOwnEntry: false };
 
   // A tree, not a set of paths, so that a deep path costs no more than its length.
   return (path, kind) => {
@@ -96,15 +96,15 @@ export function pathClaims({
       if (charactersLeft < 0)
         return { excess: `the names are longer than ${maxNameCharacters} characters together` };
       here.below ??= new Map();
-      const claim: Claim = isLeaf ? "leaf" : { isTold: false };
+      const claim: Claim = isLeaf ? "leaf" : { hasOwnEntry: false };
       // Copy the name: a slice would keep the whole path in memory.
       here.below.set(Buffer.from(name).toString(), claim);
       if (claim === "leaf") return { newFolders };
       newFolders.push(path.slice(0, end));
       here = claim;
     }
-    if (here.isTold) throw refusal(path, twice);
-    here.isTold = true;
+    if (here.hasOwnEntry) throw refusal(path, twice);
+    here.hasOwnEntry = true;
     return { newFolders };
   };
 }

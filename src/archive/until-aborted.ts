@@ -14,11 +14,11 @@ export async function* untilAborted<Piece>(
       yield next.value;
     }
   } finally {
-    const farewell = Promise.resolve(pieces.return?.());
+    const returned = Promise.resolve(pieces.return?.());
     // A stuck source answers `return` only after its next piece, which may never come. So do not wait, and
     // ignore its error.
-    if (signal.aborted) farewell.catch(() => undefined);
-    else await farewell;
+    if (signal.aborted) returned.catch(() => undefined);
+    else await returned;
   }
 }
 

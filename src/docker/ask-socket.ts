@@ -36,10 +36,10 @@ function answerIn(bytes: Buffer): unknown {
   const end = bytes.indexOf("\r\n\r\n");
   const [status = "", ...headers] = bytes.toString("latin1", 0, Math.max(0, end)).toLowerCase().split("\r\n");
   const body = bytes.subarray(end + 4);
-  const told = headers
+  const contentLength = headers
     .find((header) => header.startsWith("content-length:"))
     ?.slice("content-length:".length);
-  const isWhole = told === undefined || Number(told) === body.length;
+  const isWhole = contentLength === undefined || Number(contentLength) === body.length;
   const isPlain = !headers.some((header) => /^(?:transfer|content)-encoding:/.test(header));
   if (end < 0 || !/^http\/1\.[01] 200 /.test(`${status} `) || !isWhole || !isPlain) return null;
   try {

@@ -21,7 +21,7 @@ export async function readBuildStream(
   image: string,
   onEvent: (event: BuildEvent) => void,
 ): Promise<string> {
-  const steps = stepTeller(onEvent);
+  const steps = stepReporter(onEvent);
   let id = "";
   let failure: string | undefined;
   for await (const line of linesOf(stream)) {
@@ -31,8 +31,8 @@ export async function readBuildStream(
     if (typeof line.aux === "object" && line.aux?.ID) id = line.aux.ID;
   }
   if (failure !== undefined) {
-    const { step, lastWords } = steps.failed(failure);
-    const reason = [failure, ...lastWords].join("\n").slice(0, 4_000);
+    const { step, lastOutput } = steps.failed(failure);
+    const reason = [failure, ...lastOutput].join("\n").slice(0, 4_000);
     throw new SwarmError("IMAGE_BUILD_FAILED", { image, step, reason });
   }
   steps.end();
@@ -41,15 +41,15 @@ export async function readBuildStream(
   return id;
 }
 
-interface StepTeller {
+interface StepReporter {
   buildkit(trace: string): void;
   classic(text: string): void;
   end(): void;
   /** The step that failed, and the end of its output. */
-  failed(failure: string): { readonly step: string; readonly lastWords: string[] };
+  failed(failure: string): { readonly step: string; readonly lastOutput: string[] };
 }
 
-function stepTeller(onEvent: (event: BuildEvent) => void): StepTeller {
+function stepReporter(onEvent: (event: BuildEvent) => void): StepReporter {
   const startedAt = new Map<string, number>();
   const done = new Set<string>();
   const nameByVertex = new Map<string, string>();
@@ -108,7 +108,7 @@ function stepTeller(onEvent: (event: BuildEvent) => void): StepTeller {
       const lines = cleanLines(outputByStep.get(cause) ?? "").split("\n");
       return {
         step: cause,
-        lastWords: lines
+        lastOutput: lines
           .map((line) => line.trimEnd())
           .filter(Boolean)
           .slice(-15),

@@ -9,7 +9,7 @@ const limits = {
   /** For a call about one container, such as unpause, inspect or exec, which normally takes milliseconds. */
   container: 25_000,
   other: 120_000,
-  /** After this time, `endBeginnings` runs for a container that is frozen. */
+  /** After this time, `killStartingPrograms` runs for a container that is frozen. */
   suspicious: 8_000,
   list: 4_000,
 } as const;
@@ -36,7 +36,7 @@ export interface CallerDeps {
   readonly docker: Docker;
   readonly endpoint: string;
   /** Kills the programs that are just starting in a container, if this process may, and returns their number. */
-  readonly endBeginnings: (containerId: string) => Promise<number>;
+  readonly killStartingPrograms: (containerId: string) => Promise<number>;
 }
 
 export function callerFor(deps: CallerDeps): CallEngine {
@@ -76,7 +76,7 @@ async function watch(
     await reach(Math.min(limits.suspicious, maxMs));
     const frozen = await findFrozen(deps, container);
     // The engine itself thaws the container once the program has ended that was starting during the freeze.
-    if (frozen !== null) await deps.endBeginnings(frozen);
+    if (frozen !== null) await deps.killStartingPrograms(frozen);
   }
   if (container !== undefined && !isForFrozen) {
     const withinMs = Math.min(limits.container, maxMs);

@@ -69,8 +69,11 @@ export function findBreaches(
     const mount = Mounts.find(({ Destination }) => Destination === path);
     refuse(readOnly && mount && mount.RW !== false, `${name} can be written to at ${path}`);
   }
-  const asked = spec.nameServer === undefined ? "" : spec.nameServer;
-  refuse((host.Dns ?? []).join(" ") !== asked, `it asks ${host.Dns?.join(", ") || "the engine"} for names`);
+  const requested = spec.nameServer === undefined ? "" : spec.nameServer;
+  refuse(
+    (host.Dns ?? []).join(" ") !== requested,
+    `it asks ${host.Dns?.join(", ") || "the engine"} for names`,
+  );
   refuse(has(host.VolumesFrom), "it has another container's volumes");
   refuse(host.NetworkMode !== networkMode(spec.network), `its network is ${host.NetworkMode}`);
   const networks = Object.keys(NetworkSettings.Networks).filter((name) => !mayHave(spec, name));
@@ -114,25 +117,28 @@ function confinementBreaches(
 ): string[] {
   const options = host.SecurityOpt ?? [];
   const added = (host.CapAdd ?? []).map((name: string) => name.replace(/^CAP_/, ""));
-  const unasked = added.filter((name: string) => !spec.capabilities.some((asked) => asked === name));
+  const unrequested = added.filter(
+    (name: string) => !spec.capabilities.some((requested) => requested === name),
+  );
   const dropsAll = (host.CapDrop ?? []).some((name: string) => /^(CAP_)?ALL$/i.test(name));
-  const isAsked = (option: string): boolean => /^no-new-privileges(?:[:=]true)?$/.test(option);
+  const isRequestedOption = (option: string): boolean => /^no-new-privileges(?:[:=]true)?$/.test(option);
   // A foreign profile can allow as much as no profile.
-  const unaskedOptions = options.filter(
-    (option: string) => !isAsked(option) && !isOwnProfile(option, spec.limits),
+  const unrequestedOptions = options.filter(
+    (option: string) => !isRequestedOption(option) && !isOwnProfile(option, spec.limits),
   );
   const without = (paths: readonly string[], list: readonly string[] | null | undefined): string[] =>
     list ? paths.filter((path) => !list.includes(path)) : [];
   const [shown, writable] = [without(hidden, host.MaskedPaths), without(readOnly, host.ReadonlyPaths)];
   const found: (string | false)[] = [
     host.Privileged === true && "it is privileged",
-    unasked.length > 0 && `it has the capabilities ${unasked.join(", ")}`,
+    unrequested.length > 0 && `it has the capabilities ${unrequested.join(", ")}`,
     !dropsAll && "it keeps the engine's default capabilities",
-    unaskedOptions.length > 0 && `its confinement was changed: ${unaskedOptions.join(", ").slice(0, 200)}`,
-    !options.some(isAsked) && "it could gain privileges",
+    unrequestedOptions.length > 0 &&
+      `its confinement was changed: ${unrequestedOptions.join(", ").slice(0, 200)}`,
+    !options.some(isRequestedOption) && "it could gain privileges",
     profile !== null &&
       !options.includes(seccompOption(profile)) &&
-      "it lacks the filter of system calls that was asked for",
+      "it lacks the requested filter of system calls",
     shown.length > 0 && `it sees ${shown.join(", ")}`,
     writable.length > 0 && `it can write to ${writable.join(", ")}`,
   ];

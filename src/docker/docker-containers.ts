@@ -29,7 +29,7 @@ export interface DockerDeps {
 
 const cleanUpMs = 15_000;
 /** The retry interval for a removal that another client has begun. */
-const lookAgainMs = 100;
+const retryMs = 100;
 /** The time limit to start a sandbox on a busy machine, or to count its files. */
 const slowMs = 120_000;
 /** The time limit to move or to remove many files. */
@@ -39,9 +39,8 @@ const longMs = 600_000;
 export function dockerContainers(deps: DockerDeps): Containers {
   const { docker, endpoint, call, gate } = deps;
   const inspectEngine = rememberSuccess(() => docker.info());
-  const tellAboutItself = (signal?: AbortSignal) =>
-    call({ operation: "describe itself", signal }, inspectEngine);
-  const limited = limiter(async () => 2 * Math.max(1, Number((await tellAboutItself()).NCPU)));
+  const engineInfo = (signal?: AbortSignal) => call({ operation: "describe itself", signal }, inspectEngine);
+  const limited = limiter(async () => 2 * Math.max(1, Number((await engineInfo()).NCPU)));
   const about = (id: string, operation: string, signal?: AbortSignal) => ({
     ...{ operation, signal, container: id },
     missing: () => new SwarmError("CONTAINER_GONE", { id }),
@@ -90,7 +89,7 @@ export function dockerContainers(deps: DockerDeps): Containers {
   return {
     async create(spec, signal) {
       refuseSpec(spec);
-      const info = await tellAboutItself(signal);
+      const info = await engineInfo(signal);
       const diskEnforced = canLimitDisk(info);
       const profile = spec.privileged ? null : profileFor(info, spec);
       let id: string;
@@ -299,7 +298,7 @@ async function removeContainer(docker: Docker, id: string, signal?: AbortSignal)
       if (statusCode === 404) return;
       if (statusCode !== 409 || !/already in progress/.test(message)) throw error;
     }
-    await delay(lookAgainMs, null, { signal });
+    await delay(retryMs, null, { signal });
   }
 }
 

@@ -8,7 +8,7 @@ import type { EngineHelp } from "./open-engine.ts";
 import type { ProbeDeps } from "./probe-runtime.ts";
 
 export interface DockerEngineDeps extends ProbeDeps {
-  /** Loads the help, together with the code that acts on the engine. */
+  /** Loads the functions of the host, together with dockerode. */
   readonly help: () => Promise<EngineHelp>;
 }
 

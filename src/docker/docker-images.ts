@@ -156,7 +156,7 @@ export function dockerImages({ docker, endpoint, call }: DockerDeps): Images {
     const file = Readable.from(body, { objectMode: false });
     const { promise, resolve, reject } = Promise.withResolvers<AsyncIterable<Uint8Array>>();
     // A body that cannot be read ends the request, and its error is the one to report.
-    const inWords = (error: unknown): unknown =>
+    const translated = (error: unknown): unknown =>
       file.errored ?? translateFailure(endpoint, { operation, signal }, error);
     modem.dial(
       {
@@ -174,7 +174,7 @@ export function dockerImages({ docker, endpoint, call }: DockerDeps): Images {
     try {
       yield* await promise;
     } catch (error) {
-      throw inWords(error);
+      throw translated(error);
     } finally {
       file.destroy();
     }

@@ -23,7 +23,7 @@ export async function openExecution(
         try {
           yield* demultiplex(socket, command);
         } catch (error) {
-          throw started.inWords(error);
+          throw started.translated(error);
         }
         signal?.throwIfAborted();
       },

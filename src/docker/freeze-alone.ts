@@ -20,15 +20,15 @@ export async function freezeAlone<Result>(
 ): Promise<Result> {
   const { Id } = await docker.getContainer(id).inspect({ ...until(signal) });
   await using _alone = await gate.pause(Id, signal);
-  await programsBegun(docker, Id, signal);
+  await noProgramStarting(docker, Id, signal);
   return await freeze(docker.getContainer(Id));
 }
 
 /**
- * Resolves when no program is just starting in a container. The gate does not cover a program that another user starts, or
+ * Resolves when no program is starting in a container. The gate does not cover a program that another user starts, or
  * whose starter was killed. Fails in the end: no pause is better than one that lasts forever.
  */
-async function programsBegun(docker: Docker, id: string, signal?: AbortSignal): Promise<void> {
+async function noProgramStarting(docker: Docker, id: string, signal?: AbortSignal): Promise<void> {
   for (const end = performance.now() + patienceMs; ; await delay(10, undefined, { signal })) {
     const { ExecIDs } = await docker.getContainer(id).inspect({ ...until(signal) });
     const programs = (ExecIDs ?? []).map((exec) =>
@@ -39,10 +39,10 @@ async function programsBegun(docker: Docker, id: string, signal?: AbortSignal): 
         .catch(() => null),
     );
     // The engine reports a program as running before it has a process.
-    const isAnyBeginning = (await Promise.all(programs)).some(
+    const isAnyStarting = (await Promise.all(programs)).some(
       (program) => program?.Running === true && program.Pid === 0,
     );
-    if (!isAnyBeginning) return;
+    if (!isAnyStarting) return;
     if (performance.now() > end)
       throw new SwarmError("ENGINE_FAILED", {
         operation: `pause the container ${id}`,

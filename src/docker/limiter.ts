@@ -15,19 +15,19 @@ export function limiter(
   };
 
   const enter = async ({ isFirst = false, signal }: Turn): Promise<void> => {
-    const most = await width();
+    const limit = await width();
     signal?.throwIfAborted();
-    if (running < most) {
+    if (running < limit) {
       running += 1;
       return;
     }
     const waiting = isFirst ? lanes.first : lanes.others;
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const giveUp = (): void => {
-      const place = waiting.indexOf(resolve);
+      const index = waiting.indexOf(resolve);
       // A call that has left the queue holds a slot, which it must hand on.
-      if (place < 0) return;
-      waiting.splice(place, 1);
+      if (index < 0) return;
+      waiting.splice(index, 1);
       reject(signal?.reason);
     };
     signal?.addEventListener("abort", giveUp, { once: true });

@@ -6,17 +6,17 @@ import { dockerImages } from "./docker-images.ts";
 import { dockerNetworks, dockerVolumes } from "./docker-networks.ts";
 import { dockerodeAt } from "./dockerode-at.ts";
 
-/** Functions that an engine lacks and the code that acts on it needs. */
+/** Functions of the host that the code for engines needs. */
 export interface EngineHelp {
   readonly gate: PauseGate;
   /** Kills the programs that are just starting in a container, if this process may, and returns their number. */
-  readonly endBeginnings: (containerId: string) => Promise<number>;
+  readonly killStartingPrograms: (containerId: string) => Promise<number>;
 }
 
 /** The parts of an engine that need dockerode. */
-export function openDockerEngine(endpoint: string, { gate, endBeginnings }: EngineHelp): OpenEngine {
+export function openDockerEngine(endpoint: string, { gate, killStartingPrograms }: EngineHelp): OpenEngine {
   const docker = dockerodeAt(endpoint);
-  const deps = { docker, endpoint, gate, call: callerFor({ docker, endpoint, endBeginnings }) };
+  const deps = { docker, endpoint, gate, call: callerFor({ docker, endpoint, killStartingPrograms }) };
   return {
     containers: dockerContainers(deps),
     images: dockerImages(deps),

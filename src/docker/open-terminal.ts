@@ -8,7 +8,7 @@ const resizes = 20;
 const againMs = 25;
 const lookEveryMs = 1_000;
 /** The time for a program's last output to arrive after its end. */
-const lastWordsMs = 300;
+const outputGraceMs = 300;
 
 /** Starts a program with a terminal of its own in a running container. */
 export async function openTerminal(
@@ -50,7 +50,7 @@ export async function openTerminal(
         try {
           for await (const bytes of socket) yield bytes as Uint8Array;
         } catch (error) {
-          if (!hasEnded) throw started.inWords(error);
+          if (!hasEnded) throw started.translated(error);
         } finally {
           reading.abort();
         }
@@ -76,7 +76,7 @@ async function endOf(
     await wait(lookEveryMs);
     if (reading.aborted) return false;
     if (await isRunning()) continue;
-    await wait(lastWordsMs);
+    await wait(outputGraceMs);
     return !reading.aborted;
   }
 

@@ -21,7 +21,7 @@ interface Expected {
 
 /** The methods of docker-modem that send a request, and that turn an answer into a stream or an error with its status. */
 interface Modem {
-  buildRequest: (asked: RequestOptions, expected: Expected, body: Body, callback: Callback) => void;
+  buildRequest: (options: RequestOptions, expected: Expected, body: Body, callback: Callback) => void;
   buildPayload(
     error: null,
     isStream: true,
@@ -51,8 +51,8 @@ export function sendOnlyTo(
     };
     const { hijack = false, openStdin = false, statusCodes } = expected;
     try {
-      const asked = { ...connection, path, method, headers, ...(signal && { signal }) } as RequestOptions;
-      const request = secure ? httpsRequest(asked) : httpRequest(asked);
+      const options = { ...connection, path, method, headers, ...(signal && { signal }) } as RequestOptions;
+      const request = secure ? httpsRequest(options) : httpRequest(options);
       request.on("error", (error) => answerOnce(error, null));
       request.on("response", (answer) =>
         modem.buildPayload(null, true, statusCodes, openStdin, request, answer, null, answerOnce),

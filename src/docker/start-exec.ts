@@ -31,7 +31,7 @@ export interface StartedExec extends AsyncDisposable {
   /** Resolves when the connection can take more bytes. */
   write(bytes: Uint8Array): Promise<void>;
   /** Translates the error of a broken connection. */
-  inWords(error: unknown): unknown;
+  translated(error: unknown): unknown;
   exit(): Promise<ExecExit>;
 }
 
@@ -89,10 +89,10 @@ export async function startExec(
 
     async write(bytes) {
       if (socket.destroyed || !socket.writable) return;
-      if (!socket.write(bytes)) await roomIn(socket);
+      if (!socket.write(bytes)) await drainedOrClosed(socket);
     },
 
-    inWords: (error) =>
+    translated: (error) =>
       translateFailure(endpoint, { operation: `read what ${command} writes`, signal }, error),
 
     exit: () => exitOf({ docker, exec, id }, signal),
@@ -117,7 +117,7 @@ async function hasBegun(
 }
 
 /** Resolves when the socket drains or closes; the output and the exit report a closed one. */
-function roomIn(socket: Duplex): Promise<void> {
+function drainedOrClosed(socket: Duplex): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const goOn = (): void => {
     socket.off("drain", goOn).off("close", goOn);

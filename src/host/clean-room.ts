@@ -27,22 +27,22 @@ export const safeEnvironment: Readonly<Record<string, string>> = {
   ...{ GIT_GRAFT_FILE: "/nonexistent", GIT_ALLOC_LIMIT: maxMemory },
 };
 
-export interface RoomRun extends Pick<GitRun, "input" | "env" | "maxBytes" | "limitMs"> {
+export interface RepoRun extends Pick<GitRun, "input" | "env" | "maxBytes" | "limitMs"> {
   /** Exit codes that are answers; any other throws GIT_FAILED. */
   readonly answers?: readonly number[];
 }
 
 /** A bare repository that reads the user's objects, but has none of the user's refs, hooks and settings. */
-export interface CleanRoom {
+export interface IsolatedRepo {
   readonly folder: string;
   /** Runs git and returns its end, also a failure. */
-  run(args: readonly string[], run?: Omit<RoomRun, "answers">): Promise<GitEnd>;
+  run(args: readonly string[], run?: Omit<RepoRun, "answers">): Promise<GitEnd>;
   /** Runs git and returns its output and exit code; throws GIT_FAILED unless the exit code is one of `answers`. */
   git(
     args: readonly string[],
-    run?: RoomRun,
+    run?: RepoRun,
   ): Promise<{ readonly exitCode: number; readonly output: Buffer; readonly isCut: boolean }>;
-  text(args: readonly string[], run?: Omit<RoomRun, "answers">): Promise<string>;
+  text(args: readonly string[], run?: Omit<RepoRun, "answers">): Promise<string>;
   /** Runs git and streams its output without a limit of its size. */
   stream(args: readonly string[], run?: Pick<GitStream, "limitMs" | "onLate">): AsyncIterable<Uint8Array>;
   readonly objects: ObjectReader;
@@ -54,11 +54,11 @@ const usualLimitMs = 10 * 60_000;
  * Writes the repository's files itself, because `git init` would read templates; synchronously, because they
  * are few and small. New objects stay in here with `own`, and go to the user's repository with `theirs`.
  */
-export async function makeCleanRoom(
+export async function createIsolatedRepo(
   folder: string,
   { commonFolder, newObjects }: { readonly commonFolder: string; readonly newObjects: "own" | "theirs" },
   signal?: AbortSignal,
-): Promise<CleanRoom> {
+): Promise<IsolatedRepo> {
   const objects = join(commonFolder, "objects");
   mkdirSync(join(folder, "objects", "info"), { recursive: true });
   mkdirSync(join(folder, "objects", "pack"));
@@ -77,9 +77,9 @@ export async function makeCleanRoom(
     ...{ GIT_DIR: folder, ...(newObjects === "theirs" && { GIT_OBJECT_DIRECTORY: objects }) },
   };
   const always = { folder, env: base, limitMs: usualLimitMs, signal };
-  const run: CleanRoom["run"] = (args, { env, limitMs = usualLimitMs, ...rest } = {}) =>
+  const run: IsolatedRepo["run"] = (args, { env, limitMs = usualLimitMs, ...rest } = {}) =>
     runGit([...safeArguments, ...args], { folder, ...rest, limitMs, signal, env: { ...base, ...env } });
-  const git: CleanRoom["git"] = async (args, { answers = [0], ...rest } = {}) => {
+  const git: IsolatedRepo["git"] = async (args, { answers = [0], ...rest } = {}) => {
     const { exitCode, output, reason, isCut } = await run(args, rest);
     // The caller set a limit, so cut output is an answer, too.
     if (isCut && rest.maxBytes !== undefined) return { exitCode: 0, output, isCut };
@@ -96,15 +96,15 @@ export async function makeCleanRoom(
 }
 
 /** Whether `ancestor` is `commit` itself or one of its ancestors. */
-export async function isAncestor(room: CleanRoom, ancestor: string, commit: string): Promise<boolean> {
-  if (await areNearbyAncestors(room.objects, [ancestor], commit)) return true;
-  const asked = await room.git(["merge-base", "--is-ancestor", ancestor, commit], { answers: [0, 1] });
-  return asked.exitCode === 0;
+export async function isAncestor(repo: IsolatedRepo, ancestor: string, commit: string): Promise<boolean> {
+  if (await areNearbyAncestors(repo.objects, [ancestor], commit)) return true;
+  const result = await repo.git(["merge-base", "--is-ancestor", ancestor, commit], { answers: [0, 1] });
+  return result.exitCode === 0;
 }
 
 /** Whether the repository has all of these commits. */
-export async function areCommits(room: CleanRoom, ids: readonly string[]): Promise<boolean> {
-  return (await room.objects.about(ids)).every((facts) => facts?.type === "commit");
+export async function areCommits(repo: IsolatedRepo, ids: readonly string[]): Promise<boolean> {
+  return (await repo.objects.about(ids)).every((facts) => facts?.type === "commit");
 }
 
 /** A path as git parses it in a list of alternates, safe for any characters. */

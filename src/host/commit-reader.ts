@@ -26,11 +26,11 @@ export function commitReader(folder: string): CommitReader {
 
   return {
     async head() {
-      const asked = await run(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]);
-      if (asked.exitCode === 0) return asked.output.toString().trim();
+      const result = await run(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]);
+      if (result.exitCode === 0) return result.output.toString().trim();
       // With `--quiet` git exits with 1 if there is no commit yet, and with other codes for other failures.
-      if (asked.exitCode === 1) return null;
-      throw new SwarmError("GIT_FAILED", { command: "rev-parse", reason: asked.reason });
+      if (result.exitCode === 1) return null;
+      throw new SwarmError("GIT_FAILED", { command: "rev-parse", reason: result.reason });
     },
 
     async files(commit) {

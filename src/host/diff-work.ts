@@ -17,8 +17,8 @@ export async function* diffWork(
   signal?: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
   await using quarantine = await openQuarantine(commonFolder, signal);
-  const room = await quarantine.room("theirs");
-  yield* room.stream([
+  const repo = await quarantine.openRepo("theirs");
+  yield* repo.stream([
     // Comparing the lines of huge files takes minutes and is of no use.
     ...["-c", "core.bigFileThreshold=8m", "diff-tree", "-r", "--no-ext-diff", "--no-textconv", "--no-color"],
     ...["--find-renames", "-l400", ...(stat ? ["--stat=100,70"] : ["--patch"])],

@@ -8,9 +8,9 @@ const runtimes: RegExp = /run/;
  * itself keeps running. Returns their number; 0 if the engine is on another machine or belongs to another
  * user.
  */
-export async function endBeginnings(containerId: string): Promise<number> {
+export async function killStartingPrograms(containerId: string): Promise<number> {
   if (process.platform !== "linux") return 0;
-  const pids = await findProcesses(runtimes, (argv) => isBeginning(argv, containerId));
+  const pids = await findProcesses(runtimes, (argv) => isStartingProgram(argv, containerId));
   return pids.filter(end).length;
 }
 
@@ -18,7 +18,7 @@ export async function endBeginnings(containerId: string): Promise<number> {
  * Whether the arguments are those with which containerd calls every runtime:
  * `runc … exec --process <file> … <container>`.
  */
-export function isBeginning(argv: readonly string[], containerId: string): boolean {
+export function isStartingProgram(argv: readonly string[], containerId: string): boolean {
   const words = argv.filter((word) => word !== "");
   return words.at(-1) === containerId && words[words.indexOf("--process") - 1] === "exec";
 }

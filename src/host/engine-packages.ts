@@ -14,7 +14,7 @@ const required: Readonly<Record<string, string>> = {
  * Optional programs, installed along with required ones: gVisor, and debootstrap for a base image without a
  * registry.
  */
-const welcome: Readonly<Record<string, string>> = { runsc: "runsc", debootstrap: "debootstrap" };
+const optional: Readonly<Record<string, string>> = { runsc: "runsc", debootstrap: "debootstrap" };
 
 /** Path of a program; null if it is not installed. */
 export async function findProgram(name: string, env: Environment): Promise<string | null> {
@@ -34,7 +34,7 @@ export async function findProgram(name: string, env: Environment): Promise<strin
 /** The Debian packages to install before a private engine can start; empty when everything needed is there. */
 export async function missingPackages(env: Environment): Promise<string[]> {
   const needed = await packagesOf(required, env);
-  return needed.length === 0 ? [] : [...needed, ...(await packagesOf(welcome, env))];
+  return needed.length === 0 ? [] : [...needed, ...(await packagesOf(optional, env))];
 }
 
 /** Installs Debian packages as root. Skips optional packages that this release does not have. */

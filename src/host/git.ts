@@ -10,14 +10,14 @@ const notOurs: readonly string[] = [
 ].map((name) => `:(top,exclude).aimi/${name}`);
 
 /** Reading a repository must not run programs that its settings name. */
-const startNothing: readonly string[] = [
+const noPrograms: readonly string[] = [
   ...["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.untrackedCache=false"],
 ];
 
 /** Git in one folder, without a shell and without prompts. */
 export function gitIn(folder: string): Git {
   const git = async (...args: string[]) => {
-    const { output, ...end } = await runGit([...startNothing, ...args], { folder });
+    const { output, ...end } = await runGit([...noPrograms, ...args], { folder });
     return { ...end, stdout: output.toString().trimEnd() };
   };
 
@@ -41,16 +41,16 @@ export function gitIn(folder: string): Git {
     },
 
     async branches() {
-      const names = await asked("for-each-ref", "--format=%(refname:lstrip=2)", "refs/heads");
+      const names = await outputOf("for-each-ref", "--format=%(refname:lstrip=2)", "refs/heads");
       return names.split("\n").filter(Boolean);
     },
 
     async remotes() {
-      return (await asked("remote")).split("\n").filter(Boolean);
+      return (await outputOf("remote")).split("\n").filter(Boolean);
     },
 
     async changedFiles() {
-      const files = await asked(
+      const files = await outputOf(
         ...(await withoutFilters()),
         "status",
         "--porcelain=v1",
@@ -73,7 +73,7 @@ export function gitIn(folder: string): Git {
     );
   }
 
-  async function asked(...args: string[]): Promise<string> {
+  async function outputOf(...args: string[]): Promise<string> {
     const { stdout, reason, exitCode } = await git(...args);
     if (exitCode === 0) return stdout;
     throw gitFailure(args, reason);

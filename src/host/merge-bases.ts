@@ -1,7 +1,7 @@
 import { cleanLines, cleanText } from "../domain/clean-text.ts";
 import { SwarmError } from "../domain/errors.ts";
 import type { CommitsToMerge, MergedBase } from "../ports/work-repository.ts";
-import { type CleanRoom, isAncestor } from "./clean-room.ts";
+import { type IsolatedRepo, isAncestor } from "./clean-room.ts";
 
 /**
  * Author and committer of swarm's merges. They and the date are fixed, so that the same merge always has the
@@ -13,16 +13,16 @@ const merger = { name: "swarm", email: "swarm@localhost" };
  * One commit that contains all of the commits. The merge uses no working tree, no index and no merge driver,
  * because the content of files must not choose which program runs.
  */
-export async function mergeBases(room: CleanRoom, commits: readonly string[]): Promise<MergedBase> {
+export async function mergeBases(repo: IsolatedRepo, commits: readonly string[]): Promise<MergedBase> {
   let merged: string | null = null;
   for (const commit of new Set(commits)) {
-    if (merged === null || (await isAncestor(room, merged, commit))) {
+    if (merged === null || (await isAncestor(repo, merged, commit))) {
       merged = commit;
       continue;
     }
-    if (await isAncestor(room, commit, merged)) continue;
+    if (await isAncestor(repo, commit, merged)) continue;
     const message = `Merge ${commit.slice(0, 10)} into ${merged.slice(0, 10)}\n\nThe base of work that depends on both.\n`;
-    const outcome = await mergeTwo(room, { ours: merged, theirs: commit, message });
+    const outcome = await mergeTwo(repo, { ours: merged, theirs: commit, message });
     if (outcome.kind === "conflict") return outcome;
     merged = outcome.commit;
   }
@@ -31,37 +31,41 @@ export async function mergeBases(room: CleanRoom, commits: readonly string[]): P
 }
 
 /** The files in which two commits conflict according to git. */
-export async function conflictsOf(room: CleanRoom, ours: string, theirs: string): Promise<readonly string[]> {
-  return (await mergeTrees(room, ours, theirs)).conflicts;
+export async function conflictsOf(
+  repo: IsolatedRepo,
+  ours: string,
+  theirs: string,
+): Promise<readonly string[]> {
+  return (await mergeTrees(repo, ours, theirs)).conflicts;
 }
 
 /** Merges two commits with a message; author and date are the same whenever it runs. */
 export async function mergeTwo(
-  room: CleanRoom,
+  repo: IsolatedRepo,
   { ours, theirs, message }: CommitsToMerge,
 ): Promise<MergedBase> {
-  const { tree, conflicts } = await mergeTrees(room, ours, theirs);
+  const { tree, conflicts } = await mergeTrees(repo, ours, theirs);
   if (conflicts.length > 0) return { kind: "conflict", files: conflicts };
-  return { kind: "commit", commit: await commitMerge(room, { ours, theirs, message }, tree) };
+  return { kind: "commit", commit: await commitMerge(repo, { ours, theirs, message }, tree) };
 }
 
 /** The same, but commits conflicting files with git's conflict markers. */
 export async function mergeWithMarkers(
-  room: CleanRoom,
+  repo: IsolatedRepo,
   commits: CommitsToMerge,
 ): Promise<{ readonly commit: string; readonly conflicts: readonly string[] }> {
-  const { tree, conflicts } = await mergeTrees(room, commits.ours, commits.theirs);
-  return { commit: await commitMerge(room, commits, tree), conflicts };
+  const { tree, conflicts } = await mergeTrees(repo, commits.ours, commits.theirs);
+  return { commit: await commitMerge(repo, commits, tree), conflicts };
 }
 
 async function commitMerge(
-  room: CleanRoom,
+  repo: IsolatedRepo,
   { ours, theirs, message }: CommitsToMerge,
   tree: string,
 ): Promise<string> {
-  const times = await room.text(["show", "--no-patch", "--format=%ct", "--end-of-options", ours, theirs]);
+  const times = await repo.text(["show", "--no-patch", "--format=%ct", "--end-of-options", ours, theirs]);
   const date = `${Math.max(...times.trim().split("\n").map(Number))} +0000`;
-  const commit = await room.text(
+  const commit = await repo.text(
     ["commit-tree", "--no-gpg-sign", "-p", ours, "-p", theirs, "-m", cleanLines(message), tree],
     {
       env: {
@@ -81,8 +85,8 @@ interface MergedTree {
   readonly conflicts: readonly string[];
 }
 
-async function mergeTrees(room: CleanRoom, ours: string, theirs: string): Promise<MergedTree> {
-  const { exitCode, output, isCut } = await room.git(
+async function mergeTrees(repo: IsolatedRepo, ours: string, theirs: string): Promise<MergedTree> {
+  const { exitCode, output, isCut } = await repo.git(
     ["merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", "--end-of-options", ours, theirs],
     { answers: [0, 1], maxBytes: maxNamesBytes },
   );

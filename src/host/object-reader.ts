@@ -17,7 +17,7 @@ export interface ObjectReader extends AsyncDisposable {
 }
 
 /** Maximum requests that are written before their answers are read. */
-const maxAsked = 500;
+const maxPending = 500;
 
 /** Starts its git at the first request. */
 export function objectReader(args: readonly string[], start: GitStart): ObjectReader {
@@ -87,7 +87,7 @@ export function objectReader(args: readonly string[], start: GitStart): ObjectRe
 }
 
 function* slices(names: readonly string[]): Generator<readonly string[]> {
-  for (let at = 0; at < names.length; at += maxAsked) yield names.slice(at, at + maxAsked);
+  for (let at = 0; at < names.length; at += maxPending) yield names.slice(at, at + maxPending);
 }
 
 /** Parses `<id> <type> <size>`; null for a line that says why there is no object. */

@@ -23,7 +23,7 @@ interface Piece {
 /** Writes `stdout.log` and `stderr.log` in a folder, and an event with the position of each piece. */
 export async function openOutputLog(
   folder: string,
-  tell: (event: SandboxEvent) => Promise<void>,
+  writeEvent: (event: SandboxEvent) => Promise<void>,
 ): Promise<OutputLog> {
   await using undo = new AsyncDisposableStack();
   const stdout = undo.use(await open(join(folder, "stdout.log"), "w"));
@@ -37,7 +37,7 @@ export async function openOutputLog(
   let timer: NodeJS.Timeout | undefined;
   // A queue that serializes the caller's writes and the timer that ends a piece when no more output comes.
   let turn: Promise<void> = Promise.resolve();
-  const inTurn = (work: () => Promise<void>): Promise<void> => {
+  const enqueue = (work: () => Promise<void>): Promise<void> => {
     const mine = turn.then(work);
     // Only the caller of the failed work gets its error; the next work runs regardless.
     turn = mine.catch(() => {});
@@ -50,25 +50,25 @@ export async function openOutputLog(
     piece = null;
     if (ended) pieces += 1;
     if (ended && pieces <= maxPieces)
-      await tell({ event: "output", stream: ended.stream, offset: ended.offset, bytes: ended.bytes });
+      await writeEvent({ event: "output", stream: ended.stream, offset: ended.offset, bytes: ended.bytes });
   };
 
   const write = async ({ stream, bytes }: OutputChunk): Promise<void> => {
-    const kept = bytes.subarray(0, Math.max(0, maxBytes - written[stream]));
-    if (kept.length < bytes.length && !isCut) {
+    const accepted = bytes.subarray(0, Math.max(0, maxBytes - written[stream]));
+    if (accepted.length < bytes.length && !isCut) {
       isCut = true;
       await endPiece();
-      await tell({ event: "output-cut", stream, afterBytes: maxBytes });
+      await writeEvent({ event: "output-cut", stream, afterBytes: maxBytes });
     }
-    if (kept.length === 0) return;
+    if (accepted.length === 0) return;
     if (piece?.stream !== stream || piece.bytes >= maxPieceLength) {
       await endPiece();
       piece = { stream, offset: written[stream], bytes: 0 };
-      timer = setTimeout(() => void inTurn(endPiece).catch(() => {}), quietMs);
+      timer = setTimeout(() => void enqueue(endPiece).catch(() => {}), quietMs);
     }
-    await files[stream].writeFile(kept);
-    written[stream] += kept.length;
-    piece.bytes += kept.length;
+    await files[stream].writeFile(accepted);
+    written[stream] += accepted.length;
+    piece.bytes += accepted.length;
   };
 
   undo.move();
@@ -77,11 +77,11 @@ export async function openOutputLog(
       return isCut;
     },
 
-    write: (chunk) => inTurn(() => write(chunk)),
+    write: (chunk) => enqueue(() => write(chunk)),
 
     async [Symbol.asyncDispose]() {
       // If this event cannot be written, only the order of the last output is lost, not the output.
-      await inTurn(endPiece).catch(() => {});
+      await enqueue(endPiece).catch(() => {});
       await Promise.all([stdout.close(), stderr.close()]);
     },
   };

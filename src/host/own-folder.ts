@@ -35,7 +35,7 @@ async function removeLeftovers(parent: string, kind: string): Promise<void> {
     if (!stats?.isDirectory() || stats.uid !== process.getuid?.()) continue;
     const isOld = Date.now() - stats.mtimeMs > maxMs;
     const isLeft = host === thisHost() && pid !== undefined && !isThere(Number(pid));
-    // A folder that cannot be removed costs disk space only, so go on.
+    // A folder that cannot be removed only costs disk space, so ignore the error.
     if (isOld || isLeft) await remove(join(parent, name)).catch(() => {});
   }
 }

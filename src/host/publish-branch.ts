@@ -2,26 +2,26 @@ import { findBranchProblem, isBranchName } from "../domain/branch-name.ts";
 import { cleanText } from "../domain/clean-text.ts";
 import type { BranchObstacle, Published, WorkToPublish } from "../ports/work-repository.ts";
 import { branchesInUse } from "./branches-in-use.ts";
-import { areCommits, type CleanRoom, isAncestor } from "./clean-room.ts";
+import { areCommits, type IsolatedRepo, isAncestor } from "./clean-room.ts";
 import { type FoundRef, type Refs, refsIn } from "./move-ref.ts";
 
 const heads = "refs/heads/";
 
 interface PublishDeps {
   readonly commonFolder: string;
-  readonly room: CleanRoom;
+  readonly repo: IsolatedRepo;
 }
 
 /** See `WorkRepository`. Publishes to the wanted branch, or else to the fallback by the same rules. */
 export async function publishBranch(
-  { commonFolder, room }: PublishDeps,
+  { commonFolder, repo }: PublishDeps,
   { commit, base, branch, fallback, beforeMove = async () => {} }: WorkToPublish,
 ): Promise<Published> {
-  if (!(await isAncestor(room, base, commit))) throw new Error(`${commit} is no descendant of ${base}`);
+  if (!(await isAncestor(repo, base, commit))) throw new Error(`${commit} is no descendant of ${base}`);
   const refs = refsIn(commonFolder);
   const used = await branchesInUse(refs, commonFolder);
   const there = await refsAround(refs, [branch, fallback].filter(isBranchName));
-  const held = await holderOf({ room, there }, [branch, fallback], commit);
+  const held = await holderOf({ repo, there }, [branch, fallback], commit);
   const obstacles: BranchObstacle[] = [];
   const found = (name: string): Published => ({
     ...{ kind: "published", ref: heads + name, old: commit, how: "found", aside: obstacles[0] ?? null },
@@ -29,17 +29,17 @@ export async function publishBranch(
 
   for (const name of [branch, fallback]) {
     if (name === held) return found(name);
-    const place = await judge({ room, there, used }, name, commit);
-    if ("why" in place) {
-      obstacles.push(place);
+    const verdict = await judge({ repo, there, used }, name, commit);
+    if ("why" in verdict) {
+      obstacles.push(verdict);
       continue;
     }
     // The fallback already has the work: an earlier run published it there and crashed before it recorded
     // that. Do not publish twice, even though the wanted branch is free now.
     if (held !== null) return found(held);
-    const move = { ref: heads + name, old: place.at, new: commit };
+    const move = { ref: heads + name, old: verdict.at, new: commit };
     await beforeMove(move);
-    const moved = await refs.move(move, place.at === null ? "work published" : "more work published");
+    const moved = await refs.move(move, verdict.at === null ? "work published" : "more work published");
     if (moved.kind === "moved") {
       const how = move.old === null ? "created" : "moved";
       return { kind: "published", ref: move.ref, old: move.old, how, aside: obstacles[0] ?? null };
@@ -55,26 +55,26 @@ export async function publishBranch(
 
 /** The commit of a branch, and the obstacle that would keep swarm from moving it. */
 export async function lookAtBranch(
-  { commonFolder, room }: PublishDeps,
+  { commonFolder, repo }: PublishDeps,
   name: string,
 ): Promise<{ readonly commit: string | null; readonly obstacle: BranchObstacle | null }> {
   const refs = refsIn(commonFolder);
   const used = await branchesInUse(refs, commonFolder);
   const there = await refsAround(refs, [name].filter(isBranchName));
   const commit = there.find((ref) => ref.name === heads + name)?.commit ?? null;
-  const place = await judge({ room, there, used }, name, commit);
-  return { commit, obstacle: "why" in place ? place : null };
+  const verdict = await judge({ repo, there, used }, name, commit);
+  return { commit, obstacle: "why" in verdict ? verdict : null };
 }
 
 /** The branch that already contains the work; null for none. */
 async function holderOf(
-  { room, there }: { readonly room: CleanRoom; readonly there: readonly FoundRef[] },
+  { repo, there }: { readonly repo: IsolatedRepo; readonly there: readonly FoundRef[] },
   names: readonly string[],
   commit: string,
 ): Promise<string | null> {
   for (const name of names) {
     const at = there.find((ref) => ref.name === heads + name);
-    if (at && at.standsFor === null && (await hasCommit(room, at.commit, commit))) return name;
+    if (at && at.standsFor === null && (await hasCommit(repo, at.commit, commit))) return name;
   }
   return null;
 }
@@ -82,11 +82,11 @@ async function holderOf(
 /** The present commit of a branch that may be moved to `commit`, or the obstacle. */
 async function judge(
   {
-    room,
+    repo,
     there,
     used,
   }: {
-    readonly room: CleanRoom;
+    readonly repo: IsolatedRepo;
     readonly there: readonly FoundRef[];
     readonly used: ReadonlyMap<string, string>;
   },
@@ -101,7 +101,7 @@ async function judge(
   if (worktree !== undefined)
     return { branch, why: "in-use", reason: `it is checked out in ${cleanText(worktree)}` };
   const own = there.find((ref) => ref.name === heads + name);
-  const other = there.find((ref) => isInTheWay(ref.name, heads + name));
+  const other = there.find((ref) => blocksRef(ref.name, heads + name));
   if (other)
     return {
       ...{ branch, why: "name-conflict" },
@@ -110,7 +110,7 @@ async function judge(
   if (!own) return { at: null };
   if (own.standsFor !== null)
     return { branch, why: "alias", reason: `it is a symbolic ref to ${cleanText(own.standsFor)}` };
-  if (commit === null || (await hasCommit(room, commit, own.commit))) return { at: own.commit };
+  if (commit === null || (await hasCommit(repo, commit, own.commit))) return { at: own.commit };
   return { branch, why: "elsewhere", reason: `it has commits that the work does not have: ${own.commit}` };
 }
 
@@ -129,17 +129,17 @@ async function refsAround(refs: Refs, names: readonly string[]): Promise<FoundRe
     return parts.slice(0, -1).map((_, at) => parts.slice(0, at + 1).join("/"));
   });
   const firsts = names.map((name) => remotes + name.split("/")[0]);
-  const asked = [...new Set([...[...names, ...above].map((name) => heads + name), ...firsts])];
+  const patterns = [...new Set([...[...names, ...above].map((name) => heads + name), ...firsts])];
   // Without any name git would list all refs.
-  return asked.length === 0 ? [] : refs.at(asked);
+  return patterns.length === 0 ? [] : refs.at(patterns);
 }
 
 /** Whether one ref lies below the other, so that git cannot have both. */
-function isInTheWay(ref: string, wanted: string): boolean {
+function blocksRef(ref: string, wanted: string): boolean {
   return ref.startsWith(`${wanted}/`) || wanted.startsWith(`${ref}/`);
 }
 
 /** Whether a history contains a commit; false if either commit is missing. */
-async function hasCommit(room: CleanRoom, tip: string, commit: string): Promise<boolean> {
-  return (await areCommits(room, [tip, commit])) && (await isAncestor(room, commit, tip));
+async function hasCommit(repo: IsolatedRepo, tip: string, commit: string): Promise<boolean> {
+  return (await areCommits(repo, [tip, commit])) && (await isAncestor(repo, commit, tip));
 }

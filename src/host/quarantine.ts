@@ -2,14 +2,14 @@ import { createHash } from "node:crypto";
 import { mkdir, open } from "node:fs/promises";
 import { join } from "node:path";
 import { SwarmError } from "../domain/errors.ts";
-import { type CleanRoom, makeCleanRoom } from "./clean-room.ts";
+import { createIsolatedRepo, type IsolatedRepo } from "./clean-room.ts";
 import { makeOwnFolder } from "./own-folder.ts";
 
 /** A fresh folder that only this user can enter; disposing removes it. */
 export interface Quarantine extends AsyncDisposable {
   readonly folder: string;
   /** Makes a repository to read objects in. With `own`, new objects stay in it. */
-  room(newObjects: "own" | "theirs"): Promise<CleanRoom>;
+  openRepo(newObjects: "own" | "theirs"): Promise<IsolatedRepo>;
 }
 
 /**
@@ -23,10 +23,10 @@ export async function openQuarantine(commonFolder: string, signal?: AbortSignal)
   const { folder } = undo.use(await makeOwnFolder(parent));
   return {
     folder,
-    async room(newObjects) {
-      const room = await makeCleanRoom(join(folder, newObjects), { commonFolder, newObjects }, signal);
-      undo.use(room.objects);
-      return room;
+    async openRepo(newObjects) {
+      const repo = await createIsolatedRepo(join(folder, newObjects), { commonFolder, newObjects }, signal);
+      undo.use(repo.objects);
+      return repo;
     },
     [Symbol.asyncDispose]: () => undo.disposeAsync(),
   };

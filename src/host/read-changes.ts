@@ -2,7 +2,7 @@ import { cleanText } from "../domain/clean-text.ts";
 import { hasChangedScripts, type SensitivePath, sensitiveReason } from "../domain/sensitive-paths.ts";
 import { nameOf } from "../domain/tree-path.ts";
 import type { PatchToRead, SensitiveChanges, WorkChanges } from "../ports/work-repository.ts";
-import type { CleanRoom } from "./clean-room.ts";
+import type { IsolatedRepo } from "./clean-room.ts";
 import { type ChangedEntry, readChangedEntries } from "./read-entries.ts";
 import { readSmallFiles } from "./small-files.ts";
 import { splitStream } from "./split-stream.ts";
@@ -12,18 +12,18 @@ const [maxManifestBytes, maxLinkBytes] = [256 * 1024, 4096];
 /** Limits of all manifests and links together, because comparing them blocks everything else. */
 const [maxBytesOfManifests, maxLinks] = [2 * 1024 * 1024, 20_000];
 /** Changes that are judged as one batch; only one batch is in memory. */
-const together = 200;
+const batchSize = 200;
 const maxShown = 1_000;
 /** Fits a path with its counts of lines, and more of a commit's subject than is shown. */
-const fields = { end: 0, longest: 8 * 1024 };
+const fields = { end: 0, maxLength: 8 * 1024 };
 /** Fits the two paths of a renamed file; a longer line of the patch cannot name a test. */
-const lines = { end: 10, longest: 16 * 1024 };
+const lines = { end: 10, maxLength: 16 * 1024 };
 const maxPatchBytes = 16 * 1024 * 1024;
 const limitMs = 120_000;
 
 /** See `WorkRepository`. */
 export async function readSensitivePaths(
-  room: CleanRoom,
+  repo: IsolatedRepo,
   base: string,
   tip: string,
 ): Promise<SensitiveChanges> {
@@ -33,7 +33,7 @@ export async function readSensitivePaths(
   let isCut = false;
   let waiting: ChangedEntry[] = [];
   let links = 0;
-  const runsOtherScripts = scriptComparer(room);
+  const runsOtherScripts = scriptComparer(repo);
   const judge = async (): Promise<void> => {
     const entries = waiting;
     waiting = [];
@@ -42,7 +42,7 @@ export async function readSensitivePaths(
       .slice(0, maxLinks - links)
       .map(({ id }) => id);
     links += linkIds.length;
-    const targets = await readSmallFiles(room, linkIds, maxLinkBytes);
+    const targets = await readSmallFiles(repo, linkIds, maxLinkBytes);
     for (const entry of entries) {
       const why = sensitiveReason({
         path: entry.path,
@@ -55,7 +55,7 @@ export async function readSensitivePaths(
       else isCut = true;
     }
   };
-  const unread = await readChangedEntries(room.objects, {
+  const unread = await readChangedEntries(repo.objects, {
     ...{ base, tip },
     async see(entry) {
       if (isGone(entry)) {
@@ -63,7 +63,7 @@ export async function readSensitivePaths(
         if (deleted.length < maxShown) deleted.push(cleanText(entry.path));
       }
       waiting.push(entry);
-      if (waiting.length >= together) await judge();
+      if (waiting.length >= batchSize) await judge();
     },
   });
   await judge();
@@ -86,10 +86,10 @@ function isManifest({ mode, path }: ChangedEntry): boolean {
 }
 
 /** Whether a package.json runs other scripts than before; true for one that is too large to read. */
-function scriptComparer(room: CleanRoom): (entry: ChangedEntry) => Promise<boolean> {
+function scriptComparer(repo: IsolatedRepo): (entry: ChangedEntry) => Promise<boolean> {
   let left = maxBytesOfManifests;
   return async ({ id, oldId }) => {
-    const contents = await readSmallFiles(room, [id, oldId], Math.min(maxManifestBytes, left));
+    const contents = await readSmallFiles(repo, [id, oldId], Math.min(maxManifestBytes, left));
     const [after, before] = [contents.get(id) ?? null, contents.get(oldId) ?? null];
     left -= (after?.length ?? 0) + (before?.length ?? 0);
     return after === null || hasChangedScripts(before, after);
@@ -97,7 +97,7 @@ function scriptComparer(room: CleanRoom): (entry: ChangedEntry) => Promise<boole
 }
 
 /** See `WorkRepository`. */
-export async function readChanges(room: CleanRoom, base: string, tip: string): Promise<WorkChanges> {
+export async function readChanges(repo: IsolatedRepo, base: string, tip: string): Promise<WorkChanges> {
   let isLate = false;
   const run = {
     limitMs,
@@ -105,7 +105,7 @@ export async function readChanges(room: CleanRoom, base: string, tip: string): P
       isLate = true;
     },
   };
-  const log = room.stream(
+  const log = repo.stream(
     [
       ...["log", "-z", "--topo-order", `--max-count=${maxShown + 1}`, "--no-show-signature", "--no-mailmap"],
       ...["--no-notes", "--format=%H%x00%an%x00%s", "--end-of-options", tip, `^${base}`],
@@ -124,7 +124,7 @@ export async function readChanges(room: CleanRoom, base: string, tip: string): P
 
   const files: WorkChanges["files"][number][] = [];
   const totals = { files: 0, added: 0, deleted: 0 };
-  const counted = room.stream(
+  const counted = repo.stream(
     [
       // Comparing the lines of huge files takes minutes and is of no use.
       ...["-c", "core.bigFileThreshold=8m", "diff-tree", "-r", "--numstat", "-z", "--no-renames"],
@@ -148,12 +148,12 @@ export async function readChanges(room: CleanRoom, base: string, tip: string): P
 
 /** See `WorkRepository`. */
 export async function readPatch(
-  room: CleanRoom,
+  repo: IsolatedRepo,
   { base, tip, see }: PatchToRead,
 ): Promise<{ readonly isCut: boolean }> {
   let isCut = false;
   let bytes = 0;
-  const patch = room.stream(
+  const patch = repo.stream(
     [
       ...["-c", "core.bigFileThreshold=1m", "-c", "core.quotePath=false", "diff-tree", "-r", "--patch"],
       ...["--unified=0", "--find-renames", "-l400", "--no-ext-diff", "--no-textconv", "--no-color"],

@@ -72,8 +72,8 @@ interface Walk {
 /**
  * Reads the differences folder by folder and keeps only the folders on the present path in memory. Checks
  * each limit before it reads what the limit bounds. git's own comparison keeps all differences in memory
- * before it prints the first one: ten levels of folders, each with ten entries for the next, are a few
- * hundred bytes and exhaust it. Returns null when it read all differences.
+ * before it prints the first one: ten levels of folders, each with ten entries for the next level, take a
+ * few hundred bytes and exhaust git's memory. Returns null when it read all differences.
  */
 export async function readChangedEntries(
   objects: ObjectReader,

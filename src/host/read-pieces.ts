@@ -16,10 +16,10 @@ export async function* readPieces(
   { follow }: { readonly follow: boolean },
   signal?: AbortSignal,
 ): AsyncGenerator<OutputChunk> {
-  const told = taskEvents(join(folder, "events.log"));
+  const taskLog = taskEvents(join(folder, "events.log"));
   for (;;) {
     signal?.throwIfAborted();
-    const fresh = await told.readOn();
+    const fresh = await taskLog.readOn();
     if (fresh === null) return;
     for (const { event, stream, offset, bytes } of fresh)
       if (event === "output" && (stream === "stdout" || stream === "stderr"))
@@ -27,9 +27,9 @@ export async function* readPieces(
           stream,
           bytes: await readAt(join(folder, "outputs", `${stream}.log`), Number(offset), Number(bytes)),
         };
-    const events = told.all();
+    const events = taskLog.all();
     if (!follow || events.some(({ event }) => ["task-ended", "ended", "destroyed"].includes(event))) {
-      yield* untold(folder, events);
+      yield* uncovered(folder, events);
       return;
     }
     await delay(lookAgainMs, undefined, signal && { signal });
@@ -45,7 +45,7 @@ function taskEvents(file: string): {
   let position = 0;
   let rest = "";
   let events: ReadEvent[] = [];
-  let given = 0;
+  let yielded = 0;
   return { readOn, all: () => events };
 
   async function readOn(): Promise<readonly ReadEvent[] | null> {
@@ -62,8 +62,8 @@ function taskEvents(file: string): {
       for (const line of lines)
         for (const event of parsed(Buffer.from(line, "latin1").toString())) take(event);
     }
-    const fresh = events.slice(given);
-    given = events.length;
+    const fresh = events.slice(yielded);
+    yielded = events.length;
     return fresh;
   }
 
@@ -71,18 +71,18 @@ function taskEvents(file: string): {
     // Each task starts new logs.
     if (event.event === "task-started") {
       events = [];
-      given = 0;
+      yielded = 0;
     } else if (events.length < maxEvents) events.push(event);
   }
 }
 
 /** The output in the logs that no event covers: a killed writer had no time to write the event. */
-async function* untold(folder: string, events: readonly ReadEvent[]): AsyncGenerator<OutputChunk> {
+async function* uncovered(folder: string, events: readonly ReadEvent[]): AsyncGenerator<OutputChunk> {
   for (const stream of ["stdout", "stderr"] as const) {
-    const told = events
+    const ends = events
       .filter((event) => event.event === "output" && event.stream === stream)
       .map(({ offset, bytes }) => Number(offset) + Number(bytes));
-    const end = Math.max(0, ...told);
+    const end = Math.max(0, ...ends);
     const file = join(folder, "outputs", `${stream}.log`);
     const size = await stat(file).then(
       (stats) => stats.size,

@@ -71,9 +71,9 @@ async function answerOf(
   // Not in the repository, where programs would find settings of an untrusted author.
   const { exitCode, output, errors, reason } = await run(program, args, { folder: home, env: own });
   if (exitCode === 0) return output;
-  const said = cleanText(withoutWords(errors, output).trim(), 400);
+  const detail = cleanText(withoutWords(errors, output).trim(), 400);
   const ended = exitCode === null ? (reason ?? "it was ended") : `exit ${exitCode}`;
-  return refuse(said === "" ? ended : `${ended}: ${said}`);
+  return refuse(detail === "" ? ended : `${ended}: ${detail}`);
 }
 
 /** A program's error output without the longer words of its normal output, which may be parts of the secret. */

@@ -68,7 +68,7 @@ export async function resolveHeaders(
   return headers;
 }
 
-/** Tells a login, a token and a key of Anthropic apart by their content. */
+/** Distinguishes a login, a token and a key of Anthropic by their content. */
 function byContent(secret: string, { refreshUrl, clientId }: LoginIssuer): GatewayCredential {
   const login = parseLogin(secret);
   if (login !== null) return { kind: "login", ...login, refreshUrl, clientId };

@@ -1,19 +1,19 @@
-import type { CleanRoom } from "./clean-room.ts";
+import type { IsolatedRepo } from "./clean-room.ts";
 
 /** The contents of blobs by their ids; null for a larger blob than `maxFileBytes` and for anything else. */
 export async function readSmallFiles(
-  room: CleanRoom,
+  repo: IsolatedRepo,
   ids: readonly string[],
   maxFileBytes: number,
 ): Promise<ReadonlyMap<string, string | null>> {
   const unique = [...new Set(ids)].filter((id) => !/^0+$/.test(id));
   const found = new Map<string, string | null>(unique.map((id) => [id, null]));
-  const facts = await room.objects.about(unique);
+  const facts = await repo.objects.about(unique);
   const small = unique.filter((_, at) => {
     const file = facts[at];
     return file?.type === "blob" && file.bytes <= maxFileBytes;
   });
   let at = 0;
-  for await (const content of room.objects.contents(small)) found.set(small[at++] ?? "", content.toString());
+  for await (const content of repo.objects.contents(small)) found.set(small[at++] ?? "", content.toString());
   return found;
 }

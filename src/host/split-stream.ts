@@ -1,7 +1,7 @@
-/** Splits a stream into texts at the byte `end`. Cuts a text that is longer than `longest` bytes. */
+/** Splits a stream into texts at the byte `end`. Cuts a text that is longer than `maxLength` bytes. */
 export async function* splitStream(
   bytes: AsyncIterable<Uint8Array>,
-  { end, longest }: { readonly end: number; readonly longest: number },
+  { end, maxLength }: { readonly end: number; readonly maxLength: number },
 ): AsyncGenerator<string> {
   let parts: Uint8Array[] = [];
   let length = 0;
@@ -9,7 +9,7 @@ export async function* splitStream(
     for (let at = 0; at < chunk.length; ) {
       const found = chunk.indexOf(end, at);
       const upTo = found < 0 ? chunk.length : found;
-      const part = chunk.subarray(at, Math.min(upTo, at + longest - length));
+      const part = chunk.subarray(at, Math.min(upTo, at + maxLength - length));
       if (part.length > 0) parts.push(part);
       length += part.length;
       at = upTo + 1;

@@ -6,7 +6,7 @@ import { isCommitId } from "../domain/commit-id.ts";
 import { SwarmError } from "../domain/errors.ts";
 import type { BundleToImport, ImportResult, Refusal } from "../ports/work-repository.ts";
 import { type BundleHeader, readBundleHeader } from "./bundle-header.ts";
-import { areCommits, type CleanRoom, isAncestor } from "./clean-room.ts";
+import { areCommits, type IsolatedRepo, isAncestor } from "./clean-room.ts";
 import { installPack } from "./install-pack.ts";
 import { type Refs, refsIn } from "./move-ref.ts";
 import { openQuarantine, storeStream } from "./quarantine.ts";
@@ -25,7 +25,7 @@ export interface ImportDeps {
   readonly reached?: (point: ImportPoint) => void;
 }
 
-type No = Extract<ImportResult, { kind: "refused" | "rewritten" }>;
+type Rejection = Extract<ImportResult, { kind: "refused" | "rewritten" }>;
 
 /** Imports the bundle; see `WorkRepository`. Each step relies only on facts that earlier steps have checked. */
 export async function importBundle(
@@ -54,26 +54,24 @@ export async function importBundle(
   signal?.throwIfAborted();
   reached("stored");
 
-  const room = await quarantine.room("own");
+  const repo = await quarantine.openRepo("own");
   const header = await readBundleHeader(file);
   if ("problem" in header) return refused("header", header.problem);
-  const wrong = await wrongWithHeader(room, header, work);
+  const wrong = await checkHeader(repo, header, work);
   if (wrong) return wrong;
-  const pack = await indexPack(room, { file, packAt: header.packAt });
+  const pack = await indexPack(repo, { file, packAt: header.packAt });
   if (typeof pack !== "string") return pack;
   const no =
-    (await wrongWithTree(room, work)) ??
-    (await wrongWithHistory(room, work)) ??
-    (await wrongWithStart(room, work));
+    (await checkTree(repo, work)) ?? (await checkHistory(repo, work)) ?? (await checkStart(repo, work));
   if (no) return no;
   reached("checked");
 
   await using _kept = await installPack(pack, {
-    from: join(room.folder, "objects", "pack"),
+    from: join(repo.folder, "objects", "pack"),
     to: join(commonFolder, "objects", "pack"),
   });
   reached("objects-moved");
-  const moved = await refs.move({ ref, old: found, new: tip }, "work taken in");
+  const moved = await refs.move({ ref, old: found, new: tip }, "work imported");
   reached("ref-moved");
   if (moved.kind === "failed")
     throw new SwarmError("GIT_FAILED", { command: "update-ref", reason: moved.reason });
@@ -93,31 +91,35 @@ export async function refAt(commonFolder: string, refs: Refs, ref: string): Prom
  * Checks the header before the pack is read: one ref, at the tip, and no prerequisite outside of the base's
  * history.
  */
-async function wrongWithHeader(
-  room: CleanRoom,
+async function checkHeader(
+  repo: IsolatedRepo,
   { refs, prerequisites }: BundleHeader,
   { expectedRef, tip, base }: BundleToImport,
-): Promise<No | null> {
+): Promise<Rejection | null> {
   const [ref, ...more] = refs;
   if (!ref || more.length > 0) return refused("header", `it holds ${refs.length} refs instead of one`);
   if (ref.name !== expectedRef) return refused("header", `it holds ${cleanText(ref.name, 100)}`);
   if (ref.id !== tip) return refused("header", `its ref is at ${ref.id} instead of ${tip}`);
   if (prerequisites.every((id) => id === base)) return null;
-  const facts = await room.objects.about(prerequisites);
+  const facts = await repo.objects.about(prerequisites);
   const missing = prerequisites.find((_, at) => facts[at]?.type !== "commit");
   if (missing !== undefined)
     return refused("header", `it builds on ${missing}, which is no commit of this repository`);
-  const outside = await oneOutside(room, prerequisites, base);
+  const outside = await findOutside(repo, prerequisites, base);
   return outside === null
     ? null
     : refused("header", `it builds on ${outside}, which is not in the history of its base`);
 }
 
 /** One of these commits or of their ancestors that the history of `tip` lacks; null if it has all of them. */
-async function oneOutside(room: CleanRoom, commits: readonly string[], tip: string): Promise<string | null> {
-  if (await areNearbyAncestors(room.objects, commits, tip)) return null;
+async function findOutside(
+  repo: IsolatedRepo,
+  commits: readonly string[],
+  tip: string,
+): Promise<string | null> {
+  if (await areNearbyAncestors(repo.objects, commits, tip)) return null;
   const input = Buffer.from(`${commits.join("\n")}\n^${tip}\n`);
-  return (await room.text(["rev-list", "--max-count=1", "--stdin"], { input })).trim() || null;
+  return (await repo.text(["rev-list", "--max-count=1", "--stdin"], { input })).trim() || null;
 }
 
 /**
@@ -125,30 +127,31 @@ async function oneOutside(room: CleanRoom, commits: readonly string[], tip: stri
  * could not run.
  */
 async function indexPack(
-  room: CleanRoom,
+  repo: IsolatedRepo,
   { file, packAt }: { readonly file: string; readonly packAt: number },
-): Promise<string | No> {
+): Promise<string | Rejection> {
   await using pack = await open(file);
-  await passOver(pack, packAt);
-  const ended = await room.run(
+  await skipBytes(pack, packAt);
+  const ended = await repo.run(
     // Plain --strict accepts file modes that git itself does not write.
     ["index-pack", "--stdin", "--fix-thin", "--strict=badFilemode=error", "--fsck-objects"],
     { input: pack, limitMs: 30 * 60_000 },
   );
   const [, hash] = /^(?:pack|keep)\t([0-9a-f]{40})$/m.exec(ended.output.toString()) ?? [];
   if (ended.exitCode === 0 && hash !== undefined) return hash;
-  if (saysNothing(ended)) throw new SwarmError("GIT_FAILED", { command: "index-pack", reason: ended.reason });
+  if (hasNoVerdict(ended))
+    throw new SwarmError("GIT_FAILED", { command: "index-pack", reason: ended.reason });
   return refused("pack", `git refuses its objects: ${ended.reason}`);
 }
 
 /** Whether git gave no verdict, because the user ended it or this machine lacks disk space or permissions. */
-function saysNothing(ended: GitEnd): boolean {
+function hasNoVerdict(ended: GitEnd): boolean {
   const wasStopped = ended.exitCode === undefined && !ended.isTimedOut && !hasCrashed(ended);
   return wasStopped || /No space left|Permission denied/.test(ended.reason);
 }
 
 /** Moves the handle's position, from which git then reads. */
-async function passOver(file: FileHandle, bytes: number): Promise<void> {
+async function skipBytes(file: FileHandle, bytes: number): Promise<void> {
   const passed = Buffer.alloc(bytes);
   for (let at = 0; at < bytes; ) {
     const { bytesRead } = await file.read(passed, at, bytes - at, null);
@@ -162,10 +165,10 @@ async function passOver(file: FileHandle, bytes: number): Promise<void> {
  * `.gitattributes` or `.gitmodules`, about which git's own check only warns. Only changes since the base
  * count, so that a repository that already has such a link can still import work.
  */
-async function wrongWithTree(room: CleanRoom, { tip, base }: BundleToImport): Promise<No | null> {
-  if (!(await areCommits(room, [tip]))) return refused("incomplete", `${tip} is not in it, or is no commit`);
+async function checkTree(repo: IsolatedRepo, { tip, base }: BundleToImport): Promise<Rejection | null> {
+  if (!(await areCommits(repo, [tip]))) return refused("incomplete", `${tip} is not in it, or is no commit`);
   let link = "";
-  const unread = await readChangedEntries(room.objects, {
+  const unread = await readChangedEntries(repo.objects, {
     ...{ base, tip },
     see({ mode, path }) {
       if (mode === "120000" && /(?:^|\/)\.(?:gitattributes|gitmodules)$/i.test(path)) link ||= path;
@@ -178,18 +181,21 @@ async function wrongWithTree(room: CleanRoom, { tip, base }: BundleToImport): Pr
 const deepHistory = "git crashes while it walks its history, as it does when folders are nested too deep";
 
 /** Checks that no object is missing, and that the tip descends from the base and from the work imported before. */
-async function wrongWithHistory(room: CleanRoom, { tip, base, old }: BundleToImport): Promise<No | null> {
-  const connected = await room.run(["rev-list", "--objects", "--quiet", tip, "--not", base]);
+async function checkHistory(
+  repo: IsolatedRepo,
+  { tip, base, old }: BundleToImport,
+): Promise<Rejection | null> {
+  const connected = await repo.run(["rev-list", "--objects", "--quiet", tip, "--not", base]);
   if (connected.exitCode !== 0) {
-    if (saysNothing(connected))
+    if (hasNoVerdict(connected))
       throw new SwarmError("GIT_FAILED", { command: "rev-list", reason: connected.reason });
     if (hasCrashed(connected) || /tree depth/.test(connected.reason)) return refused("too-deep", deepHistory);
     return refused("incomplete", `git cannot follow its objects: ${connected.reason}`);
   }
-  const isOldHere = old === null || (await areCommits(room, [old]));
+  const isOldHere = old === null || (await areCommits(repo, [old]));
   const before = old !== null && isOldHere ? [base, old] : [base];
-  if (isOldHere && (await oneOutside(room, before, tip)) === null) return null;
-  if (!(await isAncestor(room, base, tip))) return refused("unrelated", `it does not descend from ${base}`);
+  if (isOldHere && (await findOutside(repo, before, tip)) === null) return null;
+  if (!(await isAncestor(repo, base, tip))) return refused("unrelated", `it does not descend from ${base}`);
   return { kind: "rewritten" };
 }
 
@@ -197,18 +203,18 @@ async function wrongWithHistory(room: CleanRoom, { tip, base, old }: BundleToImp
  * Checks the files with which the story started: a story that started without earlier work would delete that
  * work by its commit.
  */
-async function wrongWithStart(room: CleanRoom, { tip, start }: BundleToImport): Promise<No | null> {
+async function checkStart(repo: IsolatedRepo, { tip, start }: BundleToImport): Promise<Rejection | null> {
   if (start === undefined) return null;
-  const [tree] = (await areCommits(room, [start.commit]))
-    ? await room.objects.about([`${start.commit}^{tree}`])
+  const [tree] = (await areCommits(repo, [start.commit]))
+    ? await repo.objects.about([`${start.commit}^{tree}`])
     : [];
-  if (tree && tree.id === start.tree && (await isAncestor(room, start.commit, tip))) return null;
+  if (tree && tree.id === start.tree && (await isAncestor(repo, start.commit, tip))) return null;
   return refused(
     "start",
     `its story started with the files ${start.tree.slice(0, 10)} instead of those of the commit ${start.commit.slice(0, 10)} before it`,
   );
 }
 
-function refused(why: Refusal, reason: string): No {
+function refused(why: Refusal, reason: string): Rejection {
   return { kind: "refused", why, reason };
 }

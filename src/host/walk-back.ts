@@ -1,7 +1,7 @@
 import type { ObjectReader } from "./object-reader.ts";
 
-/** Further back git's own walk is cheaper; and no honest commit is larger. */
-const [maxSteps, maxTogether, maxBytes] = [32, 64, 64 * 1024];
+/** Limits of the search: beyond them git's own walk is cheaper, and no honest commit is larger. */
+const [maxSteps, maxBatch, maxBytes] = [32, 64, 64 * 1024];
 
 /**
  * Whether all commits are the tip or among its ancestors, as far as a few steps back can show it; the work of
@@ -23,7 +23,7 @@ export async function areNearbyAncestors(
     if (missing.size === 0) return true;
     const facts = await objects.about(layer);
     const isPlain = facts.every((fact) => fact?.type === "commit" && fact.bytes <= maxBytes);
-    if (!isPlain || layer.length > maxTogether) return false;
+    if (!isPlain || layer.length > maxBatch) return false;
     const parents = new Set<string>();
     for await (const commit of objects.contents(layer))
       for (const id of parentsIn(commit)) if (!seen.has(id)) parents.add(id);

@@ -1,6 +1,6 @@
 import { isCommitId } from "../domain/commit-id.ts";
 import type { WorkRepository } from "../ports/work-repository.ts";
-import { areCommits, type CleanRoom, isAncestor } from "./clean-room.ts";
+import { areCommits, type IsolatedRepo, isAncestor } from "./clean-room.ts";
 import { conflictsOf, mergeBases, mergeTwo, mergeWithMarkers } from "./merge-bases.ts";
 import { refsIn } from "./move-ref.ts";
 import { lookAtBranch, publishBranch } from "./publish-branch.ts";
@@ -9,40 +9,41 @@ import { readChanges, readPatch, readSensitivePaths } from "./read-changes.ts";
 import { type ImportDeps, importBundle, refAt } from "./take-in.ts";
 
 /**
- * The repository with this common git folder, for all its worktrees. Methods read commits in a separate clean
+ * The repository with this common git folder, for all its worktrees. Methods read commits in an isolated
  * repository, where neither the user's repository settings nor its files apply. Only refs are moved in the
  * user's repository itself.
  */
 export function workRepository(deps: ImportDeps): WorkRepository {
   const { commonFolder } = deps;
-  const inRoom = async <T>(
+  const inIsolatedRepo = async <T>(
     commits: readonly string[],
-    look: (room: CleanRoom) => Promise<T>,
+    look: (repo: IsolatedRepo) => Promise<T>,
     signal?: AbortSignal,
   ): Promise<T> => {
     for (const id of commits)
       if (!isCommitId(id)) throw new Error(`${JSON.stringify(id)} is no name of a commit`);
     await using quarantine = await openQuarantine(commonFolder, signal);
-    return await look(await quarantine.room("theirs"));
+    return await look(await quarantine.openRepo("theirs"));
   };
 
-  const has: WorkRepository["has"] = (commit) => inRoom([commit], (room) => areCommits(room, [commit]));
+  const has: WorkRepository["has"] = (commit) =>
+    inIsolatedRepo([commit], (repo) => areCommits(repo, [commit]));
 
   return {
     importBundle: (work, signal) => importBundle(deps, work, signal),
 
     publish: (work, signal) =>
-      inRoom([work.commit, work.base], (room) => publishBranch({ commonFolder, room }, work), signal),
+      inIsolatedRepo([work.commit, work.base], (repo) => publishBranch({ commonFolder, repo }, work), signal),
 
     has,
 
     isReferenced: async (commit) => (await has(commit)) && refsIn(commonFolder).haveAny(commit),
 
     merge: (commits, signal) =>
-      inRoom([commits.ours, commits.theirs], (room) => mergeTwo(room, commits), signal),
+      inIsolatedRepo([commits.ours, commits.theirs], (repo) => mergeTwo(repo, commits), signal),
 
     mergeAnyway: (commits, signal) =>
-      inRoom([commits.ours, commits.theirs], (room) => mergeWithMarkers(room, commits), signal),
+      inIsolatedRepo([commits.ours, commits.theirs], (repo) => mergeWithMarkers(repo, commits), signal),
 
     commitAt: (ref) => refAt(commonFolder, refsIn(commonFolder), ref),
 
@@ -54,24 +55,26 @@ export function workRepository(deps: ImportDeps): WorkRepository {
     async conflicts(pairs, signal) {
       await using quarantine = await openQuarantine(commonFolder, signal);
       // These merges are only trials, so their objects must not get into the user's repository.
-      const room = await quarantine.room("own");
+      const repo = await quarantine.openRepo("own");
       const found: (readonly string[])[] = [];
-      for (const [one, other] of pairs) found.push(await conflictsOf(room, one, other));
+      for (const [one, other] of pairs) found.push(await conflictsOf(repo, one, other));
       return found;
     },
 
     isAncestor: (ancestor, commit, signal) =>
-      inRoom([ancestor, commit], (room) => isAncestor(room, ancestor, commit), signal),
+      inIsolatedRepo([ancestor, commit], (repo) => isAncestor(repo, ancestor, commit), signal),
 
-    branch: (name) => inRoom([], (room) => lookAtBranch({ commonFolder, room }, name)),
+    branch: (name) => inIsolatedRepo([], (repo) => lookAtBranch({ commonFolder, repo }, name)),
 
-    mergeBases: (commits, signal) => inRoom(commits, (room) => mergeBases(room, commits), signal),
+    mergeBases: (commits, signal) => inIsolatedRepo(commits, (repo) => mergeBases(repo, commits), signal),
 
     sensitivePaths: (base, tip, signal) =>
-      inRoom([base, tip], (room) => readSensitivePaths(room, base, tip), signal),
+      inIsolatedRepo([base, tip], (repo) => readSensitivePaths(repo, base, tip), signal),
 
-    changes: (base, tip, signal) => inRoom([base, tip], (room) => readChanges(room, base, tip), signal),
+    changes: (base, tip, signal) =>
+      inIsolatedRepo([base, tip], (repo) => readChanges(repo, base, tip), signal),
 
-    readPatch: (patch, signal) => inRoom([patch.base, patch.tip], (room) => readPatch(room, patch), signal),
+    readPatch: (patch, signal) =>
+      inIsolatedRepo([patch.base, patch.tip], (repo) => readPatch(repo, patch), signal),
   };
 }

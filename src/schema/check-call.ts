@@ -5,14 +5,15 @@ import { findEnvProblems } from "../domain/sandbox-spec.ts";
 import { findViolations, type Violation } from "./find-violations.ts";
 
 /** Arguments that no schema can describe, by name, for every function that takes them. */
-const things: Readonly<Record<string, { readonly is: (value: unknown) => boolean; readonly words: string }>> =
-  {
-    signal: { is: (value) => value instanceof AbortSignal, words: "an AbortSignal" },
-    onOutput: { is: (value) => typeof value === "function", words: "a function" },
-    onStep: { is: (value) => typeof value === "function", words: "a function" },
-    input: { is: isBytes, words: "a string or a Uint8Array" },
-    content: { is: isBytes, words: "a string or a Uint8Array" },
-  };
+const specialArguments: Readonly<
+  Record<string, { readonly is: (value: unknown) => boolean; readonly words: string }>
+> = {
+  signal: { is: (value) => value instanceof AbortSignal, words: "an AbortSignal" },
+  onOutput: { is: (value) => typeof value === "function", words: "a function" },
+  onStep: { is: (value) => typeof value === "function", words: "a function" },
+  input: { is: isBytes, words: "a string or a Uint8Array" },
+  content: { is: isBytes, words: "a string or a Uint8Array" },
+};
 
 const size = "Bytes, a whole number, for example 512 * 1024 ** 2.";
 const time = "Milliseconds, a whole number from 1 to 604800000 (7 days), for example 60_000.";
@@ -37,14 +38,14 @@ const hints: Readonly<Record<string, string>> = {
  */
 export async function checkCall<Name extends keyof LibraryCall>(
   name: Name,
-  said: Readonly<Record<string, unknown>>,
+  call: Readonly<Record<string, unknown>>,
 ): Promise<void> {
-  const { plain, problems } = takeOut(said, `/${name}`);
+  const { plain, problems } = splitOff(call, `/${name}`);
   const violations = await findViolations("sandbox-options", { [name]: plain });
   const [first] = [
     ...problems,
     ...violations.map(inOurWords),
-    ...(violations.length === 0 ? deeper(plain, name) : []),
+    ...(violations.length === 0 ? checkDeeper(plain, name) : []),
   ];
   if (!first) return;
   const [, , ...steps] = first.pointer.split("/");
@@ -56,23 +57,23 @@ export async function checkCall<Name extends keyof LibraryCall>(
 }
 
 /** Checks the arguments that no schema describes; returns the rest for the schema. */
-function takeOut(
-  said: Readonly<Record<string, unknown>>,
+function splitOff(
+  call: Readonly<Record<string, unknown>>,
   pointer: string,
 ): { readonly plain: Record<string, unknown>; readonly problems: Violation[] } {
   // Without a prototype, which `__proto__` in a parsed document would replace.
   const plain: Record<string, unknown> = Object.create(null);
   const problems: Violation[] = [];
   // Includes inherited properties, since the function reads these, too.
-  for (const key in said) {
-    const value = said[key];
+  for (const key in call) {
+    const value = call[key];
     const at = `${pointer}/${key}`;
-    const thing = Object.hasOwn(things, key) ? things[key] : undefined;
+    const thing = Object.hasOwn(specialArguments, key) ? specialArguments[key] : undefined;
     if (thing !== undefined) {
       if (value !== undefined && !thing.is(value))
         problems.push({ pointer: at, problem: `${key} must be ${thing.words}`, hint: "Change the value." });
     } else if (key === "options" && isRecord(value)) {
-      const inner = takeOut(value, at);
+      const inner = splitOff(value, at);
       plain[key] = inner.plain;
       problems.push(...inner.problems);
     } else if (value !== undefined) plain[key] = value;
@@ -81,7 +82,7 @@ function takeOut(
 }
 
 /** Checks the rules that also apply to `sandbox.yaml`. */
-function deeper(plain: Readonly<Record<string, unknown>>, name: string): Violation[] {
+function checkDeeper(plain: Readonly<Record<string, unknown>>, name: string): Violation[] {
   const { options = {}, tag } = plain as {
     readonly options?: { readonly env?: Readonly<Record<string, string>>; readonly image?: string };
     readonly tag?: string;

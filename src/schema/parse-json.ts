@@ -3,18 +3,18 @@ import { SwarmError } from "../domain/errors.ts";
 import type { SourceLocation } from "../domain/place.ts";
 
 /** Parsed JSON with the positions of its values. */
-export interface PlacedJson {
+export interface LocatedJson {
   readonly value: unknown;
   readonly placeOf: (pointer: string) => SourceLocation;
 }
 
-const deepest = 100;
+const maxDepth = 100;
 
 /**
  * Parses strict, untrusted JSON as UTF-8, with or without a byte order mark. Refuses what JSON.parse accepts in silence:
  * duplicate keys, `__proto__`, and nesting that exhausts a stack.
  */
-export function parseJson(bytes: Uint8Array, file: string): PlacedJson {
+export function parseJson(bytes: Uint8Array, file: string): LocatedJson {
   const text = decode(bytes, file);
   const at = (offset: number, pointer?: string): SourceLocation => ({
     file,
@@ -27,7 +27,7 @@ export function parseJson(bytes: Uint8Array, file: string): PlacedJson {
 
   if (text.trim() === "") refuse(0, "the file is empty");
   const tooDeep = findTooDeep(text);
-  if (tooDeep !== undefined) refuse(tooDeep, `nested deeper than ${deepest} levels`);
+  if (tooDeep !== undefined) refuse(tooDeep, `nested deeper than ${maxDepth} levels`);
 
   const errors: ParseError[] = [];
   const tree = parseTree(text, errors, {
@@ -67,7 +67,7 @@ function findTooDeep(text: string): number | undefined {
     if (character === '"') index = endOfString(text, index);
     else if (character === "{" || character === "[") {
       depth += 1;
-      if (depth > deepest) return index;
+      if (depth > maxDepth) return index;
     } else if (character === "}" || character === "]") depth -= 1;
   }
   return undefined;

@@ -4,7 +4,7 @@ import { SwarmError } from "../domain/errors.ts";
 import type { SourceLocation } from "../domain/place.ts";
 
 /** Parsed YAML with the positions of its values. */
-export interface PlacedYaml {
+export interface LocatedYaml {
   readonly value: unknown;
   /** The position of a field's name or a list's item; for an absent value, that of the nearest value around it. */
   readonly placeOf: (pointer: string) => SourceLocation;
@@ -13,7 +13,7 @@ export interface PlacedYaml {
 }
 
 const largestBytes = 64 * 1024;
-const deepest = 20;
+const maxDepth = 20;
 
 interface Refusal {
   readonly offset: number;
@@ -27,7 +27,7 @@ interface Refusal {
  * merge keys, tags, directives), and what other parsers accept in silence: duplicate keys, `__proto__`, keys that are no
  * text, a second document.
  */
-export function parseYaml(bytes: Uint8Array, file: string): PlacedYaml {
+export function parseYaml(bytes: Uint8Array, file: string): LocatedYaml {
   const text = decode(bytes, file);
   const lines = new LineCounter();
   const at = (offset: number, pointer?: string): SourceLocation => {
@@ -119,19 +119,19 @@ function findForbiddenToken(tokens: readonly CST.Token[]): Refusal | undefined {
   const open = tokens.map((token) => ({ token, depth: 0 }));
   for (let next = open.pop(); next; next = open.pop()) {
     const { token, depth } = next;
-    const complaint = complaintAbout(token, depth);
-    if (complaint && (!first || token.offset < first.offset)) first = { offset: token.offset, ...complaint };
-    if (depth > deepest) continue;
+    const refusal = findRefusal(token, depth);
+    if (refusal && (!first || token.offset < first.offset)) first = { offset: token.offset, ...refusal };
+    if (depth > maxDepth) continue;
     const inside = "items" in token ? depth + 1 : depth;
     for (const part of partsOf(token)) open.push({ token: part, depth: inside });
   }
   return first;
 }
 
-function complaintAbout(token: CST.Token, depth: number): Pick<Refusal, "problem" | "hint"> | undefined {
-  if ("items" in token && depth >= deepest)
+function findRefusal(token: CST.Token, depth: number): Pick<Refusal, "problem" | "hint"> | undefined {
+  if ("items" in token && depth >= maxDepth)
     return {
-      problem: `nested deeper than ${deepest} levels`,
+      problem: `nested deeper than ${maxDepth} levels`,
       hint: "Nothing in a spec is nested like this.",
     };
   switch (token.type) {
@@ -195,8 +195,8 @@ function findForbiddenKey(contents: Node): Refusal | undefined {
           ...(pointer && { pointer }),
         };
       const at = `${pointer}/${escapeKey(name)}`;
-      const complaint = complaintAboutKey(name, seen);
-      if (complaint) return { offset, pointer: at, ...complaint };
+      const refusal = findKeyRefusal(name, seen);
+      if (refusal) return { offset, pointer: at, ...refusal };
       seen.add(name);
       open.push({ node: value, pointer: at });
     }
@@ -204,7 +204,7 @@ function findForbiddenKey(contents: Node): Refusal | undefined {
   return undefined;
 }
 
-function complaintAboutKey(
+function findKeyRefusal(
   name: string,
   seen: ReadonlySet<string>,
 ): Pick<Refusal, "problem" | "hint"> | undefined {

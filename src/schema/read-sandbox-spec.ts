@@ -7,7 +7,7 @@ import {
   sandboxSpecOf,
 } from "../domain/sandbox-spec.ts";
 import { findViolations } from "./find-violations.ts";
-import { type PlacedYaml, parseYaml } from "./parse-yaml.ts";
+import { type LocatedYaml, parseYaml } from "./parse-yaml.ts";
 
 /** Parses a `sandbox.yaml` and fills in defaults; throws the first problem in the order of the file. */
 export async function parseSandboxSpec(bytes: Uint8Array, file: string): Promise<SandboxSpec> {
@@ -28,7 +28,7 @@ function compare(one: SourceLocation, other: SourceLocation): number {
 }
 
 /** Keeps variables as they are written: `1.10` must not become 1.1, nor 0755 become 755. */
-function withEnvAsWritten(file: SandboxSpecFile, { textOf }: PlacedYaml): SandboxSpecFile {
+function withEnvAsWritten(file: SandboxSpecFile, { textOf }: LocatedYaml): SandboxSpecFile {
   if (!file.env) return file;
   const env = Object.fromEntries(
     Object.entries(file.env).map(([name, value]) => [name, textOf(`/env/${name}`) ?? value]),

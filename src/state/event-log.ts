@@ -94,7 +94,7 @@ export function eventLog({
   }
 
   /**
-   * The open log file with room for these bytes. Opens it again if another program replaced or removed it,
+   * The open log file, with space for these bytes. Opens it again if another program replaced or removed it,
    * and rotates a full one.
    */
   async function openFor(bytes: number): Promise<Opened> {

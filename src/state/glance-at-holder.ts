@@ -28,12 +28,12 @@ function isLocked({ dev, ino }: { readonly dev: bigint; readonly ino: bigint }):
   const major = ((dev >> 8n) & 0xfffn) | ((dev >> 32n) & ~0xfffn);
   const minor = (dev & 0xffn) | ((dev >> 12n) & ~0xffn);
   const device = [major, minor].map((part) => part.toString(16).padStart(2, "0")).join(":");
-  const place = `${device}:${ino}`;
+  const inode = `${device}:${ino}`;
   return readFileSync("/proc/locks", "utf8")
     .split("\n")
     .some((line) => {
       const fields = line.split(/\s+/);
-      return fields.includes("WRITE") && fields.includes(place) && !fields.includes("->");
+      return fields.includes("WRITE") && fields.includes(inode) && !fields.includes("->");
     });
 }
 

@@ -6,9 +6,9 @@ import { waitToHold } from "./kernel-lock.ts";
 const defaultWaitMs = 20_000;
 
 /**
- * A gate of two kernel locks, each of which ends with its holder. Starting programs share the lock `room`; a
- * pause holds it exclusively. Both take the lock `door` first, and a pause keeps it while it waits for
- * `room`. Otherwise a steady stream of starting programs would starve the pause.
+ * A gate of two kernel locks, each of which ends with its holder. Starting programs share the lock `starts`; a
+ * pause holds it exclusively. Both take the lock `turnstile` first, and a pause keeps it while it waits for
+ * `starts`. Otherwise a steady stream of starting programs would starve the pause.
  */
 export function kernelGate(
   folder: string,
@@ -27,16 +27,22 @@ export function kernelGate(
 
   return {
     async begin(containerId, signal) {
-      const { door, room } = filesFor(containerId);
-      await using _door = await hold({ name: door, shared: true }, "a pause of this container", signal);
-      return await hold({ name: room, shared: true }, "a pause of this container", signal);
+      const { turnstile, starts } = filesFor(containerId);
+      await using _turnstile = await hold(
+        { name: turnstile, shared: true },
+        "a pause of this container",
+        signal,
+      );
+      return await hold({ name: starts, shared: true }, "a pause of this container", signal);
     },
 
     async pause(containerId, signal) {
-      const { door, room } = filesFor(containerId);
+      const { turnstile, starts } = filesFor(containerId);
       await using undo = new AsyncDisposableStack();
-      undo.use(await hold({ name: door, shared: false }, "another pause of this container", signal));
-      undo.use(await hold({ name: room, shared: false }, "a program that starts in this container", signal));
+      undo.use(await hold({ name: turnstile, shared: false }, "another pause of this container", signal));
+      undo.use(
+        await hold({ name: starts, shared: false }, "a program that starts in this container", signal),
+      );
       return undo.move();
     },
   };
@@ -50,7 +56,7 @@ export function gateNameOf(containerId: string): string {
   return containerId.slice(0, 2);
 }
 
-function filesFor(containerId: string): { readonly door: string; readonly room: string } {
+function filesFor(containerId: string): { readonly turnstile: string; readonly starts: string } {
   const name = gateNameOf(containerId);
-  return { door: `${name}.door`, room: `${name}.room` };
+  return { turnstile: `${name}.door`, starts: `${name}.room` };
 }

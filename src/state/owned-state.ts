@@ -72,7 +72,7 @@ export function ownedState({
   const writeBatch = async (): Promise<void> => {
     await using held = await lock.hold(waitMs);
     const before = await file.find();
-    if (!before) throw new SwarmError("STATE_MISSING", { file: file.places.stateFile });
+    if (!before) throw new SwarmError("STATE_MISSING", { file: file.paths.stateFile });
 
     // Take the queue only now, so that the batch includes changes that arrived while waiting for the lock.
     const batch = takeQueue();

@@ -32,7 +32,7 @@ export interface IdentityDeps {
  */
 export async function projectIdentity(deps: IdentityDeps): Promise<ProjectIdentity> {
   const file = idFileIn(deps.commonFolder);
-  const here = await placeOf(deps);
+  const here = await locationOf(deps);
   const found = (await readId(file)) ?? (await makeId(file, here));
   if (found.commonFolder !== here.commonFolder || found.machine !== here.machine) {
     throw new SwarmError("PROJECT_MOVED", { was: describe(found), is: describe(here) });
@@ -56,7 +56,7 @@ export async function rebindIdentity(
   knownId?: string,
 ): Promise<void> {
   const file = idFileIn(deps.commonFolder);
-  const [found, here] = [await readId(file).catch(nullIfDamaged), await placeOf(deps)];
+  const [found, here] = [await readId(file).catch(nullIfDamaged), await locationOf(deps)];
   if (found?.commonFolder === here.commonFolder && found.machine === here.machine) return;
   if (
     kind === "moved" &&
@@ -74,7 +74,7 @@ function idFileIn(commonFolder: string): string {
   return join(commonFolder, "aimi", "id");
 }
 
-async function placeOf({ commonFolder, machine }: IdentityDeps): Promise<Omit<IdFile, "version" | "id">> {
+async function locationOf({ commonFolder, machine }: IdentityDeps): Promise<Omit<IdFile, "version" | "id">> {
   return { commonFolder: await realpath(commonFolder), machine };
 }
 
@@ -107,8 +107,8 @@ async function readId(file: string): Promise<IdFile | null> {
 }
 
 /** Safe in a race of two first uses: the file is complete before it gets its name, and only one `link` succeeds. */
-async function makeId(file: string, place: Omit<IdFile, "version" | "id">): Promise<IdFile> {
-  const made: IdFile = { version: 1, id: newId(), ...place };
+async function makeId(file: string, location: Omit<IdFile, "version" | "id">): Promise<IdFile> {
+  const made: IdFile = { version: 1, id: newId(), ...location };
   const temporary = await writeId(file, made);
   try {
     await link(temporary, file);

@@ -19,7 +19,7 @@ import { stateSerializer } from "./serialize-state.ts";
 const headBytes = 256;
 
 /** Paths of a worktree's state. */
-export interface StatePlaces {
+export interface StatePaths {
   /** The state file, `.aimi/swarm-state.json`. */
   readonly stateFile: string;
   /** A copy in the git folder, which `git clean -fdx` does not reach. */
@@ -51,15 +51,15 @@ export interface StateFile {
   removeUnfinished(confirm: () => Promise<void>): Promise<void>;
   /** Copies the state file into the archive, valid or not; also the copy if the file is invalid or missing. */
   archive(): Promise<void>;
-  readonly places: StatePlaces;
+  readonly paths: StatePaths;
 }
 
 /**
  * The state file of one worktree. It caches what it wrote, and reads the file again only after another
  * process changed it.
  */
-export function stateFile(places: StatePlaces, parse: ParseState): StateFile {
-  const { stateFile: file, copyFile } = places;
+export function stateFile(paths: StatePaths, parse: ParseState): StateFile {
+  const { stateFile: file, copyFile } = paths;
   const serialize = stateSerializer();
   let seen: { state: SwarmState; identity: string } | undefined;
   /** This process's present write; resolves at its end, also after a failure. */
@@ -84,7 +84,7 @@ export function stateFile(places: StatePlaces, parse: ParseState): StateFile {
   };
 
   return {
-    places,
+    paths,
     findWithOrigin,
     find: async () => (await findWithOrigin())?.state ?? null,
 
@@ -131,7 +131,7 @@ export function stateFile(places: StatePlaces, parse: ParseState): StateFile {
         const name = state
           ? join(state.swarmId, `swarm-state-${state.revision}-${now}.json`)
           : `unreadable-${now}.json`;
-        const target = join(places.archiveFolder, name);
+        const target = join(paths.archiveFolder, name);
         await mkdir(dirname(target), { recursive: true });
         await writeFile(target, bytes);
         // Beside a valid file the copy is the same; beside an invalid one it is worth archiving.

@@ -17,7 +17,7 @@ export interface StateStoreDeps {
 
 /** The state of one worktree, for commands that change it once. The owner writes it through `ownedState`. */
 export function stateStore({ file, lock, clock, waitMs = lockTimeoutMs }: StateStoreDeps): StateStore {
-  const stateFile = file.places.stateFile;
+  const stateFile = file.paths.stateFile;
 
   /** Restores the file from its copy after `git clean -fdx`, for other programs that read it. */
   const find = async (): Promise<SwarmState | null> => {

@@ -24,18 +24,18 @@ const lineBreak = 0x0a;
 const fullBatch = 1 << 20;
 
 /**
- * Opens or creates the file. Cuts a torn last line, which was never confirmed. Calls `makeRoom` once, the
+ * Opens or creates the file. Cuts a torn last line, which was never confirmed. Calls `freeSpace` once, the
  * first time that a write fails because the disk is full.
  */
 export async function openDurableLines(
   file: string,
-  { makeRoom }: { makeRoom?: () => Promise<void> } = {},
+  { freeSpace }: { freeSpace?: () => Promise<void> } = {},
 ): Promise<DurableLines> {
   const handle = await openOrMake(file);
   let { count, size } = await cutTornLine(handle);
   let waiting: Batch[] = [];
   let writing: Promise<void> | null = null;
-  let room = makeRoom;
+  let freeSpaceOnce = freeSpace;
   let broken: unknown = null;
   let listeners: (() => void)[] = [];
 
@@ -52,9 +52,9 @@ export async function openDurableLines(
       }
       count += batch.lines;
       batch.resolve();
-      const told = listeners;
+      const ready = listeners;
       listeners = [];
-      for (const tell of told) tell();
+      for (const notify of ready) notify();
     }
     writing = null;
   }
@@ -73,8 +73,8 @@ export async function openDurableLines(
       await handle.datasync();
     } catch (error) {
       await handle.truncate(size).catch(() => undefined);
-      const retry = room;
-      room = undefined;
+      const retry = freeSpaceOnce;
+      freeSpaceOnce = undefined;
       if (!retry || !isFull(error)) throw error;
       await retry();
       return writeDurably(bytes);
@@ -100,12 +100,12 @@ export async function openDurableLines(
     grown: (known, signal) =>
       new Promise((resolve) => {
         if (count > known || signal.aborted) return resolve();
-        const tell = () => {
-          signal.removeEventListener("abort", tell);
+        const notify = () => {
+          signal.removeEventListener("abort", notify);
           resolve();
         };
-        signal.addEventListener("abort", tell, { once: true });
-        listeners.push(tell);
+        signal.addEventListener("abort", notify, { once: true });
+        listeners.push(notify);
       }),
     async [Symbol.asyncDispose]() {
       await writing;

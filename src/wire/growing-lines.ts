@@ -63,25 +63,25 @@ function* valuesOf(lines: readonly string[]): Generator<unknown> {
 }
 
 /** A wake signal for changes in a folder. */
-export interface FolderBell extends Disposable {
-  ring(): void;
-  /** Resolves when `ring` was called since the last wait, or when the signal is aborted. */
-  rung(): Promise<void>;
+export interface FolderSignal extends Disposable {
+  notify(): void;
+  /** Resolves when `notify` was called since the last wait, or when the signal is aborted. */
+  wait(): Promise<void>;
 }
 
 /** Signals at changes, and every `everyMs`, because file watches may miss changes. The folder need not exist yet. */
-export function folderBell(
+export function folderSignal(
   folder: string,
   { everyMs }: { readonly everyMs: number },
   signal: AbortSignal,
-): FolderBell {
-  let ringing = Promise.withResolvers<void>();
-  const ring = (): void => ringing.resolve();
+): FolderSignal {
+  let signalled = Promise.withResolvers<void>();
+  const notify = (): void => signalled.resolve();
   let watcher: FSWatcher | null = null;
   const tryWatch = (): void => {
     if (watcher !== null) return;
     try {
-      watcher = watch(folder, { persistent: false }, ring);
+      watcher = watch(folder, { persistent: false }, notify);
       watcher.on("error", () => {
         watcher?.close();
         watcher = null;
@@ -93,21 +93,21 @@ export function folderBell(
   tryWatch();
   const timer = setInterval(() => {
     tryWatch();
-    ring();
+    notify();
   }, everyMs);
-  signal.addEventListener("abort", ring, { once: true });
+  signal.addEventListener("abort", notify, { once: true });
   return {
-    ring,
-    async rung() {
+    notify,
+    async wait() {
       if (signal.aborted) return;
-      await ringing.promise;
-      ringing = Promise.withResolvers();
+      await signalled.promise;
+      signalled = Promise.withResolvers();
     },
     [Symbol.dispose]() {
       clearInterval(timer);
       watcher?.close();
-      signal.removeEventListener("abort", ring);
-      ring();
+      signal.removeEventListener("abort", notify);
+      notify();
     },
   };
 }

@@ -7,14 +7,14 @@ const firstBytes = 4096;
  * sent byte by byte would fill the memory.
  */
 export class LineCutter {
-  readonly #longest: number;
+  readonly #maxLength: number;
   #kept = Buffer.allocUnsafeSlow(firstBytes);
   #length = 0;
   #isTooLong = false;
 
   /** `longest` is the longest accepted line in bytes, with its line break. */
-  constructor(longest: number) {
-    this.#longest = longest;
+  constructor(maxLength: number) {
+    this.#maxLength = maxLength;
   }
 
   /**
@@ -27,7 +27,7 @@ export class LineCutter {
       const part = piece.subarray(start, end);
       start = end + 1;
       const wasTooLong = this.#isTooLong;
-      const isTooLong = wasTooLong || this.#length + part.length + 1 > this.#longest;
+      const isTooLong = wasTooLong || this.#length + part.length + 1 > this.#maxLength;
       const line = isTooLong || this.#length === 0 ? part : this.#keep(part);
       this.#length = 0;
       this.#isTooLong = false;
@@ -36,7 +36,7 @@ export class LineCutter {
     }
     const rest = piece.subarray(start);
     if (rest.length === 0 || this.#isTooLong) return;
-    if (this.#length + rest.length >= this.#longest) {
+    if (this.#length + rest.length >= this.#maxLength) {
       this.#isTooLong = true;
       this.#length = 0;
       yield null;
@@ -51,7 +51,9 @@ export class LineCutter {
   #keep(part: Uint8Array): Uint8Array {
     const length = this.#length + part.length;
     if (length > this.#kept.length) {
-      const larger = Buffer.allocUnsafeSlow(Math.min(this.#longest, Math.max(length, 2 * this.#kept.length)));
+      const larger = Buffer.allocUnsafeSlow(
+        Math.min(this.#maxLength, Math.max(length, 2 * this.#kept.length)),
+      );
       larger.set(this.#kept.subarray(0, this.#length));
       this.#kept = larger;
     }

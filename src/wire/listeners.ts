@@ -12,14 +12,14 @@ export interface Listener {
   /** Sends a line that is in no journal; drops it while the connection is blocked by back-pressure. */
   send(line: string): void;
   /** Sends a line that must arrive; such lines queue without a limit until the client reads them. */
-  tell(line: string): void;
+  sendQueued(line: string): void;
 }
 
 export interface ListenersDeps {
   readonly journal: NumberedLines;
   /** The first line, or lines, for a client that attaches. */
   readonly hello: () => string;
-  readonly hear: (message: unknown, listener: Listener) => void;
+  readonly onMessage: (message: unknown, listener: Listener) => void;
 }
 
 /** The attached clients. Each gets all journal lines after the last one that it has, and then the new lines. */
@@ -28,7 +28,7 @@ export interface Listeners extends AsyncDisposable {
   /** Sends all clients a line that may be dropped. */
   broadcast(line: string): void;
   /** Sends all clients a line that must arrive. */
-  tell(line: string): void;
+  broadcastQueued(line: string): void;
 }
 
 export async function openListeners(path: string, deps: ListenersDeps): Promise<Listeners> {
@@ -46,13 +46,13 @@ export async function openListeners(path: string, deps: ListenersDeps): Promise<
       sockets.delete(socket);
       gone.abort();
     });
-    const tell = (line: string): void => {
+    const sendQueued = (line: string): void => {
       if (!socket.destroyed) socket.write(`${line}\n`);
     };
     const listener: Listener = {
-      tell,
+      sendQueued,
       send: (line) => {
-        if (!socket.writableNeedDrain) tell(line);
+        if (!socket.writableNeedDrain) sendQueued(line);
       },
     };
     serve(socket, listener, gone.signal)
@@ -65,9 +65,9 @@ export async function openListeners(path: string, deps: ListenersDeps): Promise<
 
   async function serve(socket: Socket, listener: Listener, gone: AbortSignal): Promise<void> {
     let isGreeted = false;
-    for await (const message of jsonLines(socket, { longest: maxRequestLength })) {
+    for await (const message of jsonLines(socket, { maxLength: maxRequestLength })) {
       if (isGreeted) {
-        deps.hear(message, listener);
+        deps.onMessage(message, listener);
         continue;
       }
       const from = fromOf(message);
@@ -102,8 +102,8 @@ export async function openListeners(path: string, deps: ListenersDeps): Promise<
     broadcast(line) {
       for (const listener of attached) listener.send(line);
     },
-    tell(line) {
-      for (const listener of attached) listener.tell(line);
+    broadcastQueued(line) {
+      for (const listener of attached) listener.sendQueued(line);
     },
     async [Symbol.asyncDispose]() {
       closing.abort();

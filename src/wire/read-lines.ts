@@ -21,8 +21,8 @@ export async function* readLines(
 }
 
 /** Passes lines through and drops those that are too long. `ndjson` would buffer a line of any length. */
-function boundLines(longest: number): Transform {
-  const cutter = new LineCutter(longest);
+function boundLines(maxLength: number): Transform {
+  const cutter = new LineCutter(maxLength);
   const lineBreak = Buffer.from("\n");
   return new Transform({
     transform(chunk: Buffer, _encoding, done) {

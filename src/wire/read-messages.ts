@@ -10,7 +10,7 @@ export interface WireLimits {
   /** Longest accepted line in bytes, with its line break. */
   readonly maxLineLength: number;
   /** Deepest accepted nesting of objects and lists. */
-  readonly deepest: number;
+  readonly maxDepth: number;
 }
 
 /** Maximum lines of a group, however short they are. */
@@ -24,14 +24,14 @@ const maxLines = 256;
  */
 export async function* readMessages(
   source: AsyncIterable<Uint8Array>,
-  { maxLineLength, deepest }: WireLimits,
+  { maxLineLength, maxDepth }: WireLimits,
 ): AsyncGenerator<readonly WireLine[]> {
   const cutter = new LineCutter(maxLineLength);
   for await (const piece of source) {
     let group: WireLine[] = [];
     for (const bytes of cutter.cut(piece)) {
       const line: WireLine = bytes
-        ? readLine(bytes, deepest)
+        ? readLine(bytes, maxDepth)
         : { kind: "violation", reason: `a line is longer than ${maxLineLength} bytes` };
       group.push(line);
       if (line.kind === "violation") {
@@ -47,11 +47,11 @@ export async function* readMessages(
   }
 }
 
-function readLine(bytes: Uint8Array, deepest: number): WireLine {
+function readLine(bytes: Uint8Array, maxDepth: number): WireLine {
   if (!isUtf8(bytes)) return { kind: "violation", reason: "a line is not UTF-8" };
   // The parser is recursive and would build every level before a check of the value could run.
-  if (isDeeperThan(bytes, deepest))
-    return { kind: "violation", reason: `a line is nested deeper than ${deepest}` };
+  if (isDeeperThan(bytes, maxDepth))
+    return { kind: "violation", reason: `a line is nested deeper than ${maxDepth}` };
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8");
   if (text.trim() === "") return { kind: "violation", reason: "a line is empty" };
   try {
@@ -63,7 +63,7 @@ function readLine(bytes: Uint8Array, deepest: number): WireLine {
 }
 
 /** Whether brackets outside of strings nest deeper than `deepest`, found by a scan of the bytes. */
-function isDeeperThan(bytes: Uint8Array, deepest: number): boolean {
+function isDeeperThan(bytes: Uint8Array, maxDepth: number): boolean {
   let depth = 0;
   let isString = false;
   for (let at = 0; at < bytes.length; at += 1) {
@@ -74,7 +74,7 @@ function isDeeperThan(bytes: Uint8Array, deepest: number): boolean {
     } else if (byte === 0x22) isString = true;
     else if (byte === 0x7b || byte === 0x5b) {
       depth += 1;
-      if (depth > deepest) return true;
+      if (depth > maxDepth) return true;
     } else if (byte === 0x7d || byte === 0x5d) depth -= 1;
   }
   return false;

@@ -3,10 +3,10 @@ import { LineCutter } from "./line-cutter.ts";
 /** Lines of a stream as text, without their line breaks. Drops a line longer than `longest` without buffering it. */
 export async function* textLines(
   source: AsyncIterable<Uint8Array>,
-  { longest }: { readonly longest: number },
+  { maxLength }: { readonly maxLength: number },
 ): AsyncGenerator<string> {
   // The cutter counts the line break.
-  const cutter = new LineCutter(longest + 1);
+  const cutter = new LineCutter(maxLength + 1);
   for await (const piece of source) {
     for (const line of cutter.cut(piece)) if (line) yield textOf(line);
   }
@@ -21,7 +21,7 @@ function textOf(line: Uint8Array): string {
 /** Lines of a stream as JSON values. Drops a line that is not JSON: a killed writer leaves a torn line. */
 export async function* jsonLines(
   source: AsyncIterable<Uint8Array>,
-  options: { readonly longest: number },
+  options: { readonly maxLength: number },
 ): AsyncGenerator<unknown> {
   for await (const line of textLines(source, options)) {
     let value: unknown;

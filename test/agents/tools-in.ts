@@ -27,7 +27,7 @@ export function toolsIn(
       },
     },
     report: (activity) => void activities.push(activity),
-    spend: (usage) => void usages.push(usage),
+    reportUsage: (usage) => void usages.push(usage),
     async ask(command) {
       const { code, text } = await runIn(containers, id, { command, env });
       return { code, output: text };
@@ -53,13 +53,13 @@ function startIn(
   });
   const pid = Promise.withResolvers<string>();
   const exit = Promise.withResolvers<number>();
-  let complaint = "";
+  let stderrTail = "";
 
   async function* read(): AsyncGenerator<string> {
     const execution = await started;
     let isFirst = true;
     for await (const line of linesOf(execution, (text) => {
-      complaint = `${complaint}${text}`.slice(-4_000);
+      stderrTail = `${stderrTail}${text}`.slice(-4_000);
     })) {
       if (!isFirst) yield line;
       else pid.resolve(line);
@@ -76,8 +76,8 @@ function startIn(
   return {
     lines: read(),
     exit: exit.promise,
-    get complaint() {
-      return complaint;
+    get stderrTail() {
+      return stderrTail;
     },
     write: async (text) => (await started).write(Buffer.from(text)),
     endInput: () => void started.then((execution) => execution.endInput()),

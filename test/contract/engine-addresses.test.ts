@@ -21,7 +21,7 @@ function plainly(endpoint: string): OpenEngine {
   const docker = new Docker({ socketPath: endpoint.replace("unix://", "") });
   const deps: DockerDeps = {
     ...{ docker, endpoint, gate },
-    call: callerFor({ docker, endpoint, endBeginnings: async () => 0 }),
+    call: callerFor({ docker, endpoint, killStartingPrograms: async () => 0 }),
   };
   return {
     containers: dockerContainers(deps),
@@ -32,7 +32,7 @@ function plainly(endpoint: string): OpenEngine {
 }
 
 const guarded = (endpoint: string): OpenEngine =>
-  openDockerEngine(endpoint, { gate, endBeginnings: async () => 0 });
+  openDockerEngine(endpoint, { gate, killStartingPrograms: async () => 0 });
 
 async function readAll(pieces: AsyncIterable<unknown>): Promise<void> {
   for await (const _ of pieces);

@@ -189,7 +189,7 @@ describe("a client that behaves badly", () => {
   test("opens many connections and says nothing: everybody else still comes in", async ({ folder }) => {
     await using world = await standUp(folder, {
       bounds: {
-        visitors: { maxUnauthenticated: 50, maxConnectionsPerWorker: 9 },
+        connections: { maxUnauthenticated: 50, maxConnectionsPerWorker: 9 },
       },
     });
     const { gateway } = world;
@@ -207,7 +207,7 @@ describe("a client that behaves badly", () => {
 
   test("shows its token and keeps many connections: it has so many, and no more", async ({ folder }) => {
     await using world = await standUp(folder, {
-      bounds: { idleMs: 60_000, visitors: { maxUnauthenticated: 50, maxConnectionsPerWorker: 5 } },
+      bounds: { idleMs: 60_000, connections: { maxUnauthenticated: 50, maxConnectionsPerWorker: 5 } },
     });
     const { gateway } = world;
     const get = goodCall("/m/anthropic/v1/messages");
@@ -255,7 +255,9 @@ describe("a client that behaves badly", () => {
   test("sends much at once: the memory for it ends, for itself and for nobody else", async ({ folder }) => {
     const waiting = new Set<ServerResponse>();
     await using world = await standUp(folder, {
-      bounds: { room: { maxBytesPerWorker: 1_000_000, maxBytes: 1_000_000, alwaysBytes: 50_000 } },
+      bounds: {
+        bufferBudget: { maxBytesPerWorker: 1_000_000, maxBytes: 1_000_000, guaranteedBytes: 50_000 },
+      },
       listener: (request, response) => {
         request.resume().on("end", () => {
           if (request.headers["x-mark"] === undefined) response.writeHead(200, json).end(messageOf(1, 1));
@@ -291,7 +293,7 @@ describe("a client that behaves badly", () => {
       response.end();
     });
     await using gateway = await startGateway(folder, {
-      bounds: { room: { maxBytesPerWorker: 1 << 20, maxBytes: 1 << 20, alwaysBytes: 1 << 16 } },
+      bounds: { bufferBudget: { maxBytesPerWorker: 1 << 20, maxBytes: 1 << 20, guaranteedBytes: 1 << 16 } },
     });
     await gateway.admit(admissionOf([endpointAt(upstream.url)]));
     const head = [
@@ -308,7 +310,7 @@ describe("a client that behaves badly", () => {
   test("sends a small packed body that is large when it is unpacked: so it counts", async ({ folder }) => {
     await using upstream = await startUpstream((_request, response) => response.end());
     await using gateway = await startGateway(folder, {
-      bounds: { room: { maxBytesPerWorker: 1 << 20, maxBytes: 1 << 20, alwaysBytes: 1 << 16 } },
+      bounds: { bufferBudget: { maxBytesPerWorker: 1 << 20, maxBytes: 1 << 20, guaranteedBytes: 1 << 16 } },
     });
     await gateway.admit(admissionOf([endpointAt(upstream.url, { api: "openai" })]));
     const body = gzipSync(`{"model":"m","stream":true,"messages":[],"padding":"${"x".repeat(3 << 20)}"}`);
@@ -372,7 +374,7 @@ describe("a client that behaves badly", () => {
   });
 
   test("goes on and on: what is written down of it grows slowly", async ({ folder }) => {
-    await using world = await standUp(folder, { bounds: { pace: { maxAtOnce: 10, perSecond: 0 } } });
+    await using world = await standUp(folder, { bounds: { requestRate: { maxAtOnce: 10, perSecond: 0 } } });
     const { gateway } = world;
 
     const statuses: number[] = [];
@@ -462,7 +464,7 @@ describe("a door on a network", () => {
   }) => {
     await using upstream = await startUpstream((_request, response) => response.end("{}"));
     const port = await freePort();
-    await using gateway = await startGateway(folder, { doors: [{ port }] });
+    await using gateway = await startGateway(folder, { addresses: [{ port }] });
     const workers = [
       admittedWorker("one", { address: "127.0.0.1" }),
       admittedWorker("two", { address: "10.213.0.10" }),

@@ -41,11 +41,11 @@ function endless(): Promise<Upstream> {
 /** What a gateway's memory grows by while it is attacked, and how it answers then. */
 async function attacked(
   folder: string,
-  room: number,
+  bytes: number,
 ): Promise<{ readonly growth: number; readonly status: number }> {
   await using upstream = await endless();
   await mkdir(folder, { recursive: true });
-  const bounds = { room: { maxBytesPerWorker: room, maxBytes: room, alwaysBytes: 1000 } };
+  const bounds = { bufferBudget: { maxBytesPerWorker: bytes, maxBytes: bytes, guaranteedBytes: 1000 } };
   const child = fork(program, [folder, upstream.url, JSON.stringify(bounds)], { execArgv: ["--expose-gc"] });
   try {
     const { door = "" } = await heard(child);

@@ -548,7 +548,7 @@ async function ownSwarm(repository: string, workers: number) {
   execFileSync(swarmProgram, ["state", "init"], { cwd: repository, env: process.env, stdio: "ignore" });
   const { store, file } = stateAt(repository, { gitFolder: join(repository, ".git/aimi") });
   const { swarmId } = await store.update((state) => ({ ...state, containers: swarmOf(workers).containers }));
-  return { store, id: swarmId.slice(0, 6), file: file.places.stateFile };
+  return { store, id: swarmId.slice(0, 6), file: file.paths.stateFile };
 }
 
 /** A copy of the program that runs by itself. */

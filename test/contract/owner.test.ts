@@ -195,7 +195,7 @@ describe("the owner's writes", () => {
     const { store, owner, file } = stateAt(folder);
     await store.create(swarmOf(0));
     await using owned = owner();
-    writeFileSync(file.places.stateFile, "{");
+    writeFileSync(file.paths.stateFile, "{");
 
     await expect(
       owned.update((state) => withCommand(state, { of: "swarm", wish: "stop" })),

@@ -22,10 +22,10 @@ for (const lockKind of ["kernel", "portable"] as LockKind[]) {
       await expect(store.read()).rejects.toMatchObject({ code: "STATE_MISSING" });
 
       await store.create(swarmOf(1));
-      const before = readFileSync(file.places.stateFile, "utf8");
+      const before = readFileSync(file.paths.stateFile, "utf8");
 
       await expect(store.create(swarmOf(2))).rejects.toMatchObject({ code: "STATE_EXISTS" });
-      expect(readFileSync(file.places.stateFile, "utf8")).toBe(before);
+      expect(readFileSync(file.paths.stateFile, "utf8")).toBe(before);
     });
 
     test("grows its revision by one with each write, and by none without a change", async ({ folder }) => {
@@ -109,8 +109,8 @@ describe("a state file that is not what it should be", () => {
   for (const [name, content, problem] of broken) {
     test(`${name}: every command stops and says so, and the file stays as it is`, async ({ folder }) => {
       const { store, file } = stateAt(folder);
-      mkdirSync(dirname(file.places.stateFile), { recursive: true });
-      writeFileSync(file.places.stateFile, content);
+      mkdirSync(dirname(file.paths.stateFile), { recursive: true });
+      writeFileSync(file.paths.stateFile, content);
 
       for (const attempt of [
         () => store.find(),
@@ -123,19 +123,19 @@ describe("a state file that is not what it should be", () => {
           message: expect.stringMatching(problem),
         });
       }
-      expect(readFileSync(file.places.stateFile, "utf8")).toBe(content);
+      expect(readFileSync(file.paths.stateFile, "utf8")).toBe(content);
     });
   }
 
   test("is kept beside the new one when it is replaced", async ({ folder }) => {
     const { store, file } = stateAt(folder);
-    mkdirSync(dirname(file.places.stateFile), { recursive: true });
-    writeFileSync(file.places.stateFile, "broken");
+    mkdirSync(dirname(file.paths.stateFile), { recursive: true });
+    writeFileSync(file.paths.stateFile, "broken");
 
     await store.replace(swarmOf(0));
 
-    const [kept = ""] = readdirSync(file.places.archiveFolder);
-    expect(readFileSync(join(file.places.archiveFolder, kept), "utf8")).toBe("broken");
+    const [kept = ""] = readdirSync(file.paths.archiveFolder);
+    expect(readFileSync(join(file.paths.archiveFolder, kept), "utf8")).toBe("broken");
     expect((await store.read()).containers).toEqual([]);
   });
 
@@ -145,7 +145,7 @@ describe("a state file that is not what it should be", () => {
 
     await store.replace({ ...swarmOf(0), swarmId: "11111111-2222-4333-8444-555555555555" });
 
-    const folderOfSwarm = join(file.places.archiveFolder, swarmOf(0).swarmId);
+    const folderOfSwarm = join(file.paths.archiveFolder, swarmOf(0).swarmId);
     const [archived = ""] = readdirSync(folderOfSwarm);
     expect(JSON.parse(readFileSync(join(folderOfSwarm, archived), "utf8")).containers).toHaveLength(2);
   });
@@ -155,16 +155,16 @@ describe("the copy in the git folder", () => {
   test("brings the state back after `git clean -fdx`, and puts the file back", async ({ folder }) => {
     const { store, file } = stateAt(folder);
     await store.create(swarmOf(3));
-    rmSync(dirname(file.places.stateFile), { recursive: true });
+    rmSync(dirname(file.paths.stateFile), { recursive: true });
 
     expect((await stateAt(folder).store.read()).containers).toHaveLength(3);
-    expect(statSync(file.places.stateFile).isFile()).toBe(true);
+    expect(statSync(file.paths.stateFile).isFile()).toBe(true);
   });
 
   test("is never taken while the file itself is there but broken", async ({ folder }) => {
     const { store, file } = stateAt(folder);
     await store.create(swarmOf(3));
-    writeFileSync(file.places.stateFile, "{");
+    writeFileSync(file.paths.stateFile, "{");
 
     await expect(store.read()).rejects.toMatchObject({ code: "STATE_INVALID" });
   });
@@ -185,7 +185,7 @@ describe("a write that was refused", () => {
     await expect(
       file.write({ ...swarmOf(0), revision: 9 }, { beforeRename: giveUpBeforeTheFile }),
     ).rejects.toThrow();
-    rmSync(dirname(file.places.stateFile), { recursive: true });
+    rmSync(dirname(file.paths.stateFile), { recursive: true });
 
     expect((await stateAt(folder).store.read()).containers).toHaveLength(2);
   });
@@ -196,8 +196,8 @@ describe("what this process wrote", () => {
     folder,
   }) => {
     let parsed = 0;
-    const { places } = stateAt(folder).file;
-    const file = stateFile(places, async (bytes, name) => {
+    const { paths } = stateAt(folder).file;
+    const file = stateFile(paths, async (bytes, name) => {
       parsed += 1;
       return parseState(bytes, name);
     });
@@ -207,7 +207,7 @@ describe("what this process wrote", () => {
     const written = file.write(swarmOf(2), {
       async beforeRename() {
         // What is there is not what was written last, as after our rename.
-        utimesSync(places.stateFile, new Date(1_000), new Date(1_000));
+        utimesSync(paths.stateFile, new Date(1_000), new Date(1_000));
         looked ??= file.find();
       },
     });
@@ -217,8 +217,8 @@ describe("what this process wrote", () => {
     expect(parsed).toBe(0);
 
     writeFileSync(
-      places.stateFile,
-      readFileSync(places.stateFile, "utf8").replaceAll("aimi-sample-1", "aimi-sample-7"),
+      paths.stateFile,
+      readFileSync(paths.stateFile, "utf8").replaceAll("aimi-sample-1", "aimi-sample-7"),
     );
     expect((await file.find())?.containers.map(({ containerName }) => containerName)).toContain(
       "aimi-sample-7",
@@ -228,7 +228,7 @@ describe("what this process wrote", () => {
 
   test("is read again when another file has its inode, length and times", async ({ folder }) => {
     const { file } = stateAt(folder);
-    const path = file.places.stateFile;
+    const path = file.paths.stateFile;
     await file.write({ ...swarmOf(1), revision: 7 });
     const { atime, mtime } = statSync(path);
     utimesSync(path, atime, mtime);
@@ -294,7 +294,7 @@ describe("wishes", () => {
     const look = async (): Promise<void> => {
       if (openCommands(await store.read()).length > 0) seen.resolve();
     };
-    watchState(file.places.stateFile, () => void look().catch(seen.reject), watching.signal);
+    watchState(file.paths.stateFile, () => void look().catch(seen.reject), watching.signal);
 
     await store.update((state) =>
       withCommand(withCommand(state, { of: "swarm", wish: "pause" }), {

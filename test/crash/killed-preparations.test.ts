@@ -11,7 +11,7 @@ import {
   cutOffByHand,
   makePreparation,
   newContainer,
-  preparationPlaces,
+  preparationPaths,
   prepare,
   prepareUntil,
   treeWanted,
@@ -36,7 +36,7 @@ describe.skipIf(!isRoot)("a workspace whose branch is set, and whose index and f
     const preparation = makePreparation(folder, { isBegun: false });
     newContainer(folder, preparation);
     cutOffByHand(folder);
-    await workspaceMark(preparationPlaces(folder)).around(async () => {});
+    await workspaceMark(preparationPaths(folder)).whileUnmarked(async () => {});
 
     expect(prepare(folder)).not.toBe(treeWanted(folder, preparation));
   });
@@ -49,7 +49,7 @@ describe.skipIf(!isRoot)("a workspace whose branch is set, and whose index and f
     cutOffByHand(folder);
     const workspace = workspaceOf(folder, preparation);
 
-    const tree = await workspace.beAt(preparation.good);
+    const tree = await workspace.checkOut(preparation.good);
 
     expect(tree).toBe(treeWanted(folder, preparation));
     expect(await workspace.writeTree()).toBe(tree);
@@ -61,16 +61,16 @@ describe.skipIf(!isRoot)("a snapshot", () => {
   async function takenOf(folder: string, { isMoving }: { isMoving: boolean }): Promise<boolean> {
     const preparation = makePreparation(folder, { isBegun: false });
     newContainer(folder, preparation);
-    const [places, workspace] = [preparationPlaces(folder), workspaceOf(folder, preparation)];
+    const [paths, workspace] = [preparationPaths(folder), workspaceOf(folder, preparation)];
     prepare(folder);
     const move = new Error("the move is cut off");
-    if (isMoving) await expect(workspace.mark.around(() => Promise.reject(move))).rejects.toBe(move);
-    writeFileSync(join(places.workspace, "half.txt"), "half\n");
+    if (isMoving) await expect(workspace.mark.whileUnmarked(() => Promise.reject(move))).rejects.toBe(move);
+    writeFileSync(join(paths.workspace, "half.txt"), "half\n");
     const author = { name: "Ada", email: "ada@example.invalid" };
 
-    await new Snapshots({ places, workspace, env: agentEnv, author }).take("US-002");
+    await new Snapshots({ paths, workspace, env: agentEnv, author }).take("US-002");
 
-    return existsSync(join(places.aimi, "out", "wip.bundle"));
+    return existsSync(join(paths.aimi, "out", "wip.bundle"));
   }
 
   test("is taken of the files that an agent left", async ({ folder }) => {

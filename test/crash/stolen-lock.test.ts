@@ -146,12 +146,12 @@ describe("what a process remembers of its own write", () => {
       isStopped = await Promise.race([stop.stopped.then(() => true), written.then(() => false)]);
       // By hand, as a restored backup does.
       const backup = write(folder, "backup.json", JSON.stringify(swarmOf(3)));
-      renameSync(backup, file.places.stateFile);
+      renameSync(backup, file.paths.stateFile);
       stop.goOn();
       await written;
 
       const found = await file.find();
-      const { containers } = JSON.parse(readFileSync(file.places.stateFile, "utf8"));
+      const { containers } = JSON.parse(readFileSync(file.paths.stateFile, "utf8"));
       if (found?.containers.length !== containers.length) wrong.push(nth);
     }
     expect(wrong).toEqual([]);

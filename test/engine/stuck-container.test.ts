@@ -4,7 +4,7 @@ import { describe, expect, inject, test } from "vitest";
 import { openDockerEngine } from "../../src/docker/open-engine.ts";
 import { baseImage } from "../../src/domain/base-image.ts";
 import { SwarmError } from "../../src/domain/errors.ts";
-import { endBeginnings } from "../../src/host/end-beginnings.ts";
+import { killStartingPrograms } from "../../src/host/end-beginnings.ts";
 import type { Containers } from "../../src/ports/containers.ts";
 import { specOf } from "../fakes/containers-suite.ts";
 import { dockerAt, engineHelp, openEngine } from "../fakes/engine-at.ts";
@@ -15,7 +15,7 @@ const docker = dockerAt(endpoint);
 const help = await engineHelp(endpoint);
 const { containers } = await openEngine(endpoint).open();
 /** The same engine, where its processes are not ours to end. */
-const elsewhere = openDockerEngine(endpoint, { ...help, endBeginnings: async () => 0 }).containers;
+const elsewhere = openDockerEngine(endpoint, { ...help, killStartingPrograms: async () => 0 }).containers;
 const tries = 50;
 /** A thaw takes milliseconds. */
 const thawMs = 5_000;
@@ -26,7 +26,7 @@ async function stuckContainer(): Promise<{ readonly id: string } & AsyncDisposab
   const container = docker.getContainer(id);
   await using undo = new AsyncDisposableStack();
   undo.defer(async () => {
-    await endBeginnings(id);
+    await killStartingPrograms(id);
     await containers.remove(id);
   });
   await containers.start(id);

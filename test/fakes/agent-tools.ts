@@ -9,7 +9,7 @@ export interface FakeProgram {
   readonly inputEnded: Promise<void>;
   readonly signals: readonly ("interrupt" | "kill")[];
   print(...events: readonly unknown[]): void;
-  end(code: number, complaint?: string): void;
+  end(code: number, stderrTail?: string): void;
   /** Called with each line that is written to it. */
   onLine(listener: (line: string) => void): void;
   /** What is written from now on is read by nobody: it waits. */
@@ -52,7 +52,7 @@ export function fakeAgentTools({ conversation, env = {}, run, ask }: FakeAgentTo
       },
     },
     report: (activity) => void activities.push(activity),
-    spend: (usage) => void usages.push(usage),
+    reportUsage: (usage) => void usages.push(usage),
     ask: async (command) => ask?.(command) ?? { code: 1, output: "" },
     start(command, added = {}) {
       const { program, remote } = fakeProgram(command, added);
@@ -75,7 +75,7 @@ function fakeProgram(
   let hasEnded = false;
   let isReading = true;
   let input = "";
-  let complaint = "";
+  let stderrTail = "";
   let listener: (line: string) => void = () => {};
 
   function tellNews(): void {
@@ -103,7 +103,7 @@ function fakeProgram(
     },
     end(code, last = "") {
       if (hasEnded) return;
-      complaint = last;
+      stderrTail = last;
       hasEnded = true;
       tellNews();
       exit.resolve(code);
@@ -118,8 +118,8 @@ function fakeProgram(
   const program: AgentProgram = {
     lines: read(),
     exit: exit.promise,
-    get complaint() {
-      return complaint;
+    get stderrTail() {
+      return stderrTail;
     },
     async write(text) {
       if (hasEnded) throw new Error("write EPIPE");

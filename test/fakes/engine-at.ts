@@ -7,7 +7,7 @@ import { dockerEngine } from "../../src/docker/docker-engine.ts";
 import { callEngine } from "../../src/docker/engine-http.ts";
 import type { EngineHelp } from "../../src/docker/open-engine.ts";
 import { ensureProbeImage } from "../../src/docker/probe-image.ts";
-import { endBeginnings } from "../../src/host/end-beginnings.ts";
+import { killStartingPrograms } from "../../src/host/end-beginnings.ts";
 import { privateEngine } from "../../src/host/private-engine.ts";
 import type { ContainerEngine } from "../../src/ports/engine.ts";
 import type { PrivateEngine, PrivateEngineStatus } from "../../src/ports/private-engine.ts";
@@ -41,7 +41,7 @@ export function openEngine(endpoint: string): ContainerEngine {
 /** As the product has it below its state folder: one for all processes that use this engine. */
 export async function engineHelp(endpoint: string): Promise<EngineHelp> {
   const folder = dirname(endpoint.replace("unix://", ""));
-  return { gate: kernelGate(join(folder, "..", "gates")), endBeginnings };
+  return { gate: kernelGate(join(folder, "..", "gates")), killStartingPrograms };
 }
 
 /** Starts an engine with everything installed before. */

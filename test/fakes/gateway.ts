@@ -4,7 +4,7 @@ import { mkdir } from "node:fs/promises";
 import { createServer, type IncomingMessage, type RequestListener, request } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { join } from "node:path";
-import { controlSocketOf, type GatewayPlaces, journalOf } from "../../gateway/places.ts";
+import { controlSocketOf, type GatewayPaths, journalOf } from "../../gateway/places.ts";
 import { type ServeDeps, serve } from "../../gateway/serve.ts";
 import type {
   AdmissionPayload,
@@ -62,26 +62,26 @@ export interface FakeGateway extends AsyncDisposable {
 
 /** A gateway in this process, whose door is a socket, and the host's line to it. */
 export async function startGateway(folder: string, options: Partial<ServeDeps> = {}): Promise<FakeGateway> {
-  const places: GatewayPlaces = { own: join(folder, "gw"), door: join(folder, "door") };
-  for (const each of Object.values(places)) await mkdir(each, { recursive: true });
+  const paths: GatewayPaths = { own: join(folder, "gw"), shared: join(folder, "door") };
+  for (const each of Object.values(paths)) await mkdir(each, { recursive: true });
   const stopped = new AbortController();
-  const door = join(places.door, "door.sock");
+  const door = join(paths.shared, "door.sock");
   const served = serve({
-    ...{ places, doors: [{ socket: door }], version: "test", stopped: stopped.signal, complain: () => {} },
+    ...{ paths, addresses: [{ socket: door }], version: "test", stopped: stopped.signal, complain: () => {} },
     ...options,
   });
   const said: GatewayMessage[] = [];
-  const line = await eventually("the gateway listens", () => joined(controlSocketOf(places)));
+  const line = await eventually("the gateway listens", () => joined(controlSocketOf(paths)));
   line.write(`${JSON.stringify({ from: 0 })}\n`);
   const listening = (async () => {
-    for await (const message of jsonLines(line, { longest: 1 << 20 })) said.push(message as GatewayMessage);
+    for await (const message of jsonLines(line, { maxLength: 1 << 20 })) said.push(message as GatewayMessage);
   })().catch(() => {});
   const hellos = (): GatewayHello[] => said.filter((message) => message.type === "hello");
   await eventually("its greeting", async () => hellos()[0] ?? null);
   // The line to the host is there before the door is.
-  if (options.doors === undefined) await eventually("the door", async () => existsSync(door) || null);
+  if (options.addresses === undefined) await eventually("the door", async () => existsSync(door) || null);
   return {
-    ...{ door, said, journal: journalOf(places) },
+    ...{ door, said, journal: journalOf(paths) },
     async admit(payload) {
       const before = hellos().length;
       line.write(`${JSON.stringify({ type: "admission", payload })}\n`);

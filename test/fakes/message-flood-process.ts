@@ -8,15 +8,15 @@ import { openListeners } from "../../src/wire/listeners.ts";
  * fast as they become durable, as a supervisor does, and prints its growth in memory. It ends when it is told to on its input.
  */
 const [folder = "", count = "0", swarmId = "", perSecond = "0"] = process.argv.slice(2);
-const places = { workspace: "/", home: "/", aimi: folder, layer: folder };
+const paths = { workspace: "/", home: "/", aimi: folder, layer: folder };
 const envelope = () => ({ timestamp: new Date().toISOString(), swarmId, attempt: 1, containerId: "" });
 /** So many at once are handed to the journal, which may have twice as many on their way to the disk. */
 const together = 500;
 
-await using journal = await openJournal(places, { envelope, onFull: () => {} });
-await using listeners = await openListeners(socketOf(places), {
+await using journal = await openJournal(paths, { envelope, onFull: () => {} });
+await using listeners = await openListeners(socketOf(paths), {
   journal,
-  hear: () => {},
+  onMessage: () => {},
   hello: () => {
     const payload = {
       protocol: "acp/1",

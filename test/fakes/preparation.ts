@@ -42,7 +42,7 @@ export const noWorkLimits: WorkLimits = {
   workFileBytes: Number.POSITIVE_INFINITY,
 };
 
-export const preparationPlaces = (folder: string): SandboxPaths => ({
+export const preparationPaths = (folder: string): SandboxPaths => ({
   ...{ workspace: join(folder, "workspace"), home: join(folder, "home") },
   ...{ aimi: join(folder, "aimi"), layer: join(folder, "layer") },
 });
@@ -52,7 +52,7 @@ export function makePreparation(
   folder: string,
   { isBegun, isInImage = true }: { readonly isBegun: boolean; readonly isInImage?: boolean },
 ): Preparation {
-  const { aimi, home, workspace: _, layer: __ } = preparationPlaces(folder);
+  const { aimi, home, workspace: _, layer: __ } = preparationPaths(folder);
   // The agent's user goes through it.
   chmodSync(folder, 0o755);
   for (const path of [aimi, home]) mkdirSync(path);
@@ -91,7 +91,7 @@ export function makePreparation(
 
 /** What a new container has: the image's files and nothing of the branch. */
 export function newContainer(folder: string, { base, isInImage }: Preparation): void {
-  const { workspace, layer } = preparationPlaces(folder);
+  const { workspace, layer } = preparationPaths(folder);
   for (const path of [workspace, layer]) rmSync(path, { recursive: true, force: true });
   if (!isInImage) {
     mkdirSync(workspace);
@@ -106,7 +106,7 @@ export function newContainer(folder: string, { base, isInImage }: Preparation): 
 
 /** What a kill leaves between the two: the branch is there, index and files are those of the image. */
 export function cutOffByHand(folder: string): void {
-  const { aimi, workspace } = preparationPlaces(folder);
+  const { aimi, workspace } = preparationPaths(folder);
   const words = ["fetch", "--quiet", `${aimi}/out/US-001.bundle`, `${agentBranch}:${agentBranch}`];
   execFileSync("git", words, {
     cwd: workspace,
@@ -117,10 +117,10 @@ export function cutOffByHand(folder: string): void {
 }
 
 export function workspaceOf(folder: string, { base }: Preparation): Workspace {
-  const places = preparationPlaces(folder);
+  const paths = preparationPaths(folder);
   return workspaceIn({
-    ...{ folder: places.workspace, env: agentEnv, branch: agentBranch, base, exclude: "" },
-    ...{ limit: noLimit, workLimits: noWorkLimits, mark: workspaceMark(places) },
+    ...{ folder: paths.workspace, env: agentEnv, branch: agentBranch, base, exclude: "" },
+    ...{ limit: noLimit, workLimits: noWorkLimits, mark: workspaceMark(paths) },
   });
 }
 

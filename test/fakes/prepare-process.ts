@@ -8,7 +8,7 @@ import {
   noLimit,
   noWorkLimits,
   type Preparation,
-  preparationPlaces,
+  preparationPaths,
 } from "./preparation.ts";
 
 /** node prepare-process.ts <folder>: prepares the workspace that lies there, and prints the tree of its files. */
@@ -16,13 +16,13 @@ const [folder = ""] = process.argv.slice(2);
 const { base, good, wip, isInImage } = JSON.parse(
   readFileSync(join(folder, "preparation.json"), "utf8"),
 ) as Preparation;
-const places = preparationPlaces(folder);
+const paths = preparationPaths(folder);
 const statusById = new Map<string, StoryStatus>([["US-001", "completed"]]);
 if (wip !== null) statusById.set("US-002", "in_progress");
 
 const workspace = await prepareWorkspace({
   ...{
-    places,
+    paths,
     branch: agentBranch,
     repoUrl: isInImage ? "image:" : "bundle:/aimi/in/repo.bundle",
     baseCommit: base,
@@ -31,8 +31,8 @@ const workspace = await prepareWorkspace({
   env: agentEnv,
   history: {
     statusById,
-    lastCheckpoint: { commit: good, bundle: join(places.aimi, "out", "US-001.bundle") },
-    lastBundle: join(places.aimi, "out", "US-001.bundle"),
+    lastCheckpoint: { commit: good, bundle: join(paths.aimi, "out", "US-001.bundle") },
+    lastBundle: join(paths.aimi, "out", "US-001.bundle"),
   },
   ...{ limit: noLimit, workLimits: noWorkLimits },
   knownExclude: "",

@@ -155,10 +155,10 @@ describe("a turn over the Agent Client Protocol", () => {
     [127, "an-agent: not found", { code: "AGENT_NOT_FOUND", scope: "worker", message: /not found/ }],
   ])(
     "an agent that ends with %s in its turn has crashed",
-    async (code, complaint, { message, ...expected }) => {
+    async (code, stderrTail, { message, ...expected }) => {
       const { carryOut } = stage({
         "session/prompt": (_params, { program }) => {
-          program.end(code, `warning\n${complaint}\n`);
+          program.end(code, `warning\n${stderrTail}\n`);
           return null;
         },
       });

@@ -14,7 +14,7 @@ describe("what an agent is seen to do", () => {
     const feed = activityFeed(({ summary }) => told.push(summary));
 
     for (let at = 0; at < 1_000; at += 10) {
-      feed.tell(text(`at ${at}`));
+      feed.report(text(`at ${at}`));
       vi.advanceTimersByTime(10);
     }
     vi.advanceTimersByTime(1_000);
@@ -25,8 +25,8 @@ describe("what an agent is seen to do", () => {
   test("comes before what is told next", () => {
     const told: string[] = [];
     const feed = activityFeed(({ summary }) => told.push(summary));
-    feed.tell(text("first"));
-    feed.tell(text("second"));
+    feed.report(text("first"));
+    feed.report(text("second"));
 
     feed.flush();
 
@@ -40,8 +40,8 @@ describe("what an agent is seen to do", () => {
     const told: string[] = [];
     const feed = activityFeed(({ summary }) => told.push(summary));
 
-    feed.tell(text("\u001b[31m \r\n \u0007"));
-    feed.tell(text(`\u001b]0;owned\u0007one\ntwo ${"x".repeat(400)}`));
+    feed.report(text("\u001b[31m \r\n \u0007"));
+    feed.report(text(`\u001b]0;owned\u0007one\ntwo ${"x".repeat(400)}`));
 
     expect(told).toHaveLength(1);
     expect(told[0]).toMatch(/^one two x+…$/);
@@ -53,7 +53,7 @@ describe("what an agent is seen to do", () => {
     const line = "\u001b[1mx".repeat(1_600_000);
     const begun = performance.now();
 
-    for (let count = 0; count < 100; count += 1) feed.tell(text(line));
+    for (let count = 0; count < 100; count += 1) feed.report(text(line));
 
     expect(performance.now() - begun).toBeLessThan(2_500);
   });

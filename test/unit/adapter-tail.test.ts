@@ -7,11 +7,11 @@ import { test } from "../fakes/folders.ts";
 
 describe("what an adapter tells people", () => {
   test("is all that happened, or the newest of it", async ({ folder }) => {
-    const places = { workspace: folder, home: folder, aimi: folder, layer: folder };
-    writeFileSync(journalOf(places), lines(numbered(goodNews(["US-001"]))));
+    const paths = { workspace: folder, home: folder, aimi: folder, layer: folder };
+    writeFileSync(journalOf(paths), lines(numbered(goodNews(["US-001"]))));
     const told = async (last: number | null): Promise<string[]> => {
       const said: string[] = [];
-      await tail(places, { last, until: null }, (line) => said.push(line));
+      await tail(paths, { last, until: null }, (line) => said.push(line));
       return said;
     };
 
@@ -24,16 +24,16 @@ describe("what an adapter tells people", () => {
   });
 
   test("goes on as it happens, until nobody wants to know any more", async ({ folder }) => {
-    const places = { workspace: folder, home: folder, aimi: folder, layer: folder };
-    writeFileSync(journalOf(places), lines(numbered([activity("US-001", "one"), activity("US-001", "two")])));
+    const paths = { workspace: folder, home: folder, aimi: folder, layer: folder };
+    writeFileSync(journalOf(paths), lines(numbered([activity("US-001", "one"), activity("US-001", "two")])));
     const leaving = new AbortController();
     const said: string[] = [];
 
-    await tail(places, { last: 1, until: leaving.signal }, (line) => {
+    await tail(paths, { last: 1, until: leaving.signal }, (line) => {
       said.push(line);
       if (said.length === 1)
         setImmediate(() =>
-          appendFileSync(journalOf(places), lines(numbered([activity("US-001", "three")], 3))),
+          appendFileSync(journalOf(paths), lines(numbered([activity("US-001", "three")], 3))),
         );
       else leaving.abort();
     });

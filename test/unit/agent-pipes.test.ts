@@ -24,7 +24,7 @@ import {
   makePreparation,
   newContainer,
   noWorkLimits,
-  preparationPlaces,
+  preparationPaths,
   workspaceOf,
 } from "../fakes/preparation.ts";
 import { git } from "../fakes/repository.ts";
@@ -73,7 +73,7 @@ describe.skipIf(process.getuid?.() !== 0)("a pipe in the agent's reach", () => {
   const start = (words: readonly string[], more: Readonly<Record<string, string>> = {}) => {
     const program = startProgram(
       { command: words, env: { ...env, ...more }, folder: "/" },
-      { onBytes: () => {}, endAll: async () => {} },
+      { onBytes: () => {}, killAll: async () => {} },
     );
     started.push(program);
     return program;
@@ -164,7 +164,7 @@ describe.skipIf(process.getuid?.() !== 0)("a pipe in the agent's reach", () => {
     expect(await Promise.race([reader.exit, meet(file("pipe"), "w").then(() => "met")])).toBe("met");
   });
 
-  const places = [
+  const paths = [
     ...[
       "HEAD",
       "config",
@@ -178,7 +178,7 @@ describe.skipIf(process.getuid?.() !== 0)("a pipe in the agent's reach", () => {
     ...["aimi-bundle", "objects/info/alternates", `refs/heads/${agentBranch}`, "shallow", "commondir"],
   ];
   test.for([
-    ...places.map((name) => [name, "a pipe"] as const),
+    ...paths.map((name) => [name, "a pipe"] as const),
     ...["HEAD", "config", "info/exclude", "objects/info/alternates"].map(
       (name) => [name, "a link to one"] as const,
     ),
@@ -187,7 +187,7 @@ describe.skipIf(process.getuid?.() !== 0)("a pipe in the agent's reach", () => {
     const preparation = makePreparation(folder, { isBegun: false });
     newContainer(folder, preparation);
     cutOffByHand(folder);
-    const { workspace: at } = preparationPlaces(folder);
+    const { workspace: at } = preparationPaths(folder);
     const path = join(at, ".git", name);
     if (what === "a pipe") pipeAt(path);
     else {
@@ -203,7 +203,7 @@ describe.skipIf(process.getuid?.() !== 0)("a pipe in the agent's reach", () => {
 
     const bundle = join(folder, "aimi", "out", "US-001.bundle");
     const prepared = prepareWorkspace({
-      ...{ places: preparationPlaces(folder), branch: agentBranch, repoUrl: "image:", env: agentEnv },
+      ...{ paths: preparationPaths(folder), branch: agentBranch, repoUrl: "image:", env: agentEnv },
       ...{ baseCommit: preparation.base, knownBase: preparation.base, knownExclude: null },
       history: {
         ...{
@@ -232,7 +232,7 @@ describe.skipIf(process.getuid?.() !== 0)("a pipe in the agent's reach", () => {
     const preparation = makePreparation(folder, { isBegun: false });
     newContainer(folder, preparation);
     cutOffByHand(folder);
-    const { workspace: at } = preparationPlaces(folder);
+    const { workspace: at } = preparationPaths(folder);
     const outside = pipeAt(join(folder, "outside"));
     symlinkSync(outside, join(at, ".git/shallow"));
     give(at);

@@ -23,7 +23,7 @@ function answerOf(ask: () => number): string {
 describe.skipIf(process.getuid?.() !== 0)("a program of the agent's user", () => {
   const env = { PATH: "/usr/bin:/bin" };
   const start = (...command: string[]) =>
-    startProgram({ command, env, folder: "/" }, { onBytes: () => {}, endAll: async () => {} });
+    startProgram({ command, env, folder: "/" }, { onBytes: () => {}, killAll: async () => {} });
 
   test("is read to its end, also by who comes when it has ended", async () => {
     const program = start("sh", "-c", "echo first; echo last");
@@ -118,6 +118,6 @@ describe.skipIf(process.getuid?.() !== 0)("a program of the agent's user", () =>
     program.endInput();
     await program.exit;
 
-    expect(program.complaint.trim()).toBe("20001");
+    expect(program.stderrTail.trim()).toBe("20001");
   });
 });

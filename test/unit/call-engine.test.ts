@@ -16,7 +16,7 @@ function caller(listed: readonly object[] | Error) {
   const call = callerFor({
     docker: { listContainers } as unknown as Docker,
     endpoint: "unix:///there",
-    endBeginnings: async (container) => ended.push(container),
+    killStartingPrograms: async (container) => ended.push(container),
   });
   return { call, ended };
 }

@@ -13,7 +13,7 @@ function between(statusById: Readonly<Record<string, StoryStatus>>): { deps: Tas
   const stories = Object.keys(statusById).map((id) => storyWith({ id }));
   const known = new Map(Object.entries(statusById).filter(([, status]) => status !== "pending"));
   const deps = {
-    ...{ taskFile: taskFileWith({ stories }), request: {}, env: {}, places: {} },
+    ...{ taskFile: taskFileWith({ stories }), request: {}, env: {}, paths: {} },
     history: {
       statusById: known,
       commitById: new Map(),
@@ -22,8 +22,8 @@ function between(statusById: Readonly<Record<string, StoryStatus>>): { deps: Tas
       lastBundle: null,
     },
     workspace: { base, tip: async () => base },
-    say: async (news: unknown) => void said.push(news),
-    working: () => {},
+    record: async (message: unknown) => void said.push(message),
+    onStory: () => {},
   } as unknown as TaskDeps;
   return { deps, said };
 }

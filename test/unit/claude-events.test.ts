@@ -101,7 +101,7 @@ function usages(events: readonly JsonObject[], isResumed = false): TurnUsage[] {
   });
 }
 
-const ended: ClaudeExit = { code: 0, complaint: "", manner: "by-itself" };
+const ended: ClaudeExit = { code: 0, stderrTail: "", manner: "by-itself" };
 const failed: ClaudeExit = { ...ended, code: 1 };
 
 type Expected = readonly [code: TurnFailure["code"], scope: TurnFailure["scope"], message: RegExp];
@@ -222,7 +222,7 @@ const lies: [name: string, events: readonly JsonObject[], exit: ClaudeExit, expe
   [
     "words of success without a result",
     [init, said("All done, everything works!")],
-    { ...ended, complaint: "warning\nSegmentation fault\n" },
+    { ...ended, stderrTail: "warning\nSegmentation fault\n" },
     ["AGENT_CRASH", "story", /code 0 and without a result: Segmentation fault/],
   ],
   ["SIGTERM", [init], { ...failed, code: 143 }, ["AGENT_CRASH", "story", /143 \(signal 15\)/]],
@@ -249,7 +249,7 @@ const lies: [name: string, events: readonly JsonObject[], exit: ClaudeExit, expe
   [
     "a program that is not there",
     [],
-    { ...failed, code: 127, complaint: "claude: not found" },
+    { ...failed, code: 127, stderrTail: "claude: not found" },
     ["AGENT_NOT_FOUND", "worker", /not found/],
   ],
 ];

@@ -15,7 +15,7 @@ test.each([
   const said: unknown[] = [];
   const workspace = { base: tip, tip: async () => tip, treeOf: async () => "tree", moveTo: async () => {} };
   const deps = {
-    ...{ workspace, say: async (news: unknown) => void said.push(news), conversationOf: () => null },
+    ...{ workspace, record: async (message: unknown) => void said.push(message), conversationOf: () => null },
     ...{ swarmId: "s", taskFile: { metadata: { title: "t" } } },
   } as unknown as StoryDeps;
 

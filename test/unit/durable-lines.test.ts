@@ -123,7 +123,7 @@ describe("a file of lines", () => {
         const file = join(disk, "lines");
         let asked = 0;
         await using lines = await openDurableLines(file, {
-          makeRoom: async () => {
+          freeSpace: async () => {
             asked += 1;
           },
         });
@@ -148,7 +148,7 @@ describe("a file of lines", () => {
     await onSmallDisk(folder, "512k", async (disk) => {
       writeFileSync(join(disk, "reserve"), Buffer.alloc(256 << 10));
       await using lines = await openDurableLines(join(disk, "lines"), {
-        makeRoom: async () => rmSync(join(disk, "reserve")),
+        freeSpace: async () => rmSync(join(disk, "reserve")),
       });
       fill(disk);
 
@@ -160,7 +160,7 @@ describe("a file of lines", () => {
 });
 
 describe("the supervisor's journal", () => {
-  const placesIn = (aimi: string): SandboxPaths => ({
+  const pathsIn = (aimi: string): SandboxPaths => ({
     workspace: "/workspace",
     home: "/home/agent",
     aimi,
@@ -174,26 +174,26 @@ describe("the supervisor's journal", () => {
   });
   const said = (summary: string) =>
     ({ type: "activity", payload: { storyId: "US-001", kind: "text", summary } }) as const;
-  const open = (places: SandboxPaths, onFull = () => {}) => openJournal(places, { envelope, onFull });
+  const open = (paths: SandboxPaths, onFull = () => {}) => openJournal(paths, { envelope, onFull });
 
-  async function contentOf(places: SandboxPaths): Promise<{ seq: number; payload: { summary: string } }[]> {
-    return (await Array.fromAsync(readJournal(places))) as never;
+  async function contentOf(paths: SandboxPaths): Promise<{ seq: number; payload: { summary: string } }[]> {
+    return (await Array.fromAsync(readJournal(paths))) as never;
   }
 
   test("numbers messages without a gap, across runs and a torn line", async ({ folder }) => {
-    const places = placesIn(folder);
+    const paths = pathsIn(folder);
     {
-      await using journal = await open(places);
+      await using journal = await open(paths);
       expect(await Promise.all(["a", "b", "c"].map((text) => journal.append(said(text))))).toEqual([1, 2, 3]);
     }
-    appendFileSync(journalOf(places), '{"type":"completion","seq":4,"payl');
+    appendFileSync(journalOf(paths), '{"type":"completion","seq":4,"payl');
     {
-      await using journal = await open(places);
+      await using journal = await open(paths);
       expect(journal.lastSeq).toBe(3);
       expect(await journal.append(said("d"))).toBe(4);
     }
 
-    expect((await contentOf(places)).map(({ seq, payload }) => [seq, payload.summary])).toEqual([
+    expect((await contentOf(paths)).map(({ seq, payload }) => [seq, payload.summary])).toEqual([
       ...[
         [1, "a"],
         [2, "b"],
@@ -206,8 +206,8 @@ describe("the supervisor's journal", () => {
   });
 
   test("gives no number to a message that fits on no line", async ({ folder }) => {
-    const places = placesIn(folder);
-    await using journal = await open(places);
+    const paths = pathsIn(folder);
+    await using journal = await open(paths);
     const many = Array.from({ length: 50 }, () => "x").concat(Array.from({ length: 20_000 }, () => "y"));
 
     await journal.append(said("a"));
@@ -216,12 +216,12 @@ describe("the supervisor's journal", () => {
     );
     await journal.append(said("b"));
 
-    expect((await contentOf(places)).map(({ seq }) => seq)).toEqual([1, 2]);
+    expect((await contentOf(paths)).map(({ seq }) => seq)).toEqual([1, 2]);
   });
 
   test("is read from any message on, whole lines, and on as they come", async ({ folder }) => {
-    const places = placesIn(folder);
-    await using journal = await open(places);
+    const paths = pathsIn(folder);
+    await using journal = await open(paths);
     for (let count = 0; count < 300; count += 1) await journal.append(said(`${count} ${"x".repeat(1_000)}`));
     const enough = new AbortController();
     const seqs: number[] = [];
@@ -244,16 +244,16 @@ describe("the supervisor's journal", () => {
 
   test.skipIf(!isRoot)("writes its last words on a full disk, for which it kept room", async ({ folder }) => {
     await onSmallDisk(folder, "6m", async (disk) => {
-      const places = placesIn(disk);
+      const paths = pathsIn(disk);
       let full = 0;
-      await using journal = await open(places, () => (full += 1));
-      expect(readFileSync(reserveOf(places)).length).toBe(4 << 20);
+      await using journal = await open(paths, () => (full += 1));
+      expect(readFileSync(reserveOf(paths)).length).toBe(4 << 20);
       fill(disk);
 
       for (let count = 0; count < 20; count += 1) await journal.append(said("x".repeat(2_000)));
 
       expect(full).toBe(1);
-      expect((await contentOf(places)).map(({ seq }) => seq)).toEqual(
+      expect((await contentOf(paths)).map(({ seq }) => seq)).toEqual(
         Array.from({ length: 20 }, (_, index) => index + 1),
       );
     });

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { endBeginnings, isBeginning } from "../../src/host/end-beginnings.ts";
+import { isStartingProgram, killStartingPrograms } from "../../src/host/end-beginnings.ts";
 import { findProcesses } from "../../src/host/processes.ts";
 import { test as inFolder } from "../fakes/folders.ts";
 
@@ -22,7 +22,7 @@ describe("what begins a program in a container", () => {
     ["a client of the engine", ["docker", "exec", id], false],
     ["a program about it", ["docker", "inspect", id], false],
   ])("is told by its arguments: %s", (_name, argv, expected) => {
-    expect(isBeginning(argv, id)).toBe(expected);
+    expect(isStartingProgram(argv, id)).toBe(expected);
   });
 
   inFolder.skipIf(process.platform !== "linux")("is ended, and nothing else", async ({ folder }) => {
@@ -36,11 +36,11 @@ describe("what begins a program in a container", () => {
       await Promise.all([mine, others].map(({ stdout }) => once(stdout, "data")));
       const gone = once(mine, "exit");
 
-      expect(await endBeginnings(id)).toBe(1);
+      expect(await killStartingPrograms(id)).toBe(1);
 
       expect(await gone).toEqual([null, "SIGKILL"]);
       expect([others.exitCode, others.signalCode]).toEqual([null, null]);
-      expect(await endBeginnings(randomBytes(32).toString("hex"))).toBe(0);
+      expect(await killStartingPrograms(randomBytes(32).toString("hex"))).toBe(0);
     } finally {
       mine.kill("SIGKILL");
       others.kill("SIGKILL");

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { describe, expect, test } from "vitest";
 import { exitOf, startAsAgent } from "../../adapter/agent-user.ts";
-import { endProcesses, type Killer } from "../../adapter/end-processes.ts";
+import { type Killer, killProcesses } from "../../adapter/end-processes.ts";
 import type { ProgramEnd } from "../../adapter/program-end.ts";
 
 const env = { PATH: "/usr/bin:/bin" };
@@ -24,10 +24,10 @@ describe.skipIf(process.getuid?.() !== 0)("a killer that is late", () => {
     const { child, exited } = heldKiller();
     const killers: Killer[] = [{ exited, end: () => void child.kill("SIGKILL") }, done];
 
-    await endProcesses({
+    await killProcesses({
       startKiller: () => killers.shift() ?? done,
       findProcesses: async () => [],
-      endProcess: () => {},
+      killProcess: () => {},
       killerMs: 10,
     });
     const next = start("sh", "-c", "echo begun; read word; echo $word");
@@ -53,9 +53,9 @@ describe.skipIf(process.getuid?.() !== 0)("a killer that is late", () => {
       return { exited, end };
     };
 
-    await endProcesses({
+    await killProcesses({
       ...{ startKiller: slow, findProcesses: async () => [], killerMs: 10 },
-      endProcess: (pid) => void struck.push(pid),
+      killProcess: (pid) => void struck.push(pid),
     });
 
     expect(struck).toEqual([]);

@@ -1,7 +1,7 @@
 import { appendFileSync, renameSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect } from "vitest";
-import { folderBell, growingLines } from "../../src/wire/growing-lines.ts";
+import { folderSignal, growingLines } from "../../src/wire/growing-lines.ts";
 import { test } from "../fakes/folders.ts";
 
 const maxLineLength = 64;
@@ -73,20 +73,20 @@ describe("the lines of a file that grows", () => {
 
 describe("the bell of a folder", () => {
   test("rings at a change, long before it rings by itself", async ({ folder }) => {
-    using bell = folderBell(folder, { everyMs: 600_000 }, new AbortController().signal);
+    using changes = folderSignal(folder, { everyMs: 600_000 }, new AbortController().signal);
 
     writeFileSync(join(folder, "journal"), "");
 
-    await bell.rung();
+    await changes.wait();
   });
 
   test("rings with the signal, and by itself where there is no folder to watch", async ({ folder }) => {
     const stopping = new AbortController();
-    using bell = folderBell(join(folder, "none"), { everyMs: 1 }, stopping.signal);
+    using changes = folderSignal(join(folder, "none"), { everyMs: 1 }, stopping.signal);
 
-    await bell.rung();
+    await changes.wait();
     stopping.abort();
-    await bell.rung();
-    await bell.rung();
+    await changes.wait();
+    await changes.wait();
   });
 });

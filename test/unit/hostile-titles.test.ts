@@ -20,7 +20,7 @@ import {
   makePreparation,
   newContainer,
   type Preparation,
-  preparationPlaces,
+  preparationPaths,
   workspaceOf,
 } from "../fakes/preparation.ts";
 import { now, recordWith, swarmOf } from "../fakes/records.ts";
@@ -140,7 +140,7 @@ describe.skipIf(process.getuid?.() !== 0)("a hostile title in a commit", () => {
 
   /** As people look at it: `git log`, with its trailers as programs read them. */
   function logOf(commit: string) {
-    const { workspace } = preparationPlaces(folder);
+    const { workspace } = preparationPaths(folder);
     const safe = ["-c", `safe.directory=${workspace}`];
     const all = git(workspace, ...safe, "log", "-1", "--format=%an%n%ae%n%B", commit);
     const stories = git(
@@ -204,7 +204,7 @@ describe.skipIf(process.getuid?.() !== 0)("a hostile title in a commit", () => {
   });
 
   test("control: as it is, it colours the log, adds a trailer, or ends git", () => {
-    const { workspace } = preparationPlaces(folder);
+    const { workspace } = preparationPaths(folder);
     const raw = (title: string) =>
       execFileSync(
         "git",

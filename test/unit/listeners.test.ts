@@ -22,7 +22,7 @@ describe("somebody who is attached and reads slowly", () => {
     const heard = Promise.withResolvers<Listener>();
     await using listeners = await openListeners(path, {
       ...{ journal, hello: () => '{"hello":true}' },
-      hear: (_message, listener) => heard.resolve(listener),
+      onMessage: (_message, listener) => heard.resolve(listener),
     });
     const socket = openConnection(path);
     socket.write('{"from":0}\n{"question":1}\n');
@@ -31,8 +31,8 @@ describe("somebody who is attached and reads slowly", () => {
     await setImmediate();
 
     listener.send('{"news":1}');
-    listener.tell('{"answer":1}');
-    listeners.tell('{"login":1}');
+    listener.sendQueued('{"answer":1}');
+    listeners.broadcastQueued('{"login":1}');
 
     let text = "";
     socket.on("data", (piece: Buffer) => {

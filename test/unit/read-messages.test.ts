@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { readMessages, type WireLine } from "../../src/wire/read-messages.ts";
 import { inPieces } from "../fakes/acp-talk.ts";
 
-const limits = { maxLineLength: 64, deepest: 4 };
+const limits = { maxLineLength: 64, maxDepth: 4 };
 
 async function read(bytes: Uint8Array | string, pieceBytes = 1_000_000): Promise<WireLine[]> {
   const whole = Buffer.from(bytes);
@@ -60,7 +60,7 @@ describe("lines that nobody trusts", () => {
 
   test("deep ones crash whoever walks through what a parser makes of them", async () => {
     const deep = `${"[".repeat(30_000)}${"]".repeat(30_000)}\n`;
-    const lines = readMessages(inPieces(Buffer.from(deep)), { maxLineLength: 65_536, deepest: 32 });
+    const lines = readMessages(inPieces(Buffer.from(deep)), { maxLineLength: 65_536, maxDepth: 32 });
 
     expect(() => JSON.stringify(JSON.parse(deep))).toThrow(RangeError);
     expect(await Array.fromAsync(lines)).toMatchObject([[{ kind: "violation" }]]);

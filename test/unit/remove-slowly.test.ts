@@ -8,7 +8,7 @@ import { test } from "../fakes/folders.ts";
 const never = new AbortController().signal;
 const hold = async () => ({ [Symbol.asyncDispose]: async () => {} });
 /** Nothing is paused here, and no other process begins programs. */
-const help = { gate: { begin: hold, pause: hold }, endBeginnings: async () => 0 };
+const help = { gate: { begin: hold, pause: hold }, killStartingPrograms: async () => 0 };
 
 /** Ends with its signal, as a call of the engine does. */
 function endless(signal: AbortSignal): Promise<void> {

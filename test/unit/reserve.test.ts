@@ -1,9 +1,9 @@
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { reserveFor, withUsageAsked } from "../../gateway/reserve.ts";
+import { estimateUsage, withUsageRequested } from "../../gateway/reserve.ts";
 
-type Api = Parameters<typeof reserveFor>[0];
+type Api = Parameters<typeof estimateUsage>[0];
 
 const paths: Readonly<Record<string, readonly [Api, string]>> = {
   messages: ["anthropic", "/v1/messages"],
@@ -15,7 +15,7 @@ const paths: Readonly<Record<string, readonly [Api, string]>> = {
 function reserve(where: keyof typeof paths, body: unknown, encoding?: string) {
   const [api, path] = paths[where] ?? ["openai", "/"];
   const text = typeof body === "string" ? body : JSON.stringify(body);
-  return reserveFor(api, path, Buffer.from(text), encoding);
+  return estimateUsage(api, path, Buffer.from(text), encoding);
 }
 
 const output = (where: string, body: unknown): number => reserve(where, body).counts.outputTokens;
@@ -94,7 +94,7 @@ describe("the most that a call can take", () => {
   test("is of the model in Gemini's path, whatever the body says", () => {
     expect(reserve("gemini", { model: "cheap" }).model).toBe("gemini-2.5-pro");
     const [api] = paths["gemini"] ?? ["google"];
-    const model = (path: string) => reserveFor(api, path, Buffer.from("{}"), undefined).model;
+    const model = (path: string) => estimateUsage(api, path, Buffer.from("{}"), undefined).model;
     expect(model("/v1beta/models/gemini%2D3:generateContent?alt=sse")).toBe("gemini-3");
     expect(model("/v1beta/models/%zz:generateContent")).toBe("%zz");
   });
@@ -102,15 +102,15 @@ describe("the most that a call can take", () => {
   test("is nothing where tokens are only counted, or nothing is sent", () => {
     const zero = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
     const body = Buffer.from("{}");
-    expect(reserveFor("anthropic", "/v1/messages/count_tokens", body, undefined).counts).toEqual(zero);
-    expect(reserveFor("anthropic", "/v1/messages/count_tokens?beta=true", body, undefined).counts).toEqual(
+    expect(estimateUsage("anthropic", "/v1/messages/count_tokens", body, undefined).counts).toEqual(zero);
+    expect(estimateUsage("anthropic", "/v1/messages/count_tokens?beta=true", body, undefined).counts).toEqual(
       zero,
     );
-    expect(reserveFor("google", "/v1beta/models/gemini-3-pro:countTokens", body, undefined)).toEqual({
+    expect(estimateUsage("google", "/v1beta/models/gemini-3-pro:countTokens", body, undefined)).toEqual({
       ...{ model: "gemini-3-pro", counts: zero },
     });
-    expect(reserveFor("openai", "/v1/responses/input_tokens", body, undefined).counts).toEqual(zero);
-    expect(reserveFor("openai", "/v1/models", new Uint8Array(), undefined).counts).toEqual(zero);
+    expect(estimateUsage("openai", "/v1/responses/input_tokens", body, undefined).counts).toEqual(zero);
+    expect(estimateUsage("openai", "/v1/models", new Uint8Array(), undefined).counts).toEqual(zero);
   });
 
   test.each([
@@ -121,17 +121,17 @@ describe("the most that a call can take", () => {
     "/v1/messages%3F/messages/count_tokens",
     "/v1/x/../messages/count_tokens",
   ])("is not nothing where it only looks like that: %s", (path) => {
-    expect(reserveFor("anthropic", path, Buffer.from("{}"), undefined).counts.outputTokens).toBe(128_000);
+    expect(estimateUsage("anthropic", path, Buffer.from("{}"), undefined).counts.outputTokens).toBe(128_000);
   });
 
   test("of numbers for a text has no answer", () => {
     const body = Buffer.from("{}");
-    expect(reserveFor("openai", "/v1/embeddings", body, undefined).counts).toMatchObject({
+    expect(estimateUsage("openai", "/v1/embeddings", body, undefined).counts).toMatchObject({
       inputTokens: 2,
       outputTokens: 0,
     });
     expect(
-      reserveFor("google", "/v1/models/gemini-embedding-001:embedContent", body, undefined).counts
+      estimateUsage("google", "/v1/models/gemini-embedding-001:embedContent", body, undefined).counts
         .outputTokens,
     ).toBe(0);
   });
@@ -272,7 +272,7 @@ describe("an encoded body", () => {
   const body = { model: "gpt-6.1-sol", max_output_tokens: 77, input: "x".repeat(5000) };
   const bytes = Buffer.from(JSON.stringify(body));
   const read = (encoded: Uint8Array, encoding: string) =>
-    reserveFor("openai", "/v1/responses", encoded, encoding);
+    estimateUsage("openai", "/v1/responses", encoded, encoding);
 
   test.each<[string, Uint8Array]>([
     ["gzip", gzipSync(bytes)],
@@ -347,12 +347,12 @@ describe("an encoded body", () => {
         ),
         fc.constantFrom("", "gzip", "br", "zstd", "deflate", "x", "gzip,br"),
         ([api, path], some, encoding) => {
-          const { counts } = reserveFor(api, path, some, encoding);
+          const { counts } = estimateUsage(api, path, some, encoding);
           const isPacked = encoding !== "";
           if (some.length > 0 && !isPacked) expect(counts.inputTokens).toBeGreaterThanOrEqual(some.length);
           for (const amount of Object.values(counts))
             expect(Number.isSafeInteger(Math.ceil(amount))).toBe(true);
-          withUsageAsked(api, path, some, encoding);
+          withUsageRequested(api, path, some, encoding);
         },
       ),
     );
@@ -361,7 +361,7 @@ describe("an encoded body", () => {
 
 describe("a stream that tells its usage only when asked", () => {
   const asked = (text: string, encoding?: string, encode: (bytes: Buffer) => Uint8Array = (bytes) => bytes) =>
-    withUsageAsked("openai", "/v1/chat/completions", encode(Buffer.from(text)), encoding);
+    withUsageRequested("openai", "/v1/chat/completions", encode(Buffer.from(text)), encoding);
   const changed = (text: string): unknown => {
     const { body, isChanged } = asked(text);
     expect(isChanged).toBe(true);
@@ -428,7 +428,7 @@ describe("a stream that tells its usage only when asked", () => {
     "",
   ])("is left as it is: %s", (text) => {
     const body = Buffer.from(text);
-    expect(withUsageAsked("openai", "/v1/chat/completions", body, undefined)).toEqual({
+    expect(withUsageRequested("openai", "/v1/chat/completions", body, undefined)).toEqual({
       body,
       isChanged: false,
     });
@@ -439,6 +439,6 @@ describe("a stream that tells its usage only when asked", () => {
     for (const [api, path] of [paths["messages"], paths["responses"], paths["gemini"]].flatMap((each) =>
       each ? [each] : [],
     ))
-      expect(withUsageAsked(api, path, body, undefined)).toEqual({ body, isChanged: false });
+      expect(withUsageRequested(api, path, body, undefined)).toEqual({ body, isChanged: false });
   });
 });

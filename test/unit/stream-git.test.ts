@@ -42,7 +42,7 @@ test("a git that takes longer than it may is an answer to whoever asks for that"
 test("texts of a stream are the same however it is cut, and never longer than they may be", async () => {
   const text = `one\n\n${"x".repeat(50)}\nlast\nnot ended`;
   for (const size of [1, 2, 3, 7, 100])
-    expect(await all(splitStream(pieces(text, size), { end: 10, longest: 5 }))).toEqual([
+    expect(await all(splitStream(pieces(text, size), { end: 10, maxLength: 5 }))).toEqual([
       ...["one", "", "xxxxx", "last"],
     ]);
 });

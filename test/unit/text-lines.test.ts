@@ -4,10 +4,10 @@ import { inPieces } from "../fakes/acp-talk.ts";
 
 async function linesOf(
   text: string | Buffer,
-  longest: number,
+  maxLength: number,
   ...ends: readonly number[]
 ): Promise<string[]> {
-  return Array.fromAsync(textLines(inPieces(Buffer.from(text as string), ...ends), { longest }));
+  return Array.fromAsync(textLines(inPieces(Buffer.from(text as string), ...ends), { maxLength }));
 }
 
 describe("lines of a stream", () => {
@@ -36,7 +36,7 @@ describe("lines of a stream", () => {
       yield Buffer.from("\nlast");
     }
 
-    expect(await Array.fromAsync(textLines(endless(), { longest: 1 << 16 }))).toEqual(["last"]);
+    expect(await Array.fromAsync(textLines(endless(), { maxLength: 1 << 16 }))).toEqual(["last"]);
   });
 
   test("keep nothing of a piece that ended in their midst", async () => {
@@ -49,13 +49,13 @@ describe("lines of a stream", () => {
       }
     }
 
-    expect(await Array.fromAsync(textLines(byByte(), { longest: 10 }))).toEqual(["one", "two"]);
+    expect(await Array.fromAsync(textLines(byByte(), { maxLength: 10 }))).toEqual(["one", "two"]);
   });
 
   test("as JSON leave out what is none", async () => {
     const torn = `{"a":1}\n{"a":\n\nnull\n[1]\n{"a":2`;
 
-    expect(await Array.fromAsync(jsonLines(inPieces(Buffer.from(torn), 9), { longest: 100 }))).toEqual([
+    expect(await Array.fromAsync(jsonLines(inPieces(Buffer.from(torn), 9), { maxLength: 100 }))).toEqual([
       { a: 1 },
       null,
       [1],
