@@ -1,7 +1,7 @@
 import { textLines } from "../src/wire/text-lines.ts";
 import { exitOf, signalGroup, startAsAgent, type UserCommand } from "./agent-user.ts";
 import type { AgentProgram } from "./agents/agent.ts";
-import { shellCode } from "./program-end.ts";
+import { shellExitCode } from "./program-end.ts";
 
 /** The limit for one line of an agent's stream; agents put whole files on one line. */
 const maxLineLength = 8 << 20;
@@ -18,7 +18,7 @@ export function startProgram(
   }: { readonly onBytes: (bytes: Uint8Array) => void; readonly killAll: () => Promise<void> },
 ): AgentProgram {
   const child = startAsAgent(command);
-  const exit = exitOf(child).then(shellCode);
+  const exit = exitOf(child).then(shellExitCode);
   let stderrTail = "";
   child.stderr.on("data", (bytes: Buffer) => {
     stderrTail = (stderrTail + bytes.toString()).slice(-maxStderrTail);

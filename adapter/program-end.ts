@@ -41,7 +41,7 @@ export function exitCodeOf(what: string, program: EndedProgram): number {
 }
 
 /** The exit code as a shell gives it: 128 plus the signal's number; 126 for a program that could not start. */
-export function shellCode(end: ProgramEnd): number {
+export function shellExitCode(end: ProgramEnd): number {
   switch (end.kind) {
     case "exited":
       return end.code;

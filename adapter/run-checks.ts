@@ -5,7 +5,7 @@ import type { CheckResult } from "../src/domain/generated/acp.ts";
 import { killAgentProcesses, runAsAgent } from "./agent-user.ts";
 import { outOf, type SandboxPaths } from "./places.ts";
 import type { ProcessWatch } from "./process-watch.ts";
-import { CutOff, shellCode } from "./program-end.ts";
+import { CutOff, shellExitCode } from "./program-end.ts";
 import type { WorkClock } from "./work-clock.ts";
 
 export interface CheckRun {
@@ -62,7 +62,7 @@ export async function runChecks(
     const durationMs = Math.max(0, Math.round(clock.now() - startedAt));
     // A check that never started proves nothing.
     if (end.kind === "not-begun") throw new CutOff(`\`${command}\``, { end, isOutOfMemory });
-    const exitCode = end.kind === "deadline" ? null : shellCode(end);
+    const exitCode = end.kind === "deadline" ? null : shellExitCode(end);
     await keepLog(paths, storyId, `$ ${command}\n${output}\n${resultOf(exitCode, limitMs)}\n\n`);
     results.push({
       command: cleanText(command),

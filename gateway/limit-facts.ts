@@ -80,7 +80,7 @@ function resetInBody(api: ApiName, error: unknown, now: Date): number[] {
 const anthropicBuckets = ["requests", "tokens", "input-tokens", "output-tokens"];
 const openaiBuckets = ["requests", "tokens"];
 
-/** The reset times of the buckets that are empty. */
+/** When the used-up rate limits of the API reset, in milliseconds since 1970. */
 function bucketResets(api: ApiName, { header }: LimitedAnswer, now: Date): number[] {
   if (api === "anthropic")
     return anthropicBuckets

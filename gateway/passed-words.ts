@@ -62,7 +62,7 @@ export function passedQuery(endpoint: Passing, query: string): string {
   }
 }
 
-/** With an unknown API (null), the lists of all APIs apply. */
+/** Whether the gateway passes this name on. If the API is unknown (null), a name that any API lists passes. */
 function isListed(
   listed: Readonly<Record<Api, ReadonlySet<string>>>,
   { api, pass = [] }: Passing,

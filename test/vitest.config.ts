@@ -54,27 +54,28 @@ const config: ViteUserConfig = defineConfig({
         },
       },
       {
-        test: {
-          ...{ name: "beside", include: beside, ...onEngine },
-          maxWorkers: 3,
-          sequence: { groupOrder: 2 },
-        },
-      },
-      {
-        test: {
-          ...{ name: "agents", include: ["test/agents/**/*.test.ts"], ...onEngine },
-          testTimeout: 10 * minute,
-          hookTimeout: 10 * minute,
-          maxWorkers: 3,
-          sequence: { groupOrder: 2 },
-        },
-      },
-      {
         // They change the engine, count all that it has, or measure the machine.
         test: {
           ...{ name: "alone", include: ["test/engine/**/*.test.ts"], exclude: beside, ...onEngine },
           fileParallelism: false,
+          sequence: { groupOrder: 2 },
+        },
+      },
+      {
+        test: {
+          ...{ name: "beside", include: beside, ...onEngine },
+          maxWorkers: 3,
           sequence: { groupOrder: 3 },
+        },
+      },
+      {
+        // Last, for the base image has agents in it afterwards.
+        test: {
+          ...{ name: "agents", include: ["test/agents/**/*.test.ts"], ...onEngine },
+          testTimeout: 10 * minute,
+          hookTimeout: 10 * minute,
+          maxWorkers: 2,
+          sequence: { groupOrder: 4 },
         },
       },
       {
@@ -83,7 +84,7 @@ const config: ViteUserConfig = defineConfig({
           include: ["test/sysbox/**/*.test.ts"],
           testTimeout: 5 * minute,
           fileParallelism: false,
-          sequence: { groupOrder: 3 },
+          sequence: { groupOrder: 2 },
         },
       },
     ],

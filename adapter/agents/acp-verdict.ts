@@ -10,7 +10,7 @@ export function judgeStop(stopReason: string | null): TurnEnd {
     case "end_turn":
       return { kind: "ended" };
     case "max_tokens":
-      return failure("AGENT_LIMIT_REACHED", "story", "it used up its tokens");
+      return failure("AGENT_LIMIT_REACHED", "story", "it reached the model's token limit (max_tokens)");
     case "max_turn_requests":
       return failure("AGENT_LIMIT_REACHED", "story", "it used up its turns");
     case "refusal":
@@ -68,7 +68,7 @@ function judgeStatus(status: number | null, words: string): TurnFailure | null {
 }
 
 function accessDenied(words: string): TurnFailure {
-  return failure("AGENT_AUTH_FAILED", "worker", `it is not let in: ${words}`);
+  return failure("AGENT_AUTH_FAILED", "worker", `the model's API refused its credentials: ${words}`);
 }
 
 function rateLimit(words: string): TurnFailure {

@@ -52,7 +52,7 @@ export const engineFlag: Flag = [
 ];
 
 /** The owner's policy for failures. */
-export const policyFlags: readonly Flag[] = [
+export const failureFlags: readonly Flag[] = [
   ["--max-attempts <n>", "how often a worker that fails is tried in all (default 1)"],
   ["--fail-fast", "end the swarm at the first failure"],
 ];

@@ -1,5 +1,5 @@
 import type { Flag } from "./command.ts";
-import { engineFlag, oldStartFlags, policyFlags, settingFlags } from "./setting-flags.ts";
+import { engineFlag, failureFlags, oldStartFlags, settingFlags } from "./setting-flags.ts";
 
 export const forceFlag: Flag = ["--force", "archive a swarm that is not finished, and begin anew"];
 export const detachFlag: Flag = [
@@ -8,7 +8,7 @@ export const detachFlag: Flag = [
 ];
 
 /** The flags of commands that may become a swarm's owner. */
-export const ownerFlags: readonly Flag[] = [...policyFlags, ...settingFlags, engineFlag];
+export const ownerFlags: readonly Flag[] = [...failureFlags, ...settingFlags, engineFlag];
 
 export const nightFlags: readonly Flag[] = [
   ["--until <time>", "begin nothing after 07:00, or 6h, and let agents end their turn then"],

@@ -5,10 +5,10 @@ import {
   changeWords,
   checkWords,
   deletedWords,
-  effortWords,
   mergedWords,
   proofWords,
   storyWords,
+  timeAndCostWords,
   totalWords,
   weakenedWords,
   workWords,
@@ -40,7 +40,7 @@ function mergeLines(merge: NonNullable<SwarmSummary["merge"]>): string[] {
 
 function workerLines(worker: WorkerSummary): string[] {
   const { status, reason, title, stories, changes, sensitive, next, attempt } = worker;
-  const facts = [workWords(worker), changeWords(worker), ...effortWords(worker)];
+  const facts = [workWords(worker), changeWords(worker), ...timeAndCostWords(worker)];
   return [
     cleanText(`${status}  ${worker.worker}${attempt > 1 ? ` (attempt ${attempt})` : ""}`),
     ...indented([
@@ -67,7 +67,7 @@ function workerLines(worker: WorkerSummary): string[] {
 
 function storyLines(story: StorySummary): string[] {
   const { id, title, status, commit, checks, unfinished } = story;
-  const facts = [...(commit === null ? [] : [commit.slice(0, 10)]), ...effortWords(story)];
+  const facts = [...(commit === null ? [] : [commit.slice(0, 10)]), ...timeAndCostWords(story)];
   const words = storyWords(story);
   return [
     ...indented([

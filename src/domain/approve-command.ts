@@ -58,7 +58,7 @@ function judgeWords({ flags, words, spends }: ApprovedCommand, rest: readonly st
     count += 1;
   }
   if (words !== null && (count < words.least || count > words.most))
-    return silent(`it has ${count} words after its flags`);
+    return silent(`it has ${count} arguments besides its flags`);
   return { kind: "allow", taskFiles, spends: spends ?? null };
 }
 

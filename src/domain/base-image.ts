@@ -4,7 +4,7 @@ export const baseImage = "aimi-sandbox:base";
 export const rootImage = "aimi-sandbox:root";
 
 /** The root filesystem to pull from a registry; where no registry answers, swarm makes one from Debian packages. */
-export const registryRoot = "ubuntu:24.04";
+export const registryRootImage = "ubuntu:24.04";
 export const debianRelease = "bookworm";
 
 export const nodeVersion = "24.21.0";

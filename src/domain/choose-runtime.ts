@@ -1,8 +1,8 @@
-import { type IsolationLevel, isAtLeast, type MeasuredRuntime, preferredRuntimes } from "./isolation.ts";
+import { type IsolationLevel, isAtLeast, preferredRuntimes, type RuntimeIsolation } from "./isolation.ts";
 
 /** The result of measuring a runtime, or the reason why measuring failed. */
 export type Measurement =
-  | { readonly kind: "measured"; readonly found: MeasuredRuntime }
+  | { readonly kind: "measured"; readonly found: RuntimeIsolation }
   | { readonly kind: "failed"; readonly reason: string };
 
 export type RuntimeChoice =

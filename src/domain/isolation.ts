@@ -11,7 +11,7 @@ export type { Probe } from "./generated/probe.ts";
 import type { Probe } from "./generated/probe.ts";
 
 /** The measured properties of a runtime. */
-export interface MeasuredRuntime {
+export interface RuntimeIsolation {
   readonly level: IsolationLevel;
   /** The observation behind the level, in a few words. */
   readonly evidence: string;
@@ -24,7 +24,7 @@ export interface MeasuredRuntime {
 }
 
 /** Judges a runtime by what the probe found in a container of it. Its name proves nothing. */
-export function judgeIsolation(runtime: string, probe: Probe, engineKernel: string): MeasuredRuntime {
+export function judgeIsolation(runtime: string, probe: Probe, engineKernel: string): RuntimeIsolation {
   const level = levelOf(probe, engineKernel);
   return {
     level,

@@ -18,7 +18,7 @@ export type { SwarmPlan };
 export interface LoadedTask {
   /** Its name inside the task folder. */
   readonly fileName: string;
-  /** Its path as users type it. */
+  /** The task file's path as users type it. */
   readonly path: string;
   readonly sha256: string;
   readonly taskFile: TaskFile;

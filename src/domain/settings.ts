@@ -158,7 +158,7 @@ function wideningOf(name: SettingName, value: unknown, below: unknown): string |
     case "prove":
       return below === true && value === false ? "leaves results unproved" : null;
     case "allow":
-      return "opens hosts to the agent";
+      return "lets the agent connect to more hosts";
     case "modelEndpoints":
       return "chooses where models are called";
     case "registries":

@@ -30,7 +30,7 @@ export interface WorkerFacts {
 const maxStories = 10_000;
 /** The characters to keep of the output of a check that passed. */
 const maxPassedLength = 200;
-/** The characters to keep of all outputs of a worker's checks, to bound memory. */
+/** The maximum number of characters to keep of all check outputs of one worker together, to bound memory. */
 const maxOutput = 4 * 1024 ** 2;
 
 /** Reads the journals of one worker, one attempt after the other, and keeps the facts that a summary needs. */

@@ -13,12 +13,12 @@ import {
   attemptWords,
   changeWords,
   checkWords,
-  effortWords,
   hasMoreDeleted,
   mergedWords,
   proofWords,
   ranWords,
   storyWords,
+  timeAndCostWords,
   totalWords,
   weakenedWords,
   workWords,
@@ -124,7 +124,7 @@ function workerPart(worker: WorkerSummary): string {
     ["proof", proofWords(worker)],
     ["work", workWords(worker)],
     ["changes", changeWords(worker)],
-    ["took", effortWords(worker).join(", ")],
+    ["took", timeAndCostWords(worker).join(", ")],
     ["task file", taskFile],
     ["begun from", base?.slice(0, 12) ?? ""],
   ];
@@ -166,7 +166,7 @@ ${output.trim() === "" ? "" : `<pre>${htmlText(output.trim())}</pre>`}`;
 function storyPart(story: StorySummary): string {
   const { id, title, status, commit, checks, unfinished } = story;
   const words = storyWords(story);
-  const facts = [...(commit === null ? [] : [commit.slice(0, 10)]), ...effortWords(story)];
+  const facts = [...(commit === null ? [] : [commit.slice(0, 10)]), ...timeAndCostWords(story)];
   return `<article>
 <h3>${marks[status]} ${htmlText([id, ...(title === null ? [] : [title])].join(" "))} <span class="small">${htmlText([status.replace("_", " "), ...facts].join(", "))}</span></h3>
 ${words === "" ? "" : `<p class="words">${htmlText(words)}</p>`}

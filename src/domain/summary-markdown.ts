@@ -4,12 +4,12 @@ import {
   attemptWords,
   changeWords,
   checkWords,
-  effortWords,
   hasMoreDeleted,
   mergedWords,
   proofWords,
   ranWords,
   storyWords,
+  timeAndCostWords,
   totalWords,
   weakenedWords,
   workWords,
@@ -37,7 +37,7 @@ export function summaryMarkdown(summary: SwarmSummary): string {
 function tableOf(workers: readonly WorkerSummary[]): string[] {
   const rows = workers.map((worker) => {
     const done = worker.stories.filter(({ status }) => status === "completed").length;
-    const effort = effortWords(worker).join(", ");
+    const effort = timeAndCostWords(worker).join(", ");
     const cells = [
       worker.worker,
       worker.status,
@@ -76,7 +76,9 @@ function workerLines(worker: WorkerSummary): string[] {
     ...(base === null ? [] : [`begun from: ${codeSpan(base)}`]),
     ...(workWords(worker) === "" ? [] : [`work: ${inlineText(workWords(worker))}`]),
     ...(changes === null ? [] : [`changes: ${inlineText(changeWords(worker))}`]),
-    ...(effortWords(worker).length === 0 ? [] : [`effort: ${inlineText(effortWords(worker).join(", "))}`]),
+    ...(timeAndCostWords(worker).length === 0
+      ? []
+      : [`effort: ${inlineText(timeAndCostWords(worker).join(", "))}`]),
   ];
   return [
     `## ${inlineText(heading)}`,
@@ -115,7 +117,7 @@ function proofLines({ command, before, after, output }: SummaryProofCheck): stri
 function storyLines(story: StorySummary): string[] {
   const { id, title, status, commit, checks, unfinished, output, reason } = story;
   const heading = [id, ...(title === null ? [] : [title])].join(" ");
-  const facts = [status.replace("_", " "), ...effortWords(story)].join(", ");
+  const facts = [status.replace("_", " "), ...timeAndCostWords(story)].join(", ");
   // The story's output is left out where it repeats the reason.
   const words = output !== null && output !== reason?.message ? output : "";
   return [

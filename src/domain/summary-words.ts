@@ -64,7 +64,7 @@ function spentWords(usage: WorkerSummary["usage"]): string[] {
 }
 
 /** The working time, tokens and cost. */
-export function effortWords({ workMs, usage }: Pick<WorkerSummary, "workMs" | "usage">): string[] {
+export function timeAndCostWords({ workMs, usage }: Pick<WorkerSummary, "workMs" | "usage">): string[] {
   return [...(workMs === null ? [] : [showDuration(workMs)]), ...spentWords(usage)];
 }
 

@@ -18,7 +18,7 @@ export function findTrustNeeds(
   const need = (field: string, why: string): void => {
     needs.push({ pointer: `/metadata/${field.replaceAll(".", "/")}`, field: `metadata.${field}`, why });
   };
-  if (metadata.allow?.length) need("allow", "opens hosts to the agent");
+  if (metadata.allow?.length) need("allow", "lets the agent connect to more hosts");
   if (metadata.dockerImage) need("dockerImage", "chooses the image");
   if (metadata.agent?.env && Object.keys(metadata.agent.env).length > 0)
     need("agent.env", "sets the agent's environment");

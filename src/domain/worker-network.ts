@@ -29,7 +29,7 @@ export function describeNetwork(setting: string): string | null {
     case "bridge":
       return unfiltered("bridge", "the internet, hosts of your local network, and each other");
     case "named":
-      return unfiltered(network.name, "all that this network leads to, and each other");
+      return unfiltered(network.name, "every host on or behind this network, and each other");
   }
 }
 

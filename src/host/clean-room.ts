@@ -33,7 +33,7 @@ export interface RepoRun extends Pick<GitRun, "input" | "env" | "maxBytes" | "li
 }
 
 /** A bare repository that reads the user's objects, but has none of the user's refs, hooks and settings. */
-export interface IsolatedRepo {
+export interface IsolatedRepository {
   readonly folder: string;
   /** Runs git and returns its end, also a failure. */
   run(args: readonly string[], run?: Omit<RepoRun, "answers">): Promise<GitEnd>;
@@ -58,7 +58,7 @@ export async function createIsolatedRepo(
   folder: string,
   { commonFolder, newObjects }: { readonly commonFolder: string; readonly newObjects: "own" | "theirs" },
   signal?: AbortSignal,
-): Promise<IsolatedRepo> {
+): Promise<IsolatedRepository> {
   const objects = join(commonFolder, "objects");
   mkdirSync(join(folder, "objects", "info"), { recursive: true });
   mkdirSync(join(folder, "objects", "pack"));
@@ -77,9 +77,9 @@ export async function createIsolatedRepo(
     ...{ GIT_DIR: folder, ...(newObjects === "theirs" && { GIT_OBJECT_DIRECTORY: objects }) },
   };
   const always = { folder, env: base, limitMs: usualLimitMs, signal };
-  const run: IsolatedRepo["run"] = (args, { env, limitMs = usualLimitMs, ...rest } = {}) =>
+  const run: IsolatedRepository["run"] = (args, { env, limitMs = usualLimitMs, ...rest } = {}) =>
     runGit([...safeArguments, ...args], { folder, ...rest, limitMs, signal, env: { ...base, ...env } });
-  const git: IsolatedRepo["git"] = async (args, { answers = [0], ...rest } = {}) => {
+  const git: IsolatedRepository["git"] = async (args, { answers = [0], ...rest } = {}) => {
     const { exitCode, output, reason, isCut } = await run(args, rest);
     // The caller set a limit, so cut output is an answer, too.
     if (isCut && rest.maxBytes !== undefined) return { exitCode: 0, output, isCut };
@@ -96,14 +96,18 @@ export async function createIsolatedRepo(
 }
 
 /** Whether `ancestor` is `commit` itself or one of its ancestors. */
-export async function isAncestor(repo: IsolatedRepo, ancestor: string, commit: string): Promise<boolean> {
+export async function isAncestor(
+  repo: IsolatedRepository,
+  ancestor: string,
+  commit: string,
+): Promise<boolean> {
   if (await areNearbyAncestors(repo.objects, [ancestor], commit)) return true;
   const result = await repo.git(["merge-base", "--is-ancestor", ancestor, commit], { answers: [0, 1] });
   return result.exitCode === 0;
 }
 
 /** Whether the repository has all of these commits. */
-export async function areCommits(repo: IsolatedRepo, ids: readonly string[]): Promise<boolean> {
+export async function areCommits(repo: IsolatedRepository, ids: readonly string[]): Promise<boolean> {
   return (await repo.objects.about(ids)).every((facts) => facts?.type === "commit");
 }
 

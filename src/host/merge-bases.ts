@@ -1,7 +1,7 @@
 import { cleanLines, cleanText } from "../domain/clean-text.ts";
 import { SwarmError } from "../domain/errors.ts";
 import type { CommitsToMerge, MergedBase } from "../ports/work-repository.ts";
-import { type IsolatedRepo, isAncestor } from "./clean-room.ts";
+import { type IsolatedRepository, isAncestor } from "./clean-room.ts";
 
 /**
  * Author and committer of swarm's merges. They and the date are fixed, so that the same merge always has the
@@ -13,7 +13,7 @@ const merger = { name: "swarm", email: "swarm@localhost" };
  * One commit that contains all of the commits. The merge uses no working tree, no index and no merge driver,
  * because the content of files must not choose which program runs.
  */
-export async function mergeBases(repo: IsolatedRepo, commits: readonly string[]): Promise<MergedBase> {
+export async function mergeBases(repo: IsolatedRepository, commits: readonly string[]): Promise<MergedBase> {
   let merged: string | null = null;
   for (const commit of new Set(commits)) {
     if (merged === null || (await isAncestor(repo, merged, commit))) {
@@ -32,7 +32,7 @@ export async function mergeBases(repo: IsolatedRepo, commits: readonly string[])
 
 /** The files in which two commits conflict according to git. */
 export async function conflictsOf(
-  repo: IsolatedRepo,
+  repo: IsolatedRepository,
   ours: string,
   theirs: string,
 ): Promise<readonly string[]> {
@@ -41,7 +41,7 @@ export async function conflictsOf(
 
 /** Merges two commits with a message; author and date are the same whenever it runs. */
 export async function mergeTwo(
-  repo: IsolatedRepo,
+  repo: IsolatedRepository,
   { ours, theirs, message }: CommitsToMerge,
 ): Promise<MergedBase> {
   const { tree, conflicts } = await mergeTrees(repo, ours, theirs);
@@ -51,7 +51,7 @@ export async function mergeTwo(
 
 /** The same, but commits conflicting files with git's conflict markers. */
 export async function mergeWithMarkers(
-  repo: IsolatedRepo,
+  repo: IsolatedRepository,
   commits: CommitsToMerge,
 ): Promise<{ readonly commit: string; readonly conflicts: readonly string[] }> {
   const { tree, conflicts } = await mergeTrees(repo, commits.ours, commits.theirs);
@@ -59,7 +59,7 @@ export async function mergeWithMarkers(
 }
 
 async function commitMerge(
-  repo: IsolatedRepo,
+  repo: IsolatedRepository,
   { ours, theirs, message }: CommitsToMerge,
   tree: string,
 ): Promise<string> {
@@ -85,7 +85,7 @@ interface MergedTree {
   readonly conflicts: readonly string[];
 }
 
-async function mergeTrees(repo: IsolatedRepo, ours: string, theirs: string): Promise<MergedTree> {
+async function mergeTrees(repo: IsolatedRepository, ours: string, theirs: string): Promise<MergedTree> {
   const { exitCode, output, isCut } = await repo.git(
     ["merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", "--end-of-options", ours, theirs],
     { answers: [0, 1], maxBytes: maxNamesBytes },

@@ -2,14 +2,14 @@ import { findBranchProblem, isBranchName } from "../domain/branch-name.ts";
 import { cleanText } from "../domain/clean-text.ts";
 import type { BranchObstacle, Published, WorkToPublish } from "../ports/work-repository.ts";
 import { branchesInUse } from "./branches-in-use.ts";
-import { areCommits, type IsolatedRepo, isAncestor } from "./clean-room.ts";
+import { areCommits, type IsolatedRepository, isAncestor } from "./clean-room.ts";
 import { type FoundRef, type Refs, refsIn } from "./move-ref.ts";
 
 const heads = "refs/heads/";
 
 interface PublishDeps {
   readonly commonFolder: string;
-  readonly repo: IsolatedRepo;
+  readonly repo: IsolatedRepository;
 }
 
 /** See `WorkRepository`. Publishes to the wanted branch, or else to the fallback by the same rules. */
@@ -68,7 +68,7 @@ export async function lookAtBranch(
 
 /** The branch that already contains the work; null for none. */
 async function holderOf(
-  { repo, there }: { readonly repo: IsolatedRepo; readonly there: readonly FoundRef[] },
+  { repo, there }: { readonly repo: IsolatedRepository; readonly there: readonly FoundRef[] },
   names: readonly string[],
   commit: string,
 ): Promise<string | null> {
@@ -86,7 +86,7 @@ async function judge(
     there,
     used,
   }: {
-    readonly repo: IsolatedRepo;
+    readonly repo: IsolatedRepository;
     readonly there: readonly FoundRef[];
     readonly used: ReadonlyMap<string, string>;
   },
@@ -140,6 +140,6 @@ function blocksRef(ref: string, wanted: string): boolean {
 }
 
 /** Whether a history contains a commit; false if either commit is missing. */
-async function hasCommit(repo: IsolatedRepo, tip: string, commit: string): Promise<boolean> {
+async function hasCommit(repo: IsolatedRepository, tip: string, commit: string): Promise<boolean> {
   return (await areCommits(repo, [tip, commit])) && (await isAncestor(repo, commit, tip));
 }

@@ -2,14 +2,14 @@ import { createHash } from "node:crypto";
 import { mkdir, open } from "node:fs/promises";
 import { join } from "node:path";
 import { SwarmError } from "../domain/errors.ts";
-import { createIsolatedRepo, type IsolatedRepo } from "./clean-room.ts";
+import { createIsolatedRepo, type IsolatedRepository } from "./clean-room.ts";
 import { makeOwnFolder } from "./own-folder.ts";
 
 /** A fresh folder that only this user can enter; disposing removes it. */
 export interface Quarantine extends AsyncDisposable {
   readonly folder: string;
   /** Makes a repository to read objects in. With `own`, new objects stay in it. */
-  openRepo(newObjects: "own" | "theirs"): Promise<IsolatedRepo>;
+  openRepo(newObjects: "own" | "theirs"): Promise<IsolatedRepository>;
 }
 
 /**

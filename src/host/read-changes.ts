@@ -2,7 +2,7 @@ import { cleanText } from "../domain/clean-text.ts";
 import { hasChangedScripts, type SensitivePath, sensitiveReason } from "../domain/sensitive-paths.ts";
 import { nameOf } from "../domain/tree-path.ts";
 import type { PatchToRead, SensitiveChanges, WorkChanges } from "../ports/work-repository.ts";
-import type { IsolatedRepo } from "./clean-room.ts";
+import type { IsolatedRepository } from "./clean-room.ts";
 import { type ChangedEntry, readChangedEntries } from "./read-entries.ts";
 import { readSmallFiles } from "./small-files.ts";
 import { splitStream } from "./split-stream.ts";
@@ -23,7 +23,7 @@ const limitMs = 120_000;
 
 /** See `WorkRepository`. */
 export async function readSensitivePaths(
-  repo: IsolatedRepo,
+  repo: IsolatedRepository,
   base: string,
   tip: string,
 ): Promise<SensitiveChanges> {
@@ -86,7 +86,7 @@ function isManifest({ mode, path }: ChangedEntry): boolean {
 }
 
 /** Whether a package.json runs other scripts than before; true for one that is too large to read. */
-function scriptComparer(repo: IsolatedRepo): (entry: ChangedEntry) => Promise<boolean> {
+function scriptComparer(repo: IsolatedRepository): (entry: ChangedEntry) => Promise<boolean> {
   let left = maxBytesOfManifests;
   return async ({ id, oldId }) => {
     const contents = await readSmallFiles(repo, [id, oldId], Math.min(maxManifestBytes, left));
@@ -97,7 +97,7 @@ function scriptComparer(repo: IsolatedRepo): (entry: ChangedEntry) => Promise<bo
 }
 
 /** See `WorkRepository`. */
-export async function readChanges(repo: IsolatedRepo, base: string, tip: string): Promise<WorkChanges> {
+export async function readChanges(repo: IsolatedRepository, base: string, tip: string): Promise<WorkChanges> {
   let isLate = false;
   const run = {
     limitMs,
@@ -148,7 +148,7 @@ export async function readChanges(repo: IsolatedRepo, base: string, tip: string)
 
 /** See `WorkRepository`. */
 export async function readPatch(
-  repo: IsolatedRepo,
+  repo: IsolatedRepository,
   { base, tip, see }: PatchToRead,
 ): Promise<{ readonly isCut: boolean }> {
   let isCut = false;

@@ -1,8 +1,8 @@
-import type { IsolatedRepo } from "./clean-room.ts";
+import type { IsolatedRepository } from "./clean-room.ts";
 
 /** The contents of blobs by their ids; null for a larger blob than `maxFileBytes` and for anything else. */
 export async function readSmallFiles(
-  repo: IsolatedRepo,
+  repo: IsolatedRepository,
   ids: readonly string[],
   maxFileBytes: number,
 ): Promise<ReadonlyMap<string, string | null>> {

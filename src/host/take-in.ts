@@ -6,7 +6,7 @@ import { isCommitId } from "../domain/commit-id.ts";
 import { SwarmError } from "../domain/errors.ts";
 import type { BundleToImport, ImportResult, Refusal } from "../ports/work-repository.ts";
 import { type BundleHeader, readBundleHeader } from "./bundle-header.ts";
-import { areCommits, type IsolatedRepo, isAncestor } from "./clean-room.ts";
+import { areCommits, type IsolatedRepository, isAncestor } from "./clean-room.ts";
 import { installPack } from "./install-pack.ts";
 import { type Refs, refsIn } from "./move-ref.ts";
 import { openQuarantine, storeStream } from "./quarantine.ts";
@@ -92,7 +92,7 @@ export async function refAt(commonFolder: string, refs: Refs, ref: string): Prom
  * history.
  */
 async function checkHeader(
-  repo: IsolatedRepo,
+  repo: IsolatedRepository,
   { refs, prerequisites }: BundleHeader,
   { expectedRef, tip, base }: BundleToImport,
 ): Promise<Rejection | null> {
@@ -113,7 +113,7 @@ async function checkHeader(
 
 /** One of these commits or of their ancestors that the history of `tip` lacks; null if it has all of them. */
 async function findOutside(
-  repo: IsolatedRepo,
+  repo: IsolatedRepository,
   commits: readonly string[],
   tip: string,
 ): Promise<string | null> {
@@ -127,7 +127,7 @@ async function findOutside(
  * could not run.
  */
 async function indexPack(
-  repo: IsolatedRepo,
+  repo: IsolatedRepository,
   { file, packAt }: { readonly file: string; readonly packAt: number },
 ): Promise<string | Rejection> {
   await using pack = await open(file);
@@ -165,7 +165,7 @@ async function skipBytes(file: FileHandle, bytes: number): Promise<void> {
  * `.gitattributes` or `.gitmodules`, about which git's own check only warns. Only changes since the base
  * count, so that a repository that already has such a link can still import work.
  */
-async function checkTree(repo: IsolatedRepo, { tip, base }: BundleToImport): Promise<Rejection | null> {
+async function checkTree(repo: IsolatedRepository, { tip, base }: BundleToImport): Promise<Rejection | null> {
   if (!(await areCommits(repo, [tip]))) return refused("incomplete", `${tip} is not in it, or is no commit`);
   let link = "";
   const unread = await readChangedEntries(repo.objects, {
@@ -182,7 +182,7 @@ const deepHistory = "git crashes while it walks its history, as it does when fol
 
 /** Checks that no object is missing, and that the tip descends from the base and from the work imported before. */
 async function checkHistory(
-  repo: IsolatedRepo,
+  repo: IsolatedRepository,
   { tip, base, old }: BundleToImport,
 ): Promise<Rejection | null> {
   const connected = await repo.run(["rev-list", "--objects", "--quiet", tip, "--not", base]);
@@ -203,7 +203,10 @@ async function checkHistory(
  * Checks the files with which the story started: a story that started without earlier work would delete that
  * work by its commit.
  */
-async function checkStart(repo: IsolatedRepo, { tip, start }: BundleToImport): Promise<Rejection | null> {
+async function checkStart(
+  repo: IsolatedRepository,
+  { tip, start }: BundleToImport,
+): Promise<Rejection | null> {
   if (start === undefined) return null;
   const [tree] = (await areCommits(repo, [start.commit]))
     ? await repo.objects.about([`${start.commit}^{tree}`])

@@ -1,6 +1,6 @@
 import { isCommitId } from "../domain/commit-id.ts";
 import type { WorkRepository } from "../ports/work-repository.ts";
-import { areCommits, type IsolatedRepo, isAncestor } from "./clean-room.ts";
+import { areCommits, type IsolatedRepository, isAncestor } from "./clean-room.ts";
 import { conflictsOf, mergeBases, mergeTwo, mergeWithMarkers } from "./merge-bases.ts";
 import { refsIn } from "./move-ref.ts";
 import { lookAtBranch, publishBranch } from "./publish-branch.ts";
@@ -17,7 +17,7 @@ export function workRepository(deps: ImportDeps): WorkRepository {
   const { commonFolder } = deps;
   const inIsolatedRepo = async <T>(
     commits: readonly string[],
-    look: (repo: IsolatedRepo) => Promise<T>,
+    look: (repo: IsolatedRepository) => Promise<T>,
     signal?: AbortSignal,
   ): Promise<T> => {
     for (const id of commits)

@@ -7,7 +7,7 @@ import {
   nodePackageFor,
   nodeVersion,
   npmVersion,
-  registryRoot,
+  registryRootImage,
   rootImage,
 } from "../domain/base-image.ts";
 import { SwarmError } from "../domain/errors.ts";
@@ -171,9 +171,9 @@ async function ensureRootImage(
   const present = await images.find(rootImage, signal);
   if (present && !fresh) return present;
   if (await engine.reachesRegistry(signal)) {
-    onStep(`Pulling ${registryRoot}`);
-    await images.pull(registryRoot, signal);
-    await images.tag(registryRoot, rootImage, signal);
+    onStep(`Pulling ${registryRootImage}`);
+    await images.pull(registryRootImage, signal);
+    await images.tag(registryRootImage, rootImage, signal);
   } else {
     onStep("No image registry answers this engine, so the base image is made of Debian packages");
     await images.import(

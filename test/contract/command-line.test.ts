@@ -820,13 +820,13 @@ describe("trust", () => {
     const refused = {
       exit: 2,
       stderr: expect.stringMatching(
-        /^error UNTRUSTED: \.aimi\/config\.json:2:12 \(\/allow\): allow opens hosts to the agent, and this file is not trusted\nhint: /,
+        /^error UNTRUSTED: \.aimi\/config\.json:2:12 \(\/allow\): allow lets the agent connect to more hosts, and this file is not trusted\nhint: /,
       ),
     };
 
     expect(await swarm("plan")).toMatchObject(refused);
     expect((await swarm("config", "explain")).stdout).toMatch(
-      /^allow +none +default \(\.aimi\/config\.json opens hosts to the agent and is not trusted\)$/m,
+      /^allow +none +default \(\.aimi\/config\.json lets the agent connect to more hosts and is not trusted\)$/m,
     );
     expect(await swarm("trust")).toMatchObject({
       exit: 2,

@@ -162,14 +162,14 @@ describe("work that is taken in", () => {
     const { agent, base } = oneCommit(repository, folder);
     git(agent, "update-ref", "refs/aimi/failed/US-1", "HEAD");
     const bytes = bundleFrom(agent, base, "refs/aimi/failed/US-1");
-    const facts = { base, tip: head(agent), keep: "refs/aimi/failed/swarm-1/login/US-1" };
+    const facts = { base, tip: head(agent), keepRef: "refs/aimi/failed/swarm-1/login/US-1" };
 
     const taken = await repositoryAt(repository).importBundle(
       workOf(bytes, { ...facts, expectedRef: "refs/aimi/failed/US-1" }),
     );
 
     expect(taken.kind).toBe("taken");
-    expect(at(repository, facts.keep)).toBe(facts.tip);
+    expect(at(repository, facts.keepRef)).toBe(facts.tip);
   });
 
   test("comes into a linked worktree's repository, a shallow one, and one with odd characters in its path", async ({

@@ -97,7 +97,7 @@ describe("nights that come by themselves", () => {
     const { repository } = place;
     expect(beside(place, swarmProgram, "image", "build").exit).toBe(0);
     // Whatever minute it is: the first night ends before this, and the last one begins after it.
-    const goOnAt = Math.floor(Date.now() / 1_000) + 100;
+    const goOnAt = Math.floor(Date.now() / 1_000) + 120;
     const wait = `while [ "$(date +%s)" -lt ${goOnAt} ]; do sleep 0.2; done; echo slow > slow.txt`;
     writeScript(place, "slow.json", { "US-001": [{ run: ["sh", "-c", wait] }] });
     const agent = { kind: "script" as const, script: "slow.json" };
@@ -108,7 +108,7 @@ describe("nights that come by themselves", () => {
     );
     const log = join(repository, ".aimi/reports/night.log");
     const said = (): string => (existsSync(log) ? readFileSync(log, "utf8") : "");
-    expect(schedule(place, "install", "--at", "23:00", "--until", "15s", "--yes").exit).toBe(0);
+    expect(schedule(place, "install", "--at", "23:00", "--until", "35s", "--yes").exit).toBe(0);
     // Each minute is a night.
     beside(place, "sh", "-c", "crontab -l | sed 's/^0 23 /* * /' | crontab -");
 
@@ -126,5 +126,5 @@ describe("nights that come by themselves", () => {
       /^swarm\/\w+\/integration$/,
     );
     await eventually("nothing is left", async () => (await leftOnEngine(place)).length === 0 || null, 60_000);
-  }, 900_000);
+  }, 1_000_000);
 });

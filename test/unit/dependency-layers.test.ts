@@ -356,7 +356,7 @@ describe("what is left out, and told", () => {
       /line 2 needs a folder/,
     ],
     ["pip's folder", { "requirements.txt": "-r more.txt" }, "requirements.txt", /line 1 names a file/],
-    ["pip's archive", { "requirements.txt": "x @ file:///x.whl" }, "requirements.txt", /line 1 wants/],
+    ["pip's archive", { "requirements.txt": "x @ file:///x.whl" }, "requirements.txt", /line 1 needs/],
     [
       "Cargo's folder",
       { "Cargo.toml": '[dependencies]\nx = { version = "1", path = "../x" }', "Cargo.lock": "" },

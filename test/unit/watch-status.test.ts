@@ -74,7 +74,7 @@ describe("swarm status -w on a terminal", () => {
   });
 
   test("ends when there is no swarm any more", async () => {
-    const upkeep = { ...changing([swarmWith(1, running)]), glance: async () => null };
+    const upkeep = { ...changing([swarmWith(1, running)]), recordedStatus: async () => null };
     upkeep.watchState = async (onChange) => void setImmediate(onChange);
 
     expect(await watchStatus({ output: outputOn(new FakeTerminal(80, 24), []), signal }, upkeep)).toBeNull();
