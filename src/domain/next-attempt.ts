@@ -6,26 +6,27 @@ import { workerContainerName } from "./worker-names.ts";
 import { progressOf } from "./worker-record.ts";
 
 interface Retrying {
-  /** Commits of stories that never reached the host's repository. */
+  /** The hashes of commits that are missing from the host's repository, although stories name them. */
   readonly lost: ReadonlySet<string>;
-  /** The completed story to rework, by the worker's container name. */
+  /** The ID of the completed story to rework, by the worker's container name. */
   readonly reopened: ReadonlyMap<string, string>;
   readonly now: Date;
 }
 
-/** The starting point of a worker that reworks a story. */
+/** The facts from which a worker reworks a story whose result could not be merged. */
 export interface ReworkStart {
   readonly reason: Reason;
   readonly storyId: string;
-  /** The worker's result merged with `base`; its ref moves to this commit. */
+  /** The merge commit of the worker's result and `base`. The worker's ref moves to this commit. */
   readonly commit: string;
   readonly base: string;
   readonly now: Date;
 }
 
 /**
- * Gives workers whose results a merge set aside another attempt, from their results merged with the base; workers that were
- * skipped wait again.
+ * Plans another attempt for each worker whose result `swarm merge` set aside. The attempt starts from the
+ * worker's result merged with the base. Workers that were skipped because a dependency failed become
+ * `pending` again.
  */
 export function withRework(state: SwarmState, startByName: ReadonlyMap<string, ReworkStart>): SwarmState {
   const containers = state.containers.map((record) => {
@@ -55,7 +56,10 @@ function isSkipped({ status, reason }: ContainerRecord): boolean {
   return status === "failed" && reason?.code === "DEPENDENCY_FAILED";
 }
 
-/** Retries failed workers and continues stopped ones; workers that were skipped because of any failure wait again. */
+/**
+ * Plans another attempt for failed workers and makes stopped workers `pending`. Skipped workers become
+ * `pending`, too.
+ */
 export function withRetried(state: SwarmState, names: readonly string[], how: Retrying): SwarmState {
   const containers = state.containers.map((record) => {
     const isNamed = names.includes(record.containerName);
@@ -71,8 +75,9 @@ export function withRetried(state: SwarmState, names: readonly string[], how: Re
 }
 
 /**
- * The record of a worker's next attempt: a container of its own, which starts from the collected commits and runs the
- * stories that are not completed, that are reopened, or whose commits never reached the host's repository.
+ * Returns the record of a worker's next attempt. The attempt has its own container and starts from the
+ * collected commits. It runs stories that are not completed, that are reopened, or whose commits are missing
+ * from the host's repository.
  */
 function nextAttempt(
   { project, swarmId }: Pick<SwarmState, "project" | "swarmId">,
@@ -102,7 +107,7 @@ function endOfAttempt({ attempt, reason, finishedAt }: ContainerRecord, now: Dat
   return { attempt, code, message: cleanText(message, 500), at: finishedAt ?? now.toISOString() };
 }
 
-/** Clears the command `retry`, which the new attempt fulfils; any other command stays. */
+/** Clears the command `retry`, because the new attempt carries it out. Any other command stays. */
 const withoutRetryCommand = ({ wish }: ContainerRecord): Pick<ContainerRecord, "wish"> => ({
   wish: wish === "retry" ? null : wish,
 });

@@ -1,14 +1,15 @@
-/** The observed growth of a size towards its limit. */
+/** The observed growth of a size towards its limit: by `grownBytes` within `inMs` milliseconds. */
 export interface Growth {
   readonly grownBytes: number;
   readonly inMs: number;
-  /** The bytes that are left below the limit. */
+  /** The number of bytes left below the limit. */
   readonly leftBytes: number;
 }
 
 /**
- * The delay until the next check: half of the time in which the rest fills up at this pace, so that the size passes its
- * limit by little between two checks. At least `minMs`, since checks cost time; at most `maxMs`, since the pace can change.
+ * Returns the delay until the next check of a growing size: half of the time until the limit at the observed
+ * pace, so that the size cannot pass its limit by much between two checks. The minimum bounds the cost of
+ * checks; the maximum catches a faster pace.
  */
 export function nextPollMs(
   { grownBytes, inMs, leftBytes }: Growth,

@@ -2,7 +2,10 @@ import { parseDurationMs } from "./duration.ts";
 
 const maxMs = 24 * 3_600_000;
 
-/** The end of a night, at most a day from now: the next `07:00` by this machine's clock, or after `6h`; null for other text. */
+/**
+ * Returns the end of a night: the next `07:00` by this machine's clock, or the time after a duration such as
+ * `6h`, at most 24 hours from now. Null for any other text.
+ */
 export function nightEnd(text: string, now: Date): Date | null {
   const ms = parseDurationMs(text);
   if (ms !== undefined) return ms > 0 && ms <= maxMs ? new Date(now.getTime() + ms) : null;

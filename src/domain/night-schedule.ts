@@ -1,28 +1,28 @@
-/** A schedule by which cron runs a swarm. */
+/** A cron schedule that starts a swarm in one worktree. */
 export interface ScheduledNight {
   readonly projectId: string;
-  /** The worktree's folder. */
+  /** The path of the worktree's folder. */
   readonly root: string;
-  /** The path of the program. */
+  /** The path of swarm's executable. */
   readonly program: string;
-  /** The time of day, by the machine's clock. */
+  /** The time of day at which cron starts the swarm, by the machine's clock. */
   readonly at: { readonly hour: number; readonly minute: number };
   /** The days of the week as cron writes them: `*`, `1-5`, `mon,thu`. */
   readonly days: string;
-  /** Variables that the program needs to find the same engine as in the user's shell. */
+  /** Environment variables with which swarm finds the same engine under cron as in the user's shell. */
   readonly environment: Readonly<Record<string, string>>;
-  /** The words after `swarm`. */
+  /** The command-line arguments of swarm. */
   readonly words: readonly string[];
 }
 
-/** A line of swarm in a crontab. */
+/** A crontab line that swarm wrote for a project. */
 export interface NightLine {
   readonly projectId: string;
   readonly line: string;
 }
 
 const mark = "# aimi-swarm ";
-/** cron cuts longer commands without an error. */
+/** The maximum length of a crontab line in bytes: cron cuts longer commands without an error. */
 const maxLength = 990;
 const log = ".aimi/reports/night.log";
 
@@ -38,7 +38,7 @@ function dayOf(text: string): number | null {
   return /^[0-7]$/.test(text) ? Number(text) : names.includes(text) ? names.indexOf(text) : null;
 }
 
-/** Whether every cron accepts these days of the week. */
+/** Whether every implementation of cron accepts this list of week days. */
 export function areDays(text: string): boolean {
   if (text === "*") return true;
   return text.split(",").every((part) => {
@@ -47,19 +47,20 @@ export function areDays(text: string): boolean {
   });
 }
 
-/** The crontab's line for a schedule; null if no line can hold it. */
+/** Renders a schedule as a crontab line; null if crontab syntax cannot express it. */
 export function crontabLine(night: ScheduledNight): string | null {
   const { projectId, root, program, at, days, environment, words } = night;
   const variables = Object.entries(environment).map(([name, value]) => `${name}=${quoted(value)}`);
   const run = ["env", ...variables, quoted(program), ...words.map(quoted)].join(" ");
   const command = `cd ${quoted(root)} && mkdir -p .aimi/reports && ${run} >> ${log} 2>&1`;
-  // cron turns each unescaped % into a line break, and a command's own backslash before it would change the escape.
+  // cron turns an unescaped % into a line break. A backslash before a % in the command would undo the
+  // escaping below.
   if (command.includes("\\%")) return null;
   const line = `${at.minute} ${at.hour} * * ${days} ${command.replaceAll("%", "\\%")} ${mark}${projectId}`;
   return /\p{Cc}/u.test(line) || new TextEncoder().encode(line).length > maxLength ? null : line;
 }
 
-/** A crontab with a project's line replaced, or removed for null; all other lines stay. */
+/** Replaces a project's line in a crontab, or removes the line if `line` is null. All other lines stay. */
 export function withNight(crontab: string, projectId: string, line: string | null): string {
   const others = crontab.split("\n").filter((each) => ownerOf(each) !== projectId);
   if (others.at(-1) === "") others.pop();
@@ -67,7 +68,7 @@ export function withNight(crontab: string, projectId: string, line: string | nul
   return lines.length === 0 ? "" : `${lines.join("\n")}\n`;
 }
 
-/** Swarm's lines in a crontab, of every project. */
+/** Returns the crontab lines that swarm wrote, for all projects. */
 export function nightsIn(crontab: string): NightLine[] {
   return crontab.split("\n").flatMap((line) => {
     const projectId = ownerOf(line);

@@ -3,7 +3,7 @@ import type { SwarmSummary } from "./generated/summary.ts";
 import { reportName } from "./report-name.ts";
 import { mergedWords, totalWords } from "./summary-words.ts";
 
-/** The occasion of a notice: the end of a swarm, or a worker that needs the user before that. */
+/** The reason for a notice to the user: the swarm ended, or a worker needs the user before the end. */
 export type Occasion = { readonly exit: number } | { readonly worker: string; readonly why: string };
 
 export function noticeOf(summary: SwarmSummary, occasion: Occasion): Notice {
@@ -18,7 +18,7 @@ export function noticeOf(summary: SwarmSummary, occasion: Occasion): Notice {
     text: isEnd ? text : `${occasion.worker} needs you: ${occasion.why}`,
     needsYou: [
       ...(isEnd ? [] : [{ worker: occasion.worker, why: occasion.why }]),
-      // The worker of the occasion is listed above; its record is written only after the notice.
+      // Omits the occasion's worker: the list has it already, and its record changes only after the notice.
       ...open
         .filter(({ worker }) => isEnd || worker !== occasion.worker)
         .map(({ worker, status, reason }) => ({

@@ -1,4 +1,7 @@
-/** Runs `make` at the first call and shares its result with later calls; after a failure the next call tries again. */
+/**
+ * Runs `make` at the first call and shares the result with later calls. After a failure, the next call runs
+ * `make` again.
+ */
 export function once<Result>(make: () => Promise<Result>): () => Promise<Result> {
   let made: Promise<Result> | undefined;
   return () => {

@@ -6,24 +6,27 @@ import { slugOf } from "./slug.ts";
 
 /** The user's request for a task with one story. */
 export interface StoryRequest {
-  /** The text from `checkedPrompt`. */
+  /** The prompt, as `checkedPrompt` returned it. */
   readonly prompt: string;
   readonly branch: string;
-  /** Commands that check the work; null for those of the settings. */
+  /** Shell commands that check the work; null to use the settings' commands. */
   readonly verify: readonly string[] | null;
   readonly agent: AgentChoice;
-  /** `YYYY-MM-DD` */
+  /** Today's date as `YYYY-MM-DD`. */
   readonly today: string;
 }
 
-/** About as many characters as a command line can carry. */
+/** The maximum number of characters of a prompt: about as many as a command line can carry. */
 const maxPromptLength = 120_000;
 const maxTitleLength = 200;
 const maxDescriptionLength = 500;
-/** Leaves room for a number in a slug of 30 characters. */
+/**
+ * The maximum number of characters of a generated name. A slug has at most 30; the rest is for a number such
+ * as `-12`.
+ */
 const maxNameLength = 25;
 
-/** The prompt without spaces around it; throws if it is empty or too long. */
+/** Returns the prompt without spaces at its ends; throws if the prompt is empty or too long. */
 export function checkedPrompt(prompt: string): string {
   const text = prompt.trim();
   if (cleanText(text).trim() === "")
@@ -35,7 +38,10 @@ export function checkedPrompt(prompt: string): string {
   return text;
 }
 
-/** A task file with the prompt as its only story; a prompt that is too long for the description stands in the notes, in full. */
+/**
+ * Makes a task file with the prompt as its only story. A prompt that is too long for the description goes
+ * into the notes, in full.
+ */
 export function oneStoryTask({ prompt: text, branch, verify, agent, today }: StoryRequest): TaskFile {
   const title = titleOf(text);
   const isShort = text.length <= maxDescriptionLength;
@@ -56,22 +62,28 @@ export function oneStoryTask({ prompt: text, branch, verify, agent, today }: Sto
   };
 }
 
-/** Names for the task file and its branch, one after the other: `fix-the-login`, `fix-the-login-2` … */
+/**
+ * Yields candidate names for the task file and its branch, for example `fix-the-login`, then
+ * `fix-the-login-2` …
+ */
 export function* promptNames(prompt: string): Generator<string> {
   const name = nameOf(prompt);
   yield name;
   for (let count = 2; ; count += 1) yield `${name}-${count}`;
 }
 
-/** The branch of a task without one of its own; null if git cannot store it next to the others. */
+/**
+ * Returns a branch name for a task that names no branch; null if the name clashes with an existing branch.
+ */
 export function branchFor(name: string, taken: readonly string[], remotes: readonly string[]): string | null {
-  // Next to a branch `swarm` git can store none below it; with a remote `swarm` it would hide the remote's branches.
+  // git cannot store `swarm/x` if a branch `swarm` exists. If a remote is called `swarm`, `swarm/x` would
+  // hide the remote's branch.
   const isFree = !taken.includes("swarm") && findBranchProblem(`swarm/${name}`, remotes) === null;
   const branch = isFree ? `swarm/${name}` : `swarm-${name}`;
   return taken.some((other) => branchesClash(other, branch)) ? null : branch;
 }
 
-/** The first words, as many as fit. */
+/** Builds a name from the first words of the prompt, as many as fit into `maxNameLength`. */
 function nameOf(prompt: string): string {
   const words = prompt.split(/\s+/).filter((word) => /[a-z0-9]/i.test(word.normalize("NFKD")));
   let name = slugOf(words[0] ?? "")
@@ -85,7 +97,7 @@ function nameOf(prompt: string): string {
   return name;
 }
 
-/** The first line, or its first sentence if it is long. */
+/** Returns the prompt's first line as the title; only the line's first sentence if the line is too long. */
 function titleOf(text: string): string {
   const [line = ""] = text.split("\n").filter((each) => cleanText(each).trim() !== "");
   const [sentence = line] = line.length > maxTitleLength ? line.split(/(?<=[.!?])\s/) : [line];

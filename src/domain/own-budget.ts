@@ -1,4 +1,4 @@
-/** The settings that limit the spending of one worker or of a swarm, with the variables that set them. */
+/** The settings that limit the spending of a worker or a swarm, each with its environment variable. */
 const budgets: readonly (readonly [setting: string, variable: string])[] = [
   ["swarmBudgetUsd", "SWARM_BUDGET_USD"],
   ["swarmBudgetTokens", "SWARM_BUDGET_TOKENS"],
@@ -6,7 +6,7 @@ const budgets: readonly (readonly [setting: string, variable: string])[] = [
   ["budgetTokens", "SWARM_WORKER_BUDGET_TOKENS"],
 ];
 
-/** Whether settings limit spending; a value that is no amount does not. */
+/** Whether the settings limit spending. A value that is not an amount sets no limit. */
 export function hasBudget(settings: unknown): boolean {
   if (typeof settings !== "object" || settings === null || Array.isArray(settings)) return false;
   return budgets.some(([setting]) => {
@@ -15,7 +15,10 @@ export function hasBudget(settings: unknown): boolean {
   });
 }
 
-/** A variable that overrides the budget of the user's file, and may come from the project; null if none is set. */
+/**
+ * Finds an environment variable that overrides the budget in the user's settings file; null if none is set.
+ * The project may have set the variable.
+ */
 export function budgetVariable(env: Readonly<Record<string, string | undefined>>): string | null {
   return budgets.find(([, variable]) => env[variable])?.[1] ?? null;
 }

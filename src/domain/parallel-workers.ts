@@ -1,26 +1,26 @@
 import type { SwarmPlan } from "./generated/plan.ts";
 import type { WorkerTask } from "./plan.ts";
 
-/** The CPUs and memory of an engine's host, and the share of them that other sandboxes may use. */
+/** The CPUs and memory of an engine's host, and the share that other sandboxes may use. */
 export interface HostCapacity {
   readonly cpus: number;
   readonly memoryBytes: number;
   readonly others: { readonly workers: number; readonly memoryBytes: number };
-  /** The host's name in messages: `the engine's host`, or `this machine` where no engine answers. */
+  /** The host's name in messages: `the engine's host`, or `this machine` if no engine answers. */
   readonly name: string;
 }
 
 export interface ParallelSettings {
   readonly parallel: number | "auto";
-  /** The memory limit of one worker. */
+  /** The memory limit of one worker, in bytes. */
   readonly memoryBytes: number;
 }
 
 const noOthers: HostCapacity["others"] = { workers: 0, memoryBytes: 0 };
 
 /**
- * The number of workers that fit on a host beside the other sandboxes there: as many as its memory holds by their limits, and
- * at most two for each CPU, since agents mostly wait.
+ * Returns the number of workers that fit on a host beside the other sandboxes: as many as the memory holds at
+ * the workers' memory limit, and at most two per CPU, since agents mostly wait.
  */
 export function workersThatFit(
   { cpus, memoryBytes, others }: Omit<HostCapacity, "name">,
@@ -31,8 +31,9 @@ export function workersThatFit(
 }
 
 /**
- * The number of workers that may run at once while these tasks are not finished, and why; the same rule for `plan`, `start`,
- * `resume` and `retry`. `capacity` counts only for `auto`; null if it is unknown.
+ * Returns the maximum number of workers that may run at once for these unfinished tasks, and the reason.
+ * `plan`, `start`, `resume` and `retry` share this rule. `capacity` counts only for `parallel: auto`; null
+ * means unknown.
  */
 export function parallelWorkers(
   tasks: readonly Pick<WorkerTask, "taskFile">[],
@@ -47,7 +48,7 @@ export function parallelWorkers(
   return { workers, why: `metadata.maxConcurrency of a task file lowers it from ${wanted}` };
 }
 
-/** Whether more workers could run if the other sandboxes of the host ended. */
+/** Whether more workers could run if the host's other sandboxes ended. */
 export function isHeldBackByOthers(
   tasks: readonly Pick<WorkerTask, "taskFile">[],
   settings: ParallelSettings,

@@ -8,8 +8,9 @@ type Step =
   | { readonly kind: "any" | "star" | "enter folders" | "in folders" | "rest" };
 
 /**
- * Matches paths against a pattern with `*`, `?`, `[a-z]` and `**`, as Docker reads them. The time is in proportion to both
- * lengths; a regular expression made of an untrusted pattern would not guarantee that.
+ * Compiles a pattern with `*`, `?`, `[a-z]` and `**`, by Docker's rules, into a function that tests paths. A
+ * test takes time in proportion to pattern length times path length. A regular expression made from an
+ * untrusted pattern could take exponential time.
  */
 export function pathPattern(pattern: string): (path: string) => boolean {
   const steps = readSteps([...pattern]);
@@ -69,7 +70,9 @@ function readClass(characters: readonly string[]): Step {
   return { kind: "one of", ranges, not };
 }
 
-/** The states, and every state that is reachable from them without reading a character. */
+/**
+ * Returns the given states and every state that the matcher can reach from them without reading a character.
+ */
 function reached(steps: readonly Step[], states: readonly number[]): number[] {
   const all = new Set<number>();
   const add = (state: number): void => {

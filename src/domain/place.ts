@@ -6,7 +6,7 @@ export interface SourceLocation {
   readonly pointer?: string;
 }
 
-/** `file:line:column (pointer)`, as editors and terminals link it. */
+/** Formats a position as `file:line:column (pointer)`, which editors and terminals turn into a link. */
 export function showLocation({ file, line, column, pointer }: SourceLocation): string {
   const position = line === undefined ? file : `${file}:${line}:${column ?? 1}`;
   return pointer ? `${position} (${pointer})` : position;

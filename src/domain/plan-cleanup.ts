@@ -5,35 +5,35 @@ import { movedTo } from "./swarm-state.ts";
 import { reportedStatus } from "./told-status.ts";
 import { homeVolumeName } from "./worker-names.ts";
 
-/** A container or volume of this worktree, with its labels, which are untrusted. */
+/** A container or volume of this worktree on the engine. Its labels are untrusted. */
 export interface EngineResource {
   readonly kind: "container" | "volume";
   readonly name: string;
   readonly swarmId: string | null;
   readonly taskFile: string | null;
   readonly attempt: number | null;
-  /** Whether it belongs to a gateway, and so to all workers of its swarm. */
+  /** Whether the resource belongs to a gateway, which all workers of a swarm share. */
   readonly isOfGateway?: boolean;
-  /** Whether swarm checked results in it: it holds no work of a worker. */
+  /** Whether swarm checked results in this resource. Such a resource holds no work of a worker. */
   readonly isOfCheck?: boolean;
 }
 
-/** An attempt of a worker, as the host's journals name it. */
+/** A worker's attempt, identified as in the host's journals. */
 export interface LeftAttempt {
   readonly swarmId: string;
   readonly slug: string;
   readonly attempt: number;
-  /** The end of the attempt, if a record states it. */
+  /** The attempt's final status; null if no record states one. */
   readonly status: "completed" | "failed" | null;
 }
 
-/** Whether all commits of an attempt are in the host's repository. */
+/** Whether all commits of an attempt are in the host's repository. If not, `why` says what is missing. */
 export type WorkLocation = { readonly kind: "here" } | { readonly kind: "elsewhere"; readonly why: string };
 
 export interface Leftover {
   readonly kind: EngineResource["kind"];
   readonly name: string;
-  /** The worker's slug; null if nothing names the worker. */
+  /** The worker's slug; null if neither a record nor a label names the worker. */
   readonly worker: string | null;
   readonly swarmId: string | null;
 }
@@ -43,10 +43,10 @@ export interface KeptLeftover extends Leftover {
 }
 
 export interface CleanupPlan {
-  /** Things to remove, in this order: containers first, and an agent's conversations last. */
+  /** The resources to remove, in this order: containers first, volumes with an agent's conversations last. */
   readonly remove: readonly Leftover[];
   readonly keep: readonly KeptLeftover[];
-  /** Names of records whose work is discarded. */
+  /** The container names of the records whose work is discarded. */
   readonly discarded: readonly string[];
 }
 
@@ -54,13 +54,16 @@ export interface CleanupInput {
   readonly state: SwarmState | null;
   readonly resources: readonly EngineResource[];
   readonly locationOf: (attempt: LeftAttempt) => WorkLocation;
-  /** Whether to remove work, too, that is not in the host's repository. */
+  /** Whether to remove even work that the host's repository does not have. */
   readonly discard: boolean;
-  /** Names of the records whose resources to remove; null for everything. */
+  /** The container names of the records whose resources to remove; null for all resources. */
   readonly only: readonly string[] | null;
 }
 
-/** Decides which resources to remove and which to keep. The only copy of work is kept, unless `discard` is set. */
+/**
+ * Decides which resources to remove and which to keep. If a resource has the only copy of work, it stays
+ * unless `discard` is set.
+ */
 export function planCleanup({ state, resources, locationOf, discard, only }: CleanupInput): CleanupPlan {
   const workers = workersIn(state, resources).filter(
     ({ record }) => only === null || (record !== null && only.includes(record.containerName)),
@@ -82,7 +85,7 @@ export function planCleanup({ state, resources, locationOf, discard, only }: Cle
   };
 }
 
-/** The attempts for which the caller must find out where their work is. */
+/** Returns the attempts whose work the caller must locate before `planCleanup`. */
 export function attemptsIn(state: SwarmState | null, resources: readonly EngineResource[]): LeftAttempt[] {
   const byKey = new Map<string, LeftAttempt>();
   for (const worker of workersIn(state, resources))
@@ -93,7 +96,10 @@ export function attemptsIn(state: SwarmState | null, resources: readonly EngineR
   return [...byKey.values()];
 }
 
-/** A record whose container and volumes were discarded. The user can retry it, but never resume it. */
+/**
+ * Marks a record whose container and volumes were discarded. The user can retry such a worker, but not resume
+ * it.
+ */
 export function withDiscarded(record: ContainerRecord, now: Date): ContainerRecord {
   const message = "its container and its volumes were discarded by `swarm cleanup`";
   const ended = isTerminal(record.status)
@@ -105,7 +111,7 @@ export function withDiscarded(record: ContainerRecord, now: Date): ContainerReco
   };
 }
 
-/** The resources of one worker, of all its attempts. */
+/** The containers and volumes of all attempts of one worker. */
 interface LeftWorker {
   readonly swarmId: string | null;
   readonly taskFile: string | null;
@@ -127,12 +133,14 @@ function workersIn(state: SwarmState | null, resources: readonly EngineResource[
 interface Judged {
   readonly leftover: Leftover;
   readonly record: ContainerRecord | null;
-  /** The reason to keep it; null if it can be removed. */
+  /** The reason to keep the resource; null if swarm can remove it. */
   readonly why: string | null;
   readonly rank: number;
 }
 
-/** A gateway's resources can be removed when no worker of its swarm is left that could use it. */
+/**
+ * Decides about gateways: swarm can remove one if no remaining worker of the gateway's swarm could use it.
+ */
 function judgeGateways(state: SwarmState | null, resources: readonly EngineResource[]): Judged[] {
   return resources
     .filter(({ isOfGateway }) => isOfGateway)
@@ -147,7 +155,7 @@ function judgeGateways(state: SwarmState | null, resources: readonly EngineResou
     });
 }
 
-/** Things of checks can always be removed: only a process that was killed leaves them behind. */
+/** Decides about the resources of checks. They can always go: only a killed process leaves them behind. */
 function judgeChecks(resources: readonly EngineResource[]): Judged[] {
   return resources
     .filter(({ isOfCheck }) => isOfCheck)
@@ -163,7 +171,8 @@ function judgeWorker(worker: LeftWorker, locationOf: CleanupInput["locationOf"])
   const own = worker.resources
     .filter((resource) => !isHome(resource))
     .map((resource) => ({ resource, why: whyKept(worker, resource, locationOf) }));
-  // A later attempt continues the agent's conversations, so they are removed last.
+  // A later attempt continues the agent's conversations. Their volumes stay until all other resources of the
+  // worker can go.
   const unfinished = whyUnfinished(worker.record);
   const whyHome = unfinished ?? own.find(({ why }) => why !== null)?.why ?? null;
   const homes = worker.resources.filter(isHome).map((resource) => ({ resource, why: whyHome }));
@@ -212,7 +221,10 @@ function attemptOf(worker: LeftWorker, resource: EngineResource): LeftAttempt | 
   return { swarmId, slug, attempt: resource.attempt, status };
 }
 
-/** The slug by which the worker's journals are named, from its record or from the resource's name. */
+/**
+ * Returns the slug in the names of the worker's journals, taken from the record or else from the resource's
+ * name.
+ */
 function slugIn(worker: LeftWorker, resource: EngineResource): string | null {
   const { record, taskFile, swarmId } = worker;
   if (record) return workerSlug(record);
@@ -222,7 +234,10 @@ function slugIn(worker: LeftWorker, resource: EngineResource): string | null {
   return isNamed?.[1] === swarmId.slice(0, 6) ? workerSlug({ containerName, taskFilePath: taskFile }) : null;
 }
 
-/** The name of the container for which a volume of conversations was made; null for any other volume. */
+/**
+ * Returns the name of the container whose conversations a volume holds; null if the volume holds no
+ * conversations.
+ */
 function homeOf({ name }: EngineResource): string | null {
   const suffix = homeVolumeName("");
   return name.endsWith(suffix) ? name.slice(0, -suffix.length) : null;

@@ -1,10 +1,13 @@
 import { mirrorUrls } from "./egress.ts";
 import { type ParsedAddress, parseRegistry } from "./endpoint-words.ts";
 
-/** A registry that the gateway reads from, with the headers that authenticate it, as references to secrets. */
+/** A package registry that the gateway reads from. Its authentication headers are references to secrets. */
 export type MirrorPlan = Pick<ParsedAddress, "name" | "url" | "headers">;
 
-/** The upstreams of the mirrors that presets have opened: the user's own registry, else the public one. */
+/**
+ * Returns the upstream registry of each mirror that a preset enabled: the user's own registry if set, else
+ * the public one.
+ */
 export function planMirrors(opened: readonly string[], registries: readonly string[]): MirrorPlan[] {
   const own = registries.map(parseRegistry).filter((parsed) => parsed.kind === "address");
   return opened.flatMap((name) => {

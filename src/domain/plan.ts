@@ -14,9 +14,9 @@ import { needsNetwork } from "./worker-network.ts";
 
 export type { SwarmPlan };
 
-/** A task file that was read and found valid. */
+/** A task file that swarm has read and found valid. */
 export interface LoadedTask {
-  /** Its name inside the task folder. */
+  /** The task file's name inside the task folder. */
   readonly fileName: string;
   /** The task file's path as users type it. */
   readonly path: string;
@@ -24,7 +24,9 @@ export interface LoadedTask {
   readonly taskFile: TaskFile;
 }
 
-/** The task of a worker; without a checksum if its file is gone and the task comes from the recorded request. */
+/**
+ * A worker's task. `sha256` is null if the task file is gone and the task comes from the recorded request.
+ */
 export interface WorkerTask extends Omit<LoadedTask, "sha256"> {
   readonly sha256: string | null;
 }
@@ -35,14 +37,17 @@ export interface PlanContext {
   readonly ledger: ReadonlyMap<string, LedgerLine>;
   readonly again: boolean;
   readonly head: string | null;
-  /** Null where the number of workers does not depend on it. */
+  /** The capacity of the engine's host; null if the number of workers does not depend on it. */
   readonly capacity: HostCapacity | null;
   readonly warnings: readonly string[];
-  /** The user's environment, for addresses and for whether secrets are set. */
+  /**
+   * The user's environment variables. The plan expands addresses with them and reports which secrets are not
+   * set.
+   */
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** A clash between task files. */
+/** A conflict of a task file with other task files or with their branches. */
 export interface TaskClash {
   readonly path: string;
   readonly pointer: string;
@@ -50,12 +55,15 @@ export interface TaskClash {
   readonly hint: string;
 }
 
-/** Clashes that keep task files from running together: of branches, or dependencies that are missing or form a cycle. */
+/**
+ * Finds conflicts that keep task files from running together: clashing branches, and missing or cyclic
+ * dependencies.
+ */
 export function findTaskClashes(tasks: readonly LoadedTask[], allFileNames: readonly string[]): TaskClash[] {
   return [...findBranchClashes(tasks), ...findDependencyClashes(tasks, allFileNames)];
 }
 
-/** Plans what `start` would run, in which order and why. */
+/** Plans what `swarm start` would run, in which order, and why. */
 export function planSwarm(tasks: readonly LoadedTask[], context: PlanContext): SwarmPlan {
   const { settings, warnings, env } = context;
   const slugs = uniqueSlugs(tasks.map(({ fileName }) => fileName));
@@ -99,12 +107,12 @@ export function planSwarm(tasks: readonly LoadedTask[], context: PlanContext): S
   };
 }
 
-/** The agent of a task: its own, or that of the settings. */
+/** Returns a task's agent: the one in the task file, else the one in the settings. */
 export function agentOf({ taskFile }: Pick<LoadedTask, "taskFile">, settings: AgentSettings): AgentChoice {
   return taskFile.metadata.agent ?? agentOfSettings(settings);
 }
 
-/** Warnings about what `start` would refuse. */
+/** Returns warnings about missing secrets and invalid addresses, which `swarm start` would refuse. */
 function warningsOfReach(
   { missing, problems }: Reach,
   agents: readonly NamedAgent[],
@@ -122,7 +130,7 @@ function warningsOfReach(
   ];
 }
 
-/** Warnings about settings that only a gateway enforces. */
+/** Returns warnings about settings that have no effect without a gateway. */
 function warningsOfGateway(running: readonly LoadedTask[], settings: Settings): string[] {
   if (settings.network === "gateway") return [];
   const { budgetUsd, budgetTokens, swarmBudgetUsd, swarmBudgetTokens, allow } = settings;
@@ -184,7 +192,7 @@ function runningOf(tasks: readonly LoadedTask[], { ledger, again }: PlanContext)
   return tasks.filter(({ sha256 }) => again || !ledger.has(sha256));
 }
 
-/** Dependencies first; otherwise in the given order. */
+/** Sorts tasks so that each comes after its dependencies, and otherwise in the given order. */
 function inOrder(tasks: readonly LoadedTask[]): LoadedTask[] {
   const nodes = tasks.map((task, priority) => ({
     id: task.fileName,

@@ -1,30 +1,47 @@
-/** Limits for the engine and for the sandbox's kernel that allow a sandbox a number of processes and threads. */
+/**
+ * The limits on the engine and inside the sandbox that together allow a sandbox a number of processes and
+ * threads.
+ */
 export interface ProcessLimits {
-  /** The limit of the machine's kernel, for the whole container. */
+  /** The maximum number of processes and threads of the container, enforced by the machine's kernel. */
   readonly ofContainer: number;
-  /** The limit of a sandbox's own kernel per user; null for the machine's kernel, which counts a user across containers. */
+  /**
+   * The maximum per user inside gVisor. Null without gVisor: the machine's kernel would count a user across
+   * all containers.
+   */
   readonly ofUser: number | null;
-  /** The count of the container at which its processes are used up, if the count stays so high. */
+  /** The number of processes and threads at which the container counts as exhausted, if it stays there. */
   readonly full: number;
 }
 
-/** gVisor's kernel is a program with some eight threads for each busy process, and more under load; without more it ends. */
+/**
+ * gVisor is a program itself. It needs about eight threads per busy process, more under load, and it ends if
+ * it gets no more.
+ */
 const threadsEach = 16;
 const threadsOfItsOwn = 128;
 
-/** The limits of workers, checks and sandboxes: `limits.pids` means the same under each runtime. */
+/**
+ * Converts `limits.pids` into limits for a worker, check or sandbox, so that the setting means the same under
+ * each runtime.
+ */
 export function processLimits(runtime: string, pids: number): ProcessLimits {
   if (!isGvisor(runtime)) return { ofContainer: pids, ofUser: null, full: pids };
   const ofContainer = threadsOfItsOwn + threadsEach * pids;
   return { ofContainer, ofUser: pids, full: ofContainer / 2 };
 }
 
-/** Whether the processes are used up, with a tolerance of 2 %, since some may just have ended. */
+/**
+ * Whether a container has used up its processes. A tolerance of 2 % covers processes that have just ended.
+ */
 export function areUsedUp({ now, most }: { readonly now: number; readonly most: number }): boolean {
   return now >= most - Math.ceil(most / 50);
 }
 
-/** Whether a container ended because its kernel did: gVisor is a Go program, which exits with 2 if it gets no more threads. */
+/**
+ * Whether a container ended because gVisor did: gVisor is a Go program, and exits with 2 if it gets no more
+ * threads.
+ */
 export function isKernelEnd(runtime: string, exitCode: number | null): boolean {
   return isGvisor(runtime) && exitCode === 2;
 }

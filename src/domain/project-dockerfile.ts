@@ -2,7 +2,7 @@ import type { DependencyLayer } from "./dependencies/dependency-layer.ts";
 import { checkedReference, joinShellLines, runInstruction } from "./dockerfile-text.ts";
 import { type BundleTransfer, workspaceLayer } from "./workspace-layer.ts";
 
-/** The Dockerfile of a project's image, from the template and the decided layers. */
+/** Renders the Dockerfile of a project's image from the template and the dependency layers. */
 export function renderProjectDockerfile({
   template,
   base,
@@ -23,7 +23,10 @@ export function renderProjectDockerfile({
   });
 }
 
-/** The build context's files for the layers: each path, and the tracked file to copy, or null for an empty file. */
+/**
+ * Returns the files of the build context that the layers need: for each path, the tracked file to copy, or
+ * null for an empty file.
+ */
 export function dependencyContext(
   layers: readonly DependencyLayer[],
 ): { readonly path: string; readonly from: string | null }[] {
@@ -33,7 +36,9 @@ export function dependencyContext(
   ]);
 }
 
-/** Fills the template. A placeholder without a value, or a value without a placeholder, is a bug of swarm. */
+/**
+ * Fills the template. Throws if a placeholder has no value or a value no placeholder: both are bugs of swarm.
+ */
 function fillTemplate(template: string, values: Readonly<Record<string, string>>): string {
   const missing = new Set(Object.keys(values));
   const filled = template.replace(/\{\{([^{}]*)\}\}/g, (_, name: string) => {
@@ -46,7 +51,10 @@ function fillTemplate(template: string, values: Readonly<Record<string, string>>
   return filled.replace(/\n{3,}/g, "\n\n");
 }
 
-/** Installs the tools, those of the root's layer last: if a tool has two versions, the root's link stays. */
+/**
+ * Installs the layers' tools, the root layer's last: if two layers install versions of one tool, the root's
+ * version wins.
+ */
 function prepareInstruction(layers: readonly DependencyLayer[]): string {
   const lines = [...new Set([...layers].reverse().flatMap(({ prepare }) => prepare))];
   const usesApt = lines.some((line) => line.startsWith("apt-get "));
@@ -66,7 +74,9 @@ function environmentInstruction(layers: readonly DependencyLayer[]): string {
   return variables.map(([name, value]) => `ENV ${name}="${value}"`).join("\n");
 }
 
-/** Copies a layer's manifests as one folder, so that their names never become part of the Dockerfile. */
+/**
+ * Copies a layer's manifests as one folder, so that untrusted file names never become part of the Dockerfile.
+ */
 function dependencyInstructions(layer: DependencyLayer, index: number): string[] {
   const { manager, folder, files, emptyFiles, install } = layer;
   if (!/^[A-Za-z0-9._@/ -]*$/.test(folder))

@@ -1,4 +1,4 @@
-/** The facts about an image that pruning needs. */
+/** The facts about an image from which `planPrune` decides. */
 export interface PrunableImage {
   readonly id: string;
   readonly role: string;
@@ -8,9 +8,9 @@ export interface PrunableImage {
 }
 
 /**
- * Plans which images to remove: all but the newest image of this project, base images that are no longer current, probe
- * images but the newest, and images that lost their names. With `own`, every image of this project and no other; with
- * `all`, every image that swarm made. Without `all`, other projects' images stay.
+ * Plans which images to remove: all images of this project but the newest, outdated base images, all probe
+ * images but the newest, and images without a name. With `own`: all images of this project and no others.
+ * With `all`: every image that swarm made. Without `all`, images of other projects stay.
  */
 export function planPrune<Image extends PrunableImage>(
   images: readonly Image[],
@@ -26,7 +26,8 @@ export function planPrune<Image extends PrunableImage>(
     readonly current: readonly string[];
   },
 ): Image[] {
-  // An image that a user built upon one of swarm's inherits its labels, but belongs to that user.
+  // An image that a user built on top of one of swarm's images inherits swarm's labels, but belongs to the
+  // user.
   const ours = images.filter(({ tags }) => tags.every((tag) => /^aimi-sandbox[:-]/.test(tag)));
   if (all) return ours;
 
@@ -48,7 +49,7 @@ export function planPrune<Image extends PrunableImage>(
   });
 }
 
-/** The newest images with a name. Engines report an image's time in seconds, so there may be several. */
+/** Returns the newest named images. There may be several: engines report creation times in whole seconds. */
 function newestOf<Image extends PrunableImage>(images: readonly Image[]): Image[] {
   const named = images.filter(({ tags }) => tags.length > 0);
   const newest = Math.max(...named.map(({ createdAt }) => createdAt.getTime()));

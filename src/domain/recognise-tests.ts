@@ -1,20 +1,23 @@
 import type { DependencyLayer, PackageManager } from "./dependencies/dependency-layer.ts";
 import { isObject, parseObject, tomlSections } from "./dependencies/manifest-text.ts";
 
-/** The tracked paths of a commit, with the content of the files that were read. */
+/** The tracked paths of a commit, and a function that returns the content of some of these files. */
 export interface TestTree {
   readonly paths: readonly string[];
   readonly readText: (path: string) => string | undefined;
 }
 
-/** The layers of the sandboxes' image on top of its base. */
+/** The dependency layers that the sandboxes' image adds to the base image. */
 export interface TestImage {
   readonly layers: readonly Pick<DependencyLayer, "manager" | "folder" | "files" | "prepare">[];
-  /** Whether the project has a Dockerfile of its own: swarm does not know what such an image contains. */
+  /**
+   * Whether the project has its own Dockerfile. Swarm does not know what an image from such a Dockerfile
+   * contains.
+   */
   readonly isOwn: boolean;
 }
 
-/** The test command of a repository, and the file that names it. */
+/** The repository's test command, and the fact in the repository that showed it. */
 export interface TestCommand {
   readonly command: string;
   readonly by: string;
@@ -22,11 +25,17 @@ export interface TestCommand {
 
 export type RecognisedTests =
   | ({ readonly kind: "found" } & TestCommand)
-  /** The command would fail in a sandbox, whatever an agent does. */
+  /**
+   * The command would fail in every sandbox, because the image lacks the programs or packages that the
+   * command needs.
+   */
   | ({ readonly kind: "not in the image" } & TestCommand)
   | { readonly kind: "none" };
 
-/** A kind of tests. The first kind that is recognised, and can run in the image, is used. */
+/**
+ * One way to run tests, for example with npm or pytest. Of the recognised kinds, the first that can run in
+ * the image wins.
+ */
 interface TestKind {
   readonly recognise: (tree: Tree, image: TestImage) => TestCommand | null;
   readonly canRun: (tree: Tree, image: TestImage) => boolean;
@@ -35,7 +44,7 @@ interface TestKind {
 interface Tree {
   readonly has: (path: string) => boolean;
   readonly hasLike: (pattern: RegExp) => boolean;
-  /** The file's content; "" for a file that is missing or too large. */
+  /** Returns a file's content; "" for a file that is missing or too large. */
   readonly text: (path: string) => string;
 }
 
@@ -57,7 +66,7 @@ const testKinds: readonly TestKind[] = [
   {
     recognise(tree) {
       const by = pytestMark(tree);
-      // A package below src is not installed, so Python does not find it without this variable.
+      // Nothing installs a package below `src`, so Python finds it only with `PYTHONPATH`.
       const path = tree.hasLike(/^src\/[^/]+\/__init__\.py$/) ? "PYTHONPATH=src " : "";
       return by === null ? null : { command: `${path}python3 -m pytest`, by };
     },
@@ -70,7 +79,7 @@ const testKinds: readonly TestKind[] = [
     recognise: (tree) =>
       tree.has("Cargo.toml")
         ? {
-            // Without a lockfile Cargo would ask the registry first.
+            // Without a lockfile, Cargo would ask the registry first; `--offline` prevents that.
             command: tree.has("Cargo.lock") ? "cargo test" : "cargo test --offline",
             by: "there is a Cargo.toml",
           }
@@ -125,13 +134,13 @@ const testKinds: readonly TestKind[] = [
   },
 ];
 
-/** Files that must be read, in addition to manifests, to recognise tests. */
+/** The names of files that swarm must read, besides manifests, to recognise tests. */
 export const testFiles: readonly string[] = [
   ...[...pythonFiles, ...makefiles],
   ...["package.json", "composer.json", "Gemfile", "Gemfile.lock", "Rakefile"],
 ];
 
-/** The repository's own test command, from files in its root. */
+/** Finds the repository's own test command from files in the root folder. */
 export function recogniseTests({ paths, readText }: TestTree, image: TestImage): RecognisedTests {
   const tracked = new Set(paths);
   const tree: Tree = {
@@ -156,7 +165,10 @@ function hasLayer(image: TestImage, managers: readonly PackageManager[]): boolea
   return rootLayers(image, managers).length > 0;
 }
 
-/** The manager that installs the packages; without packages only npm is in the image. */
+/**
+ * Returns the package manager that installed the packages into the image. If the project needs no packages,
+ * the image has only npm.
+ */
 function managerOf(tree: Tree, image: TestImage): PackageManager {
   const [layer] = rootLayers(image, javascript);
   if (layer) return layer.manager;
@@ -166,7 +178,7 @@ function managerOf(tree: Tree, image: TestImage): PackageManager {
   return tree.has("bun.lock") || tree.has("bun.lockb") ? "bun" : "npm";
 }
 
-/** `scripts.test` of a package.json or composer.json. */
+/** Returns `scripts.test` from the text of a package.json or composer.json. */
 function testScript(manifest: string): string | null {
   const scripts = parseObject(manifest)?.["scripts"];
   const script = isObject(scripts) ? scripts["test"] : undefined;

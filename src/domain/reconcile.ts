@@ -2,24 +2,27 @@ import type { ContainerRecord, ContainerStatus, Reason } from "./generated/swarm
 import { endedByItself } from "./own-end.ts";
 import { areUsedUp, isKernelEnd } from "./process-limits.ts";
 
-/** The engine's state of one container, found by the record's name. */
+/** The engine's state of the container that has the record's name. */
 export type Observed =
-  | { readonly kind: "missing" /** Whether the journal's volume is still there. */; readonly volume: boolean }
+  | { readonly kind: "missing" /** Whether the volume with the journal still exists. */; readonly volume: boolean }
   | {
       readonly kind: "created" | "running" | "paused" | "restarting" | "removing" | "dead" | "exited";
       readonly containerId: string;
-      /** Whether all of swarm's labels name this worker. */
+      /** Whether all of swarm's labels on the container name this worker. */
       readonly labelsAgree: boolean;
     };
 
-/** Further facts for judging a record. */
+/** Facts, besides the record and the container, from which `reconcile` judges a record. */
 export interface RecordContext {
   readonly ownerAlive: boolean;
   /** The commit of the newest checkpoint in the host's journal. */
   readonly lastCheckpoint: string | null;
 }
 
-/** The correction of a record. Only the owner carries out effects (collect, publish). */
+/**
+ * A correction of a record. The actions `collect` and `publish` have effects outside the state: only the
+ * owner carries them out.
+ */
 export type CorrectionAction =
   | { readonly kind: "set-status"; readonly to: ContainerStatus; readonly reason: Reason | null }
   | { readonly kind: "clear-creating" }
@@ -29,14 +32,20 @@ export type CorrectionAction =
   | { readonly kind: "publish" }
   | { readonly kind: "report"; readonly note: string };
 
-/** A correction of a record, with the facts of the record from which it was decided. */
+/**
+ * A correction of a record, with the record's fields at the time of the decision: if they changed since, it
+ * is outdated.
+ */
 export interface Correction {
   readonly container: string;
   readonly from: Pick<ContainerRecord, "status" | "containerId" | "attempt" | "creating">;
   readonly action: CorrectionAction;
 }
 
-/** Compares every record with the engine's containers, and names swarm's containers without a record. */
+/**
+ * Compares every record with the engine's containers. Returns corrections, and the names of swarm's
+ * containers without a record.
+ */
 export function reconcile(
   records: readonly ContainerRecord[],
   observedByName: ReadonlyMap<string, Observed>,
@@ -88,7 +97,10 @@ function judge(record: ContainerRecord, observed: Observed, context: RecordConte
   }
 }
 
-/** Whether both are one id: users and older tools record only its first twelve digits. */
+/**
+ * Whether both IDs belong to one container: users and older tools record only the first twelve digits of an
+ * ID.
+ */
 function isSameId(recorded: string | null, observed: string): boolean {
   return recorded !== null && observed.startsWith(recorded);
 }
@@ -122,9 +134,9 @@ function judgeFinished(
   ];
 }
 
-/** Collects work that the journal names and the host's repository does not have yet. */
+/** Collects the worker's commits if the journal names commits that the host's repository lacks. */
 function collectMissingWork(record: ContainerRecord, { lastCheckpoint }: RecordContext): CorrectionAction[] {
-  // Without a container there is nothing to collect from: the user discarded it.
+  // Without a container there is nothing to collect: the user discarded the container.
   const behind =
     lastCheckpoint !== null &&
     record.collected?.commit !== lastCheckpoint &&
@@ -150,15 +162,15 @@ export interface EndedContainer {
   readonly exitCode: number | null;
   readonly oomKilled: boolean;
   readonly runtime: string;
-  /** The highest reported number of processes, and its limit. */
+  /** The highest number of processes that the adapter reported, and the limit; null if it reported none. */
   readonly processes: { readonly now: number; readonly most: number } | null;
 }
 
-/** Judges how an attempt ended, from its journal and its container. */
+/** Decides an attempt's final status from the end of its journal and the end of its container. */
 export function judgeEnded(
   container: EndedContainer,
   journal: {
-    /** The newest `completion`, if nothing follows it. */
+    /** The newest `completion` in the journal; null if another message follows. */
     readonly completion: "completed" | "failed" | "stopped" | null;
     readonly error: Reason | null;
   },
@@ -189,7 +201,10 @@ function whyExhausted({ processes, runtime, exitCode }: EndedContainer): string 
     : null;
 }
 
-/** Judges a container without an adapter by its exit code alone. Undefined means no change. */
+/**
+ * Judges a container without an adapter by its exit code alone. Returns undefined if the status does not
+ * change.
+ */
 export function judgePlain(
   status: ContainerStatus,
   observed: { readonly kind: Observed["kind"]; readonly exitCode?: number },

@@ -1,6 +1,8 @@
 import type { SwarmSummary } from "./generated/summary.ts";
 
-/** The file name of a swarm's report, without its extension; resuming the swarm does not change it. */
+/**
+ * Returns the file name of a swarm's report, without extension. The name is the same after `swarm resume`.
+ */
 export function reportName({ swarmId, createdAt }: Pick<SwarmSummary, "swarmId" | "createdAt">): string {
   return `${createdAt.slice(0, 10)}-${swarmId.slice(0, 6)}`;
 }

@@ -2,16 +2,19 @@
 export interface KnownVulnerability {
   readonly part: "Docker" | "runc";
   readonly ids: readonly string[];
-  /** The first safe version of each line, oldest first; every later line is safe, and earlier ones are not. */
+  /**
+   * For each release line, oldest first, the first version with the fix. Later lines than the last are safe;
+   * earlier lines than the first are not.
+   */
   readonly fixedIn: readonly string[];
-  /** Debian packages with the fix applied to an older version. */
+  /** The versions of Debian packages that apply the fix to an older version of the component. */
   readonly packages: readonly string[];
   readonly what: string;
 }
 
 /**
- * Vulnerabilities of components whose version `swarm doctor` can find out. Versions come from the release notes, packages
- * from Debian's changelogs.
+ * Known vulnerabilities of components whose version `swarm doctor` can find out. Sources: the components'
+ * release notes, and Debian's changelogs for packages.
  */
 export const knownVulnerabilities: readonly KnownVulnerability[] = [
   {

@@ -2,9 +2,12 @@ import { type ErrorEntry, entry } from "./error-entry.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { type SourceLocation, showLocation } from "./place.ts";
 
-/** The facts of each error about containers, images and sandboxes. `sandboxCatalogue` has the messages. */
+/**
+ * The facts that each error about containers, images and sandboxes carries. `sandboxCatalogue` turns them
+ * into messages.
+ */
 export interface SandboxErrorFacts {
-  // Words and files for sandboxes
+  // Options and files of sandboxes
   SANDBOX_SPEC_INVALID: { readonly place: SourceLocation; readonly problem: string; readonly hint: string };
   OPTION_INVALID: { readonly option: string; readonly problem: string; readonly hint: string };
   SANDBOX_UNKNOWN: { readonly id: string };
@@ -25,7 +28,7 @@ export interface SandboxErrorFacts {
   CONTAINER_NOT_RUNNING: {
     readonly id: string;
     readonly state: string;
-    /** The hint if the container cannot be started. */
+    /** The hint to show instead of the usual one, if the container cannot be started. */
     readonly instead?: string;
   };
   CONTAINER_STUCK: { readonly id: string; readonly operation: string; readonly withinMs: number };
@@ -72,7 +75,7 @@ const { usage, environment, credentials, locked, limited, conflict } = exitCodes
 export const sandboxCatalogue: {
   readonly [Code in keyof SandboxErrorFacts]: ErrorEntry<SandboxErrorFacts[Code]>;
 } = {
-  // Words and files for sandboxes
+  // Options and files of sandboxes
   SANDBOX_SPEC_INVALID: entry(
     usage,
     (f) => `${showLocation(f.place)}: ${f.problem}`,
@@ -339,7 +342,7 @@ function shortened(step: string): string {
   return step.length > 120 ? `${step.slice(0, 119)}…` : step;
 }
 
-/** The end of a build's output, which holds the cause. */
+/** Returns the last lines of a failed build's output, which usually hold the cause. */
 function lastWords(reason: string): string {
   const lines = reason.split("\n").filter(Boolean);
   return lines.slice(-4).join(" | ").slice(-600);

@@ -8,12 +8,12 @@ export type { SandboxPermissions, SandboxSpecFile };
 
 const languages = ["python", "node", "bash"] as const;
 
-/** The image of a sandbox: swarm's image for a language, or any other image. */
+/** The image in which a sandbox runs: swarm's own image for a language, or any other image. */
 export type SandboxRuntime =
   | { readonly kind: "language"; readonly language: (typeof languages)[number] }
   | { readonly kind: "image"; readonly image: string };
 
-/** `sandbox.yaml` as the program uses it, with every default filled in. */
+/** A parsed `sandbox.yaml` in which a default fills every missing field. */
 export interface SandboxSpec {
   readonly name: string | null;
   readonly runtime: SandboxRuntime;
@@ -21,7 +21,7 @@ export interface SandboxSpec {
   readonly ttlMs: number;
   readonly inputs: readonly string[];
   readonly outputs: readonly string[];
-  /** Limits; null for those that the settings decide. */
+  /** The sandbox's limits; a field is null if the settings decide. */
   readonly resources: {
     readonly cpus: number | null;
     readonly memoryBytes: number | null;
@@ -30,21 +30,27 @@ export interface SandboxSpec {
   };
   readonly network: "none" | "bridge" | "host";
   readonly env: Readonly<Record<string, string>>;
-  /** Recorded and shown; nothing enforces them. */
+  /** The permissions that the file's author declares. Swarm records and shows them, but enforces nothing. */
   readonly permissions: SandboxPermissions;
   readonly readOnlyRoot: boolean;
   readonly privileged: boolean;
   readonly isolation: "auto" | IsolationLevel;
 }
 
-/** A problem in a spec for its author to correct, at a JSON pointer. */
+/**
+ * A problem in a `sandbox.yaml` that its author must correct; `pointer` is the JSON pointer of the wrong
+ * value.
+ */
 export interface SandboxSpecProblem {
   readonly pointer: string;
   readonly problem: string;
   readonly hint: string;
 }
 
-/** A value that opens the host, with the flag and the permission that it needs. */
+/**
+ * A value in a `sandbox.yaml` that exposes the host, with the flag and the permission that swarm requires for
+ * it.
+ */
 export interface SandboxDanger {
   readonly what: string;
   readonly flag: "--dangerous-allow-host-network" | "--dangerous-allow-privileged";
@@ -58,7 +64,7 @@ const maxSizeBytes = 16 * 1024 ** 4;
 const maxEnvNameLength = 128;
 const maxEnvValueBytes = 32 * 1024;
 
-/** The spec of a checked file, with defaults for the fields that it leaves out. */
+/** Converts a valid `sandbox.yaml` into a spec, with defaults for missing fields. */
 export function sandboxSpecOf(file: SandboxSpecFile): SandboxSpec {
   const { runtime = "bash", ttl = "30m", resources = {}, env = {} } = file;
   const language = languages.find((name) => name === runtime);
@@ -88,10 +94,13 @@ function bytesOf(size: string | undefined): number | null {
   return size === undefined ? null : (parseSizeBytes(size) ?? null);
 }
 
-/** The spec of a sandbox without a file. */
+/** The spec of a sandbox that was created without a `sandbox.yaml`. */
 export const defaultSandboxSpec: SandboxSpec = sandboxSpecOf({});
 
-/** The values that weaken the sandbox itself; each needs a flag, since a file alone must not open the host. */
+/**
+ * Finds values that expose the host. Each requires a flag on the command line, so that a file alone cannot
+ * expose the host.
+ */
 export function findDangers({ network, privileged }: SandboxSpec): SandboxDanger[] {
   const dangers: SandboxDanger[] = [];
   if (network === "host")
@@ -109,7 +118,10 @@ export function findDangers({ network, privileged }: SandboxSpec): SandboxDanger
   return dangers;
 }
 
-/** Problems that the schema cannot find: in durations, sizes, references, globs, paths and names of variables. */
+/**
+ * Finds problems that the schema cannot express: in durations, sizes, image references, globs, paths and
+ * variable names.
+ */
 export function findSandboxSpecProblems(file: SandboxSpecFile): SandboxSpecProblem[] {
   const { runtime, ttl, inputs = [], outputs = [], resources = {}, env = {} } = file;
   return [
@@ -123,7 +135,7 @@ export function findSandboxSpecProblems(file: SandboxSpecFile): SandboxSpecProbl
   ];
 }
 
-/** The problems of the environment variables at a JSON pointer. */
+/** Finds the problems of environment variables; `pointer` is the JSON pointer of their object. */
 export function findEnvProblems(
   env: Readonly<Record<string, string | number | boolean>>,
   pointer: string,
@@ -136,7 +148,7 @@ export function findEnvProblems(
 
 type Complaint = Pick<SandboxSpecProblem, "problem" | "hint">;
 
-/** The complaint about one value, at its pointer. */
+/** Checks one value with `find`; returns at most one problem, at the value's JSON pointer. */
 function problemAt(
   pointer: string,
   value: string | undefined,
@@ -173,7 +185,7 @@ function findSizeProblem(size: string): Complaint | undefined {
 }
 
 function findGlobProblem(glob: string): Complaint | undefined {
-  // Some matchers read a class of one character as that character, so `[.][.]` can be `..`.
+  // Some matchers read `[.]` as `.`, so `[.][.]` can mean `..`.
   const reason = whyOutside(glob.replace(/\[[^\]/]*\.[^\]/]*\]/g, ".")) ?? whyUnclear(glob);
   return reason === undefined
     ? undefined
@@ -193,7 +205,7 @@ function findOutputProblem(path: string): Complaint | undefined {
       };
 }
 
-/** Why a relative path could leave its folder; undefined when it cannot. */
+/** Returns the reason why a relative path could leave its folder; undefined if it cannot. */
 function whyOutside(path: string): string | undefined {
   if (path.trim() === "") return "is empty";
   if (/[\p{Cc}\p{Cs}\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/u.test(path))
@@ -206,7 +218,10 @@ function whyOutside(path: string): string | undefined {
   return undefined;
 }
 
-/** Why a glob is unclear: matchers disagree about it, or it hides a `..` or expands without end (`{.,x}.`, `{1..99999999}`). */
+/**
+ * Returns the reason why a glob is ambiguous: matchers disagree about its meaning, it hides a `..`
+ * (`{.,x}.`), or it expands without end (`{1..99999999}`).
+ */
 function whyUnclear(glob: string): string | undefined {
   if (/[{}]/.test(glob)) return "has braces; write one line for each";
   if (/[?*+@!]\(/.test(glob)) return "has a group in parentheses; write one line for each";
@@ -240,7 +255,7 @@ function findEnvValueProblem(value: string): Complaint | undefined {
   return undefined;
 }
 
-/** Untrusted text in quotes, for a sentence. */
+/** Quotes untrusted text for use in a sentence. */
 function quoted(text: string): string {
   return JSON.stringify(cleanText(text, 80));
 }

@@ -21,7 +21,10 @@ const secretPaths: readonly (readonly [pattern: RegExp, reason: string])[] = [
   [/(?:^|\/)\.kube\/config$/, "a cluster's credentials"],
 ];
 
-/** Why a path looks like that of a secret, or null. Examples, templates and public keys do not. */
+/**
+ * Returns the reason why a path looks like the path of a secret, else null. Examples, templates and public
+ * keys are not secret.
+ */
 export function looksSecret(path: string): string | null {
   const name = nameOf(path).toLowerCase();
   if (samples.test(name) || name.endsWith(".pub")) return null;
@@ -32,14 +35,17 @@ export function looksSecret(path: string): string | null {
   return reason ?? null;
 }
 
-/** Lines with logins in the files in which package managers keep them. */
+/** Matches a line with a login in a configuration file of a package manager. */
 const loginLines =
   /^[ \t"']*(?:\/\/[^=\s]*:)?_?(?:_authToken|_auth|_password|authToken|password|npmAuthToken|npmAuthIdent|httpsKey|token)["']?[ \t]*[:=][ \t]*["']?(?<value>[^\s"'#]+)/i;
 const loginFiles =
   /^(?:\.npmrc|\.yarnrc|\.yarnrc\.yml|pip\.conf|pip\.ini|bunfig\.toml|uv\.toml|config|config\.toml)$/;
 const loginInAddress = /[a-z][a-z0-9+.-]{1,20}:\/\/[^\s/:@"']{0,200}:(?<value>[^\s/:@"']{1,400})@/i;
 
-/** Why a manifest must not be copied into an image, or null. A reference to a variable is no secret. */
+/**
+ * Returns the reason why a manifest must not be copied into an image: it holds a password or token. Null if
+ * it holds none; references to variables are allowed.
+ */
 export function findSecretInManifest(path: string, text: string): string | null {
   const hasLogins = loginFiles.test(nameOf(path));
   for (const [index, line] of text.split("\n").entries()) {

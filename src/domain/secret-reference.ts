@@ -1,13 +1,13 @@
-/** A reference to a secret. Settings never hold the secret itself. */
+/** A parsed reference to a secret: where to find the secret. Settings never hold the secret itself. */
 export type ParsedReference =
   | { readonly kind: "env"; readonly name: string }
-  /** Absolute, or below the user's home: `~/…`. */
+  /** A file that holds the secret; the path is absolute, or starts with `~/` for the user's home. */
   | { readonly kind: "file"; readonly path: string }
-  /** A program that swarm starts directly, without a shell. */
+  /** A program that prints the secret. Swarm starts the program without a shell. */
   | { readonly kind: "cmd"; readonly program: string; readonly args: readonly string[] }
   | { readonly kind: "refused"; readonly reason: string };
 
-/** The forms of a reference, for messages. */
+/** The valid forms of a reference, for error messages. */
 export const referenceForms = "env:NAME, file:/path, file:~/path or cmd:program arguments";
 
 const maxLength = 2_000;
@@ -18,11 +18,14 @@ export function parseReference(text: string): ParsedReference {
   if (kind === "env") return variable(rest);
   if (kind === "file") return file(rest);
   if (kind === "cmd") return command(rest);
-  // The text may be the secret itself, so the message does not repeat it.
+  // The text may be the secret itself, so the message does not quote the text.
   return refused("it is no reference");
 }
 
-/** The part of a reference that is safe to show: only the program of a command, and nothing of an invalid reference. */
+/**
+ * Returns the part of a reference that is safe to show: for a command only its program, for an invalid
+ * reference nothing.
+ */
 export function showReference(text: string): string {
   const reference = parseReference(text);
   switch (reference.kind) {
@@ -36,19 +39,22 @@ export function showReference(text: string): string {
   }
 }
 
-/** The path of a file's reference, where `~/` is the user's home. */
+/** Replaces `~/` at the start of a path by the user's home folder. */
 export function pathBelow(home: string, path: string): string {
   return path.startsWith("~/") ? `${home}${path.slice(1)}` : path;
 }
 
-/** Whether a variable authenticates the user to git and its hosts. No agent needs one: work leaves a sandbox as commits. */
+/**
+ * Whether an environment variable authenticates the user to git or a git host. No agent needs such a
+ * variable, because work leaves a sandbox as commits.
+ */
 export function isGitVariable(name: string): boolean {
   return /^(?:(?:GITHUB|GH|GH_ENTERPRISE|GITHUB_ENTERPRISE|GITLAB|GITEA|BITBUCKET)_(?:TOKEN|PAT)|SSH_.*|GIT_.*)$/.test(
     name,
   );
 }
 
-/** Whether a file authenticates the user to git and its hosts. */
+/** Whether a file holds credentials of the user for git or a git host. */
 export function isGitFile(path: string): boolean {
   const parts = path.split("/");
   const [last = "", before = ""] = parts.toReversed();
@@ -82,7 +88,10 @@ function refused(reason: string): ParsedReference {
   return { kind: "refused", reason };
 }
 
-/** Splits at spaces outside of quotes; no other character has a meaning. Null if a quote is left open. */
+/**
+ * Splits a line at spaces outside of quotes; no other character is special. Returns null if a quote is not
+ * closed.
+ */
 function splitWords(line: string): string[] | null {
   const words = line.match(/(?:"[^"]*"|'[^']*'|[^\s"']|["'].*$)+/g) ?? [];
   const plain = words.map((word) => ({ word, without: word.replace(/"[^"]*"|'[^']*'/g, "") }));

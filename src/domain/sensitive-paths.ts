@@ -1,32 +1,35 @@
 import { folderOf, nameOf, resolvePath } from "./tree-path.ts";
 
-/** A changed path that the user should review, safe to show. */
+/** A changed path that the user should review. The text of the path is safe to show. */
 export interface SensitivePath {
   readonly path: string;
   readonly why: SensitiveReason;
 }
 
 export type SensitiveReason =
-  | "workflow" // runs on servers of the repository's host
-  | "agent-settings" // steers coding agents, those of swarm included
+  | "workflow" // scripts that the repository's host (for example GitHub) runs
+  | "agent-settings" // instructions to coding agents, swarm's own included
   | "swarm-settings"
   | "dev-container"
   | "dockerfile"
   | "git-hooks"
   | "git-settings"
   | "package-scripts"
-  | "link-out"; // a link that leaves the tree
+  | "link-out"; // a symbolic link that leaves the tree
 
 /** A path that differs between two commits. */
 export interface ChangedPath {
   readonly path: string;
-  /** The target of a link; null for anything else. */
+  /** The target if the path is a symbolic link; null otherwise. */
   readonly linkTo: string | null;
   /** Whether a package.json runs other scripts than before; false for any other file. */
   readonly hasChangedScripts: boolean;
 }
 
-/** Folders at any depth, since a tool can be started in any folder. A link or a file of such a name counts, too. */
+/**
+ * Folders whose content the user should review. They count at any depth, since a tool can start in any
+ * folder. A link or file of the same name counts, too.
+ */
 const folders: readonly (readonly [parts: string, why: SensitiveReason])[] = [
   ["/.github/workflows/", "workflow"],
   ["/.claude/", "agent-settings"],
@@ -40,11 +43,14 @@ const names: readonly (readonly [name: RegExp, why: SensitiveReason])[] = [
   [/^(?:(?:docker|container)file(?:\..*)?|.*\.(?:docker|container)file)$/, "dockerfile"],
   [/^\.devcontainer\.json$/, "dev-container"],
   [/^\.git(?:modules|attributes)$/, "git-settings"],
-  // A link or a file in place of the folder that holds the workflows.
+  // A link or a file that replaces the folder with the workflows.
   [/^\.github$/, "workflow"],
 ];
 
-/** Why the user should review a change; null for most changes. Ignores case, since many file systems do. */
+/**
+ * Returns the reason why the user should review a change; null for most changes. Ignores case, since many
+ * file systems do.
+ */
 export function sensitiveReason({ path, linkTo, hasChangedScripts }: ChangedPath): SensitiveReason | null {
   const lower = path.toLowerCase();
   const enclosed = `/${lower}/`;
@@ -56,7 +62,10 @@ export function sensitiveReason({ path, linkTo, hasChangedScripts }: ChangedPath
   return hasChangedScripts ? "package-scripts" : null;
 }
 
-/** Whether a package.json runs other scripts than before; a changed one that cannot be parsed counts as if it did. */
+/**
+ * Whether the scripts in a package.json changed. If the new text is not valid JSON, any change of the text
+ * counts.
+ */
 export function hasChangedScripts(before: string | null, after: string | null): boolean {
   const [old, now] = [scriptsIn(before), scriptsIn(after)];
   return now === "unreadable" ? after !== before : now !== (old === "unreadable" ? "" : old);

@@ -11,17 +11,20 @@ import {
 import type { SettingsFile } from "./generated/config.ts";
 import { parseReference, referenceForms } from "./secret-reference.ts";
 
-/** An invalid value of a setting that its schema accepts. */
+/** A setting's value that is invalid although the schema accepts it. */
 export interface SettingProblem {
   readonly pointer: string;
-  /** The part of the value that is safe to show: in place of a reference, the value may be the secret itself. */
+  /**
+   * The part of the value that is safe to show. The user may have typed a secret where a reference belongs.
+   */
   readonly shown: string;
   readonly expected: string;
 }
 
 /**
- * Problems of words in settings. Flags and variables are not validated yet: for them this check runs before the schema's,
- * whose messages show the value.
+ * Finds invalid words in settings, such as hosts, addresses and references. For flags and environment
+ * variables, this check runs before the schema validates them: the schema's messages quote the value, which
+ * may be a secret.
  */
 export function findSettingProblems(settings: SettingsFile): SettingProblem[] {
   return [
@@ -58,7 +61,9 @@ function addressProblems(
   });
 }
 
-/** Problems of registries for presets that have no mirror: only a mirror can read from another registry. */
+/**
+ * Finds registries that are set for a preset without a mirror: only a mirror can read from another registry.
+ */
 function registryNameProblems(value: unknown): SettingProblem[] {
   const mirrored = Object.values(presets).flatMap(({ mirror }) => mirror ?? []);
   return wordsIn(value).flatMap(({ word, index }) => {

@@ -1,6 +1,9 @@
 import type { SettingsFile } from "./generated/config.ts";
 
-/** The variables that set a setting, each with its pointer in a settings file. */
+/**
+ * The environment variables that set a setting. Each has the setting's JSON pointer and a parser for the
+ * text.
+ */
 const variables: readonly [name: string, pointer: string, read: (text: string) => unknown][] = [
   ["SWARM_AGENT", "/agent", String],
   ["SWARM_PARALLEL", "/parallel", (text) => (text === "auto" ? text : numberOrText(text))],
@@ -14,7 +17,7 @@ const variables: readonly [name: string, pointer: string, read: (text: string) =
   ["SWARM_BUDGET_TOKENS", "/swarmBudgetTokens", numberOrText],
   ["SWARM_BUDGET_TIME", "/swarmBudgetTime", String],
   ["SWARM_ALLOW", "/allow", (text) => listOf(text, /[\s,]+/)],
-  // Their values contain commas, and spaces in commands, so `;` separates them.
+  // The values of the following variables contain commas and spaces, so `;` separates them.
   ["SWARM_MODEL_ENDPOINTS", "/modelEndpoints", (text) => listOf(text, ";")],
   ["SWARM_REGISTRIES", "/registries", (text) => listOf(text, ";")],
   ["SWARM_CREDENTIAL_ANTHROPIC", "/credentials/anthropic", String],
@@ -28,7 +31,10 @@ const variables: readonly [name: string, pointer: string, read: (text: string) =
   ["AIMI_SANDBOX_SWAP", "/limits/swap", String],
 ];
 
-/** Unchecked settings from the environment, each with its variable. */
+/**
+ * Reads settings from environment variables, without validation, and returns which variable set which
+ * setting.
+ */
 export function settingsFromEnvironment(env: Readonly<Record<string, string | undefined>>): {
   settings: SettingsFile;
   variableByPointer: ReadonlyMap<string, string>;
@@ -53,7 +59,10 @@ function listOf(text: string, separator: string | RegExp): string[] {
     .filter((word) => word !== "");
 }
 
-/** A number, or the text if it is none, so that the check's message quotes it as the user typed it. */
+/**
+ * Parses a number. Returns other text unchanged, so that the validation's message quotes the text as the user
+ * typed it.
+ */
 export function numberOrText(text: string): unknown {
   const value = Number(text);
   return text.trim() === "" || Number.isNaN(value) ? text : value;

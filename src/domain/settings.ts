@@ -4,14 +4,14 @@ import { isolationLevels } from "./isolation.ts";
 
 export type { SettingsFile };
 
-/** The origins of a value, strongest first. */
+/** The possible origins of a setting's value, the one with the highest precedence first. */
 export const settingOrigins = ["flag", "environment", "project", "user", "default"] as const;
 export type SettingOrigin = (typeof settingOrigins)[number];
 
-/** The settings as the program uses them; every name is a path into `schemas/config.schema.json`. */
+/** The effective settings. Every name is a path into `schemas/config.schema.json`. */
 export interface Settings {
   readonly agent: NonNullable<SettingsFile["agent"]>;
-  /** The agent's program and arguments, or the path of its script. */
+  /** The agent's program with its arguments, or the path of the agent's script. */
   readonly agentCommand: readonly string[];
   readonly parallel: number | "auto";
   readonly isolation: NonNullable<SettingsFile["isolation"]>;
@@ -21,7 +21,7 @@ export interface Settings {
   readonly "limits.swap": string;
   readonly "limits.pids": number;
   readonly "limits.programs32Bit": boolean;
-  /** The limits of a task's commits: the number of files, their total size, and the size of each. */
+  /** The limits on a worker's commits: the number of files, their total size, and the size of each file. */
   readonly "work.files": number;
   readonly "work.size": string;
   readonly "work.fileSize": string;
@@ -30,11 +30,14 @@ export interface Settings {
   readonly "images.bash": string;
   readonly timeout: string;
   readonly verify: readonly string[];
-  /** The changes for later attempts: one word for each, from the second on. */
+  /**
+   * The changes of settings for later attempts: the first word applies to the second attempt, the second to
+   * the third.
+   */
   readonly escalate: readonly string[];
-  /** Whether results are checked again in fresh sandboxes. */
+  /** Whether swarm checks results again in fresh sandboxes. */
   readonly prove: boolean;
-  /** Budgets of one worker; the names of a whole swarm's begin with `swarm`. */
+  /** The budgets of one worker. Names that begin with `swarm` are budgets of the whole swarm. */
   readonly budgetUsd: number | null;
   readonly budgetTokens: number | null;
   readonly swarmBudgetUsd: number | null;
@@ -43,7 +46,7 @@ export interface Settings {
   readonly allow: readonly string[];
   readonly modelEndpoints: readonly string[];
   readonly registries: readonly string[];
-  /** References to secrets, never the secrets. */
+  /** References to secrets. The settings never hold the secrets themselves. */
   readonly "credentials.anthropic": string | null;
   readonly "credentials.openai": string | null;
   readonly "credentials.google": string | null;
@@ -95,7 +98,10 @@ export const settingNames: readonly SettingName[] = Object.keys(defaults) as Set
 
 export type SettingSources = Readonly<Record<Exclude<SettingOrigin, "default">, SettingsFile>>;
 
-/** A setting with its origin, and why the project file's value was ignored if that file is not trusted. */
+/**
+ * A setting's value with its origin. `untrusted` says why swarm ignored the value in an untrusted project
+ * file.
+ */
 export interface ExplainedSetting<Name extends SettingName = SettingName> {
   readonly name: Name;
   readonly value: Settings[Name];
@@ -103,7 +109,10 @@ export interface ExplainedSetting<Name extends SettingName = SettingName> {
   readonly untrusted: string | null;
 }
 
-/** Resolves settings: flags before environment, project, user and defaults. An untrusted project can only narrow. */
+/**
+ * Resolves every setting. Precedence: flags, environment, project file, user file, defaults. An untrusted
+ * project file may restrict what agents can do, but not extend it.
+ */
 export function explainSettings(
   sources: SettingSources,
   { projectTrusted }: { projectTrusted: boolean },
@@ -111,7 +120,7 @@ export function explainSettings(
   return settingNames.map((name) => explainSetting(name, sources, projectTrusted));
 }
 
-/** The values alone. */
+/** Returns the settings' values without their origins. */
 export function settingsOf(explained: readonly ExplainedSetting[]): Settings {
   return Object.fromEntries(explained.map(({ name, value }) => [name, value])) as unknown as Settings;
 }
@@ -146,7 +155,7 @@ function settingIn(file: SettingsFile, name: SettingName): unknown {
   return value === undefined ? undefined : (value as Record<string, unknown>)[field];
 }
 
-/** Why a project's value needs trust; null when it only narrows. */
+/** Returns the reason why a project's value requires trust; null if the value only restricts. */
 function wideningOf(name: SettingName, value: unknown, below: unknown): string | null {
   switch (name) {
     case "agent":
@@ -209,12 +218,15 @@ function wideningOf(name: SettingName, value: unknown, below: unknown): string |
   }
 }
 
-/** The rank of a network: the gateway passes only allowed traffic; all other networks count as equally open. */
+/**
+ * Ranks a network by openness: `none`, then `gateway`, which passes only allowed traffic, then all others as
+ * equally open.
+ */
 function openness(network: unknown): number {
   return network === "none" ? 0 : network === "gateway" ? 1 : 2;
 }
 
-/** The rank of an isolation; `auto` ranks below all, since it accepts the weakest. */
+/** Ranks an isolation level by strength; `auto` ranks lowest, since it accepts even the weakest level. */
 function rank(isolation: unknown): number {
   return isolationLevels.indexOf(isolation as (typeof isolationLevels)[number]);
 }

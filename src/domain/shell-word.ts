@@ -1,4 +1,4 @@
-/** Quotes a word of a command that a user copies into a shell. */
+/** Quotes a word for a shell command that swarm prints and the user copies. */
 export function shellWord(text: string): string {
   if (/^[A-Za-z0-9_@%+=:,./-]+$/.test(text)) return text;
   return `'${text.replaceAll("'", "'\\''")}'`;

@@ -1,6 +1,9 @@
 const maxLength = 30;
 
-/** The short name of a task file: without its date and `-tasks.json`, `[a-z0-9-]`, at most 30 characters. */
+/**
+ * Derives a worker's short name from the name of its task file: without date and `-tasks.json`, only
+ * `[a-z0-9-]`, at most 30 characters.
+ */
 export function slugOf(fileName: string): string {
   const slug = fileName
     .replace(/-tasks\.json$/, "")
@@ -13,7 +16,7 @@ export function slugOf(fileName: string): string {
   return slug || "task";
 }
 
-/** A slug for each file, in the given order, made unique by `-2`, `-3` … */
+/** Returns a slug for each file name, in the same order. Suffixes `-2`, `-3` … make equal slugs unique. */
 export function uniqueSlugs(fileNames: readonly string[]): string[] {
   const taken = new Set<string>();
   return fileNames.map((fileName) => {
@@ -28,7 +31,10 @@ export function uniqueSlugs(fileNames: readonly string[]): string[] {
   });
 }
 
-/** The slug in a worker's container name (`aimi-<project>-<swarm>-<slug>`), or else that of its task file. */
+/**
+ * Returns the slug in a worker's container name (`aimi-<project>-<swarm>-<slug>`), or else the slug of the
+ * worker's task file.
+ */
 export function workerSlug({
   containerName,
   taskFilePath,

@@ -2,17 +2,17 @@ import type { ModelPrice, Spending } from "./generated/gateway.ts";
 import { longPromptFactors } from "./long-prompts.ts";
 import { findLongestPrefix } from "./model-name.ts";
 
-/** The usage of one call, as its API counts it. None of the four token counts contains another. */
+/** The tokens that one API call used, as the API counts them. The four token counts are disjoint. */
 export interface TokenCounts {
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly cacheReadTokens: number;
   readonly cacheWriteTokens: number;
-  /** The part of the cache writes that stays for an hour or longer. */
+  /** The part of `cacheWriteTokens` that the API caches for an hour or longer, at a higher price. */
   readonly longCacheWriteTokens?: number;
-  /** The price factor of a faster or a regional service. */
+  /** The factor by which a faster or regional service multiplies the price. */
   readonly priceFactor?: number;
-  /** US dollars for services that are not paid per token, such as searches. */
+  /** The cost in US dollars of services that are not paid per token, such as searches. */
   readonly feeUsd?: number;
 }
 
@@ -30,27 +30,33 @@ export function addSpending(one: Spending, other: Spending): Spending {
   return merged(one, other, (amount, more) => amount + more);
 }
 
-/** The larger amount of each field: the union of two counts of the same calls. */
+/**
+ * Returns the larger amount of each field: the best estimate from two incomplete counts of the same calls.
+ */
 export function largerSpending(one: Spending, other: Spending): Spending {
   return merged(one, other, Math.max);
 }
 
-/** The amount of each field by which `known` exceeds the other count. */
+/** Returns for each field by how much `known` exceeds `other`; 0 if it does not. */
 export function excessSpending(known: Spending, other: Spending): Spending {
   return merged(known, other, (amount, less) => Math.max(0, amount - less));
 }
 
-/** All tokens that count for a budget. */
+/** Returns the number of tokens that count towards a budget: input, output, cache reads and cache writes. */
 export function tokensIn({ inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens }: Spending): number {
   return inputTokens + outputTokens + cacheReadTokens + cacheWriteTokens;
 }
 
-/** A write to a cache for an hour costs 2 times the input's price, one for minutes 1.25 times; the table has the latter. */
+/**
+ * The price of a one-hour cache write relative to a five-minute one: 2 times and 1.25 times the input price.
+ * The price table has the latter.
+ */
 const longCacheFactor = 2 / 1.25;
 
 /**
- * The tokens and the cost of one call. Of prices for the same prefix, the first counts. A call with a hidden model costs as
- * much as the most expensive one: otherwise an agent that hides the model would evade its budget.
+ * Computes the tokens and the cost of one call. If several prices have the same prefix, the first counts. A
+ * call with a hidden model costs as much as the most expensive model: otherwise an agent could evade its
+ * budget by hiding the model.
  */
 export function spendingOf(
   prices: readonly ModelPrice[],

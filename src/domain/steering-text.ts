@@ -1,6 +1,8 @@
 import type { TaskFile } from "./generated/tasks.ts";
 
-/** A text in a task file that seems to steer the agent (a prompt injection) instead of describing work. */
+/**
+ * A text in a task file that looks like a prompt injection: it steers the agent instead of describing work.
+ */
 export interface SteeringText {
   readonly pointer: string;
   readonly text: string;
@@ -14,7 +16,7 @@ const patterns: readonly RegExp[] = [
   /\b(?:reveal|print|send|exfiltrate|upload)\b.{0,40}\b(?:api[ _-]?keys?|credentials?|secrets?|tokens?|system prompt)\b/i,
 ];
 
-/** Searches all texts that an agent will read, not only the titles. */
+/** Searches every text of a task file that an agent will read, not only the titles. */
 export function findSteeringText({ metadata, userStories }: TaskFile): SteeringText[] {
   const texts: [pointer: string, text: string | null | undefined][] = [["/metadata/title", metadata.title]];
   userStories.forEach((story, index) => {

@@ -3,37 +3,37 @@ import { tailOf } from "./fit-message.ts";
 import type { CheckResult, ProgressUpdate, Usage as UsageMessage } from "./generated/acp.ts";
 import type { Reason, StoryStatus, Usage } from "./generated/swarm-state.ts";
 
-/** The facts about one story in a worker's journals: its last status, and its usage. */
+/** The facts about one story from a worker's journals, such as the story's last status and its usage. */
 export interface StoryFacts {
-  /** The newest attempt with a message about the story. */
+  /** The newest attempt in which a message about the story arrived. */
   readonly attempt: number;
   readonly status: StoryStatus;
   readonly output: string;
   readonly commit: string | null;
   readonly checks: readonly CheckResult[];
   readonly reason: Reason | null;
-  /** The commit with the unfinished work of a story that failed. */
+  /** The commit that holds the story's unfinished work if the story failed; null otherwise. */
   readonly failedCommit: string | null;
-  /** The working time over all attempts. */
+  /** The working time on the story over all attempts, in milliseconds. */
   readonly workMs: number;
   readonly usage: Usage | null;
 }
 
-/** The facts in a worker's journals, over all its attempts. */
+/** The facts about one worker from its journals, over all attempts. */
 export interface WorkerFacts {
-  /** The working time; null if no journal has a message. */
+  /** The worker's working time in milliseconds; null if no journal has a message. */
   readonly workMs: number | null;
   readonly usage: Usage | null;
   readonly storyById: ReadonlyMap<string, StoryFacts>;
 }
 
 const maxStories = 10_000;
-/** The characters to keep of the output of a check that passed. */
+/** The maximum number of characters to keep of the output of a check that passed. */
 const maxPassedLength = 200;
 /** The maximum number of characters to keep of all check outputs of one worker together, to bound memory. */
 const maxOutput = 4 * 1024 ** 2;
 
-/** Reads the journals of one worker, one attempt after the other, and keeps the facts that a summary needs. */
+/** Reads the journals of one worker, attempt by attempt, and keeps only the facts that a summary needs. */
 export class WorkerFactsReader {
   readonly #storyById = new Map<string, StoryFacts>();
   #workMs: number | null = null;
@@ -41,11 +41,11 @@ export class WorkerFactsReader {
   #outputLeft = maxOutput;
   #attempt = 0;
   #soFar: Usage = noUsage;
-  /** The time of the last message, while the worker is running. */
+  /** The time of the last message in milliseconds since 1970; null between two runs of the worker. */
   #lastMs: number | null = null;
   #storyId: string | null = null;
 
-  /** Starts an attempt: all messages that follow belong to it. */
+  /** Starts an attempt: all messages that follow belong to the attempt. */
   begin(attempt: number): void {
     this.#attempt = attempt;
     this.#soFar = noUsage;
@@ -57,7 +57,7 @@ export class WorkerFactsReader {
     this.#hearTime(Date.parse(message.timestamp));
     if (message.type === "progress-update") this.#hearProgress(message.payload);
     if (message.type === "usage") this.#hearUsage(message.payload);
-    // The time between the end of one run and the start of the next is no working time.
+    // The time between the end of one run and the start of the next is not working time.
     if (message.type === "completion" || message.type === "error") this.#lastMs = null;
   }
 
@@ -67,7 +67,7 @@ export class WorkerFactsReader {
 
   #hearTime(nowMs: number): void {
     if (!Number.isFinite(nowMs)) return;
-    // A clock that was set back must not reduce the working time.
+    // If the clock was set back, the working time must not shrink.
     const spentMs = this.#lastMs === null ? 0 : Math.max(0, nowMs - this.#lastMs);
     this.#lastMs = nowMs;
     this.#workMs = (this.#workMs ?? 0) + spentMs;
@@ -114,7 +114,10 @@ export class WorkerFactsReader {
 
 const noUsage: Usage = { tokensIn: 0, tokensOut: 0, cacheRead: 0, cacheWrite: 0, costUsd: null };
 
-/** The sum of both. The cost is null only if both costs are unknown: an unknown cost is never reported as 0. */
+/**
+ * Adds two usages. The cost is null only if both costs are unknown, so that an unknown cost never appears as
+ * 0.
+ */
 export function addUsage(one: Usage | null, other: Usage | null): Usage | null {
   if (one === null || other === null) return one ?? other;
   return {
@@ -130,7 +133,7 @@ function addCost(one: number | null, other: number | null): number | null {
   return one === null || other === null ? (one ?? other) : rounded(one + other);
 }
 
-/** Rounds to millionths of a dollar: sums of binary fractions have a visible error. */
+/** Rounds to millionths of a dollar, because sums of binary fractions show rounding errors. */
 function rounded(costUsd: number): number {
   return Math.round(costUsd * 1e6) / 1e6;
 }

@@ -3,10 +3,10 @@ import type { UserStory } from "./generated/tasks.ts";
 
 type StoryNode = Pick<UserStory, "id" | "priority" | "dependsOn">;
 
-/** A problem in a graph, at a node's index. */
+/** A problem in a dependency graph; `node` is the index of the node that has the problem. */
 export interface GraphProblem {
   readonly node: number;
-  /** The index of the node's dependency with the problem; absent if the node itself has it. */
+  /** The index of the wrong entry in the node's `dependsOn`; absent if the problem is the node itself. */
   readonly dependency?: number;
   readonly problem: string;
   readonly hint: string;
@@ -17,7 +17,7 @@ interface Node {
   readonly dependsOn: readonly string[];
 }
 
-/** Duplicate names, references to missing nodes or to the node itself, and cycles, in any graph of named nodes. */
+/** Finds duplicate names, references to missing nodes, references of a node to itself, and cycles. */
 export function findGraphProblems(nodes: readonly Node[]): GraphProblem[] {
   const firstByName = new Map<string, number>();
   const problems: GraphProblem[] = [];
@@ -70,7 +70,10 @@ function nearest(wanted: string, names: readonly string[]): string {
     : `Known are: ${names.slice(0, 8).join(", ")}${names.length > 8 ? " …" : ""}.`;
 }
 
-/** Keeps its own stack: recursion would overflow with a chain of ten thousand stories. */
+/**
+ * Finds a cycle; returns the indexes of its nodes, or an empty array. An explicit stack replaces recursion,
+ * which would overflow on a chain of ten thousand stories.
+ */
 function findCycle(nodes: readonly Node[], indexByName: ReadonlyMap<string, number>): number[] {
   const mark = new Map<number, "open" | "done">();
   for (let start = 0; start < nodes.length; start += 1) {
@@ -96,7 +99,10 @@ function findCycle(nodes: readonly Node[], indexByName: ReadonlyMap<string, numb
   return [];
 }
 
-/** Stories that may start now: pending, every dependency completed; by priority, then id. */
+/**
+ * Returns the stories that can start now: `pending`, with every dependency completed. Sorted by priority,
+ * then by ID.
+ */
 export function readyStories<Story extends StoryNode>(
   stories: readonly Story[],
   statusById: ReadonlyMap<string, StoryStatus>,
@@ -107,7 +113,9 @@ export function readyStories<Story extends StoryNode>(
     .sort(byPriorityThenId);
 }
 
-/** Pending stories that can never start, each with the dependency that blocks it. A skipped dependency blocks, too. */
+/**
+ * Finds pending stories that can never start. Maps each to the failed or skipped dependency that blocks it.
+ */
 export function storiesToSkip(
   stories: readonly StoryNode[],
   statusById: ReadonlyMap<string, StoryStatus>,
@@ -131,7 +139,7 @@ export function storiesToSkip(
   return skipped;
 }
 
-/** The order in which the stories run if none fails. */
+/** Returns the stories in the order in which they run if none fails. */
 export function storyOrder<Story extends StoryNode>(stories: readonly Story[]): Story[] {
   const waitingFor = new Map(stories.map(({ id, dependsOn }) => [id, new Set(dependsOn)]));
   const storyById = new Map(stories.map((story) => [story.id, story]));

@@ -1,10 +1,10 @@
 import type { UserStory } from "./generated/tasks.ts";
 
-/** An earlier story of the same task, for the prompt. */
+/** An earlier story of the same task, as the prompt lists it. */
 export interface EarlierStory {
   readonly id: string;
   readonly title: string;
-  /** The story's commit; null when nothing had to change. */
+  /** The story's commit; null if the story had to change nothing. */
   readonly commit: string | null;
 }
 
@@ -12,11 +12,11 @@ export interface StoryPrompt {
   readonly taskTitle: string;
   readonly story: Pick<UserStory, "id" | "title" | "description" | "acceptanceCriteria" | "notes">;
   readonly earlier: readonly EarlierStory[];
-  /** Commands that the adapter runs afterwards. */
+  /** The commands that the adapter runs after the agent to check the story. */
   readonly checks: readonly string[];
 }
 
-/** The built-in template. A project's own template may use the same names in double braces. */
+/** The built-in prompt template. A project's own template may use the same placeholders in double braces. */
 const storyTemplate = `You are working in a git repository, alone and unattended: nobody can answer questions. Carry out exactly this story of the task "{{task}}" and then stop.
 
 # {{id}}: {{title}}
@@ -32,7 +32,7 @@ const storyTemplate = `You are working in a git repository, alone and unattended
 Leave your changes in the working tree, or commit them on the current branch. Do not push, do not switch branches and do not rewrite commits that are there already.
 `;
 
-/** The prompt of a story, from the built-in template or a project's own. */
+/** Renders the prompt of a story from the built-in template or the project's own. */
 export function storyPrompt(
   { taskTitle, story, earlier, checks }: StoryPrompt,
   template: string = storyTemplate,
@@ -64,7 +64,9 @@ export function storyPrompt(
     .replace(/\n{3,}/g, "\n\n");
 }
 
-/** The prompt, in the same conversation, after a check failed. */
+/**
+ * Renders the prompt that asks the agent, in the same conversation, to repair work on which a check failed.
+ */
 export function repairPrompt({
   storyId,
   command,
@@ -73,7 +75,7 @@ export function repairPrompt({
 }: {
   readonly storyId: string;
   readonly command: string;
-  /** The end of the command, like `exit 1`. */
+  /** The result of the check's command, for example `exit 1`. */
   readonly result: string;
   readonly output: string;
 }): string {
@@ -90,7 +92,7 @@ Correct the work so that this command succeeds, without weakening the check. The
 `;
 }
 
-/** The prompt for the rework of a story whose result is not good enough. */
+/** Renders the prompt for the rework of a story whose result is not good enough. */
 export function evidencePrompt({
   storyId,
   message,
@@ -106,7 +108,7 @@ Look at the state of the repository, correct the work so that this does not happ
 `;
 }
 
-/** The prompt after the agent crashed in the middle of a story. */
+/** Renders the prompt with which an agent continues a story after it crashed in the middle of the story. */
 export function goOnPrompt(storyId: string): string {
   return `Your work on ${storyId} was interrupted. What you had changed is still there. Look at the state of the repository, finish the story, and then stop.
 `;

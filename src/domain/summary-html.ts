@@ -25,13 +25,16 @@ import {
 } from "./summary-words.ts";
 import { type TimelineBar, timelineOf } from "./timeline.ts";
 
-/** Signs of states, so that colour is never the only sign. */
+/** A glyph for each status, so that a status never shows by colour alone. */
 const marks: Readonly<Record<WorkerSummary["status"] | StorySummary["status"], string>> = {
   ...{ completed: "✔", failed: "✘", stopped: "■", running: "▶", pending: "…" },
   ...{ in_progress: "▶", skipped: "–" },
 };
 
-/** A summary as a self-contained page: no script, no external resource, and all text of workers escaped. */
+/**
+ * Renders a summary as a self-contained HTML page: no scripts, no external resources, and all text from
+ * workers escaped.
+ */
 export function summaryHtml(summary: SwarmSummary): string {
   const { swarmId, project, createdAt, madeAt, systemCalls, merge, workers, next } = summary;
   const waiting = workers.filter(({ status }) => status === "failed" || status === "stopped");
@@ -69,7 +72,7 @@ function section(title: string, parts: readonly string[], list?: "ul"): string {
   return `<section>\n<h2>${title}</h2>\n${inside}\n</section>`;
 }
 
-/** A failure in one sentence. */
+/** Renders a failed or stopped worker with its reason as one list item. */
 function waitingItem({ worker, status, reason }: WorkerSummary): string {
   const why = reason === null ? "" : ` <code>${htmlText(reason.code)}</code> ${htmlText(reason.message)}`;
   return `<li><a href="#${htmlText(worker)}">${htmlText(worker)}</a> ${marks[status]} ${status}:${why}</li>`;
@@ -136,7 +139,7 @@ function workerPart(worker: WorkerSummary): string {
     ({ path, why }) => `<li><code>${htmlText(path)}</code> ${htmlText(why.replaceAll("-", " "))}</li>`,
   );
   const deleted = sensitive.deleted.paths.map((path) => `<li><code>${htmlText(path)}</code></li>`);
-  // Folds away workers that need no review.
+  // Only workers that need a review are unfolded.
   const weakened = weakenedWords(worker).map((words) => `<li>${htmlText(words)}</li>`);
   const isOpen = status !== "completed" || paths.length > 0 || weakened.length > 0;
   return `<details id="${name}"${isOpen ? " open" : ""}>

@@ -15,7 +15,7 @@ import {
   workWords,
 } from "./summary-words.ts";
 
-/** A summary as a Markdown page. All text of workers and task files is escaped. */
+/** Renders a summary as a Markdown page. All text from workers and task files is escaped. */
 export function summaryMarkdown(summary: SwarmSummary): string {
   const { swarmId, project, createdAt, madeAt, systemCalls, workers, next } = summary;
   const lines = [
@@ -118,7 +118,7 @@ function storyLines(story: StorySummary): string[] {
   const { id, title, status, commit, checks, unfinished, output, reason } = story;
   const heading = [id, ...(title === null ? [] : [title])].join(" ");
   const facts = [status.replace("_", " "), ...timeAndCostWords(story)].join(", ");
-  // The story's output is left out where it repeats the reason.
+  // Omits the story's output if it repeats the reason of the failure.
   const words = output !== null && output !== reason?.message ? output : "";
   return [
     `### ${inlineText(heading)}`,

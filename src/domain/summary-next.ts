@@ -4,7 +4,7 @@ import { shellWord } from "./shell-word.ts";
 
 type Ended = Omit<WorkerSummary, "next">;
 
-/** Commands to review, take or correct a worker's result. */
+/** Returns commands with which the user can review, merge or correct a worker's result. */
 export function workerNext(worker: Ended, { isOwned }: { readonly isOwned: boolean }): string[] {
   const { status, reason, work, worker: name } = worker;
   const looks = work === null ? [] : [lookAt(worker), `swarm diff ${name}`].flat();
@@ -24,7 +24,7 @@ export function workerNext(worker: Ended, { isOwned }: { readonly isOwned: boole
   }
 }
 
-/** Commands for the swarm as a whole, the most urgent first. */
+/** Returns commands that the user can type next for the swarm as a whole, the most urgent first. */
 export function swarmNext(
   workers: readonly WorkerSummary[],
   { isOwned }: { readonly isOwned: boolean },
@@ -48,12 +48,15 @@ export function swarmNext(
 
 function lookAt({ base, work }: Pick<Ended, "base" | "work">): string[] {
   if (base === null || work === null) return [];
-  // git cannot resolve a name that it does not accept for a branch.
+  // git cannot resolve a branch name that it considers invalid, so use the ref in this case.
   const tip = work.branch !== null && isBranchName(work.branch) ? work.branch : work.ref;
   return [`git log --oneline ${shellWord(`${base.slice(0, 12)}..${tip}`)}`];
 }
 
-/** The command that makes a branch for work that only an internal ref keeps, where users would not find it. */
+/**
+ * Returns the command that makes a branch for work without one. Only an internal ref keeps such work, and
+ * users would not find it.
+ */
 function takeIfBranchless({ work, worker }: Ended): string[] {
   return work === null || work.branch !== null ? [] : [`git branch swarm-${worker} ${shellWord(work.ref)}`];
 }

@@ -1,4 +1,7 @@
-/** Styles for light and dark, phones and screens; long words break, and long lines scroll in their own box. */
+/**
+ * The CSS of the HTML summary, for light and dark mode, phones and large screens. Long words break; long
+ * lines wrap in their box.
+ */
 export const summaryStyle = `
 :root { color-scheme: light dark; --ink: #1c1e21; --soft: #5c6470; --page: #fff; --box: #f3f4f6; --line: #d5d9df; --good: #1a6e37; --bad: #b3261e; --other: #7a5200 }
 @media (prefers-color-scheme: dark) { :root { --ink: #e8eaed; --soft: #a3abb6; --page: #16181c; --box: #22262c; --line: #3a4048; --good: #6ed391; --bad: #ff8f86; --other: #f0bf5a } }

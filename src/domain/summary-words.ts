@@ -4,7 +4,7 @@ import type { StorySummary, SummaryCheck, SwarmSummary, WorkerSummary } from "./
 
 const maxDeletedShown = 5;
 
-/** A proof in one line; empty without a proof. */
+/** Describes a proof in one line; empty without a proof. */
 export function proofWords({ proof }: Pick<WorkerSummary, "proof">): string {
   if (proof === null) return "";
   const verdict = proof.verdict.replace("-", " ");
@@ -14,24 +14,26 @@ export function proofWords({ proof }: Pick<WorkerSummary, "proof">): string {
     : `${verdict}: there is no check`;
 }
 
-/** The end of a proof's check, in words. */
+/** Describes how a check of a proof ended. */
 export function ranWords(exitCode: number | null): string {
   return exitCode === null ? "did not end" : exitCode === 0 ? "passed" : `exit ${exitCode}`;
 }
 
-/** Tests that the work deletes or skips, in words. */
+/** Describes the tests that a worker's changes delete or skip, one per line. */
 export function weakenedWords({ proof }: Pick<WorkerSummary, "proof">): string[] {
   if (proof === null) return [];
   const more = proof.isCut ? ["it is too large for all of its tests to be looked at"] : [];
   return [...proof.weakened.map((words) => `deletes or skips tests: ${words}`), ...more];
 }
 
-/** The end of an earlier attempt, in words. */
+/** Describes how an earlier attempt ended. */
 export function attemptWords({ attempt, code, message }: WorkerSummary["earlier"][number]): string {
   return `attempt ${attempt} ended with ${code}: ${message}`;
 }
 
-/** `2 of 3 workers completed, 1 failed; 5 of 7 stories; 12 min 3 s of work; …` */
+/**
+ * Renders the totals of a swarm: `2 of 3 workers completed, 1 failed; 5 of 7 stories; 12 min 3 s of work; …`
+ */
 export function totalWords({ totals: { workers, stories, workMs, usage } }: SwarmSummary): string {
   const others = (["failed", "stopped", "running", "pending"] as const).flatMap((status) =>
     workers[status] > 0 ? [`${workers[status]} ${status}`] : [],
@@ -44,7 +46,7 @@ export function totalWords({ totals: { workers, stories, workMs, usage } }: Swar
   ].join("; ");
 }
 
-/** The branch with the merged results, and how they were checked. */
+/** Describes the branch with the merged results, and how swarm checked them. */
 export function mergedWords({ branch, tip, command, workers }: NonNullable<SwarmSummary["merge"]>): string {
   const merged = workers.filter(({ outcome }) => outcome === "merged" || outcome === "merged before").length;
   const aside = workers.filter(({ outcome }) => outcome === "set aside").length;
@@ -55,7 +57,7 @@ export function mergedWords({ branch, tip, command, workers }: NonNullable<Swarm
   ].join(", ");
 }
 
-/** Tokens, and their cost if it is known. */
+/** Describes the number of tokens used, and their cost if it is known. */
 function spentWords(usage: WorkerSummary["usage"]): string[] {
   if (usage === null) return [];
   const { tokensIn, cacheRead, cacheWrite, tokensOut, costUsd } = usage;
@@ -63,12 +65,15 @@ function spentWords(usage: WorkerSummary["usage"]): string[] {
   return [`${tokensIn + cacheRead + cacheWrite} tokens in, ${tokensOut} out`, ...cost];
 }
 
-/** The working time, tokens and cost. */
+/** Describes the working time, the tokens and the cost. */
 export function timeAndCostWords({ workMs, usage }: Pick<WorkerSummary, "workMs" | "usage">): string[] {
   return [...(workMs === null ? [] : [showDuration(workMs)]), ...spentWords(usage)];
 }
 
-/** The branch or ref of a worker's commits, in words; empty if there are none. */
+/**
+ * Names the branch, or else the ref, that holds a worker's commits. Without commits: `nothing had to change`
+ * if the worker is completed, else an empty text.
+ */
 export function workWords({ work, status }: Pick<WorkerSummary, "work" | "status">): string {
   if (work === null) return status === "completed" ? "nothing had to change" : "";
   const place = work.branch ?? work.ref;
@@ -83,7 +88,7 @@ export function changeWords({ changes }: Pick<WorkerSummary, "changes">): string
   return `${countOf(commits.length, "commit")}, ${countOf(files, "file")}, +${added} -${deleted}${more}`;
 }
 
-/** Deleted files, for a terminal: the first few by their paths. */
+/** Describes the deleted files for a terminal: their number, and the paths of the first few. */
 export function deletedWords({ sensitive }: Pick<WorkerSummary, "sensitive">): string[] {
   const { total, paths } = sensitive.deleted;
   if (total === 0) return [];
@@ -101,7 +106,7 @@ export function checkWords({ exitCode, durationMs }: SummaryCheck): string {
   return durationMs === 0 ? end : `${end}, ${showDuration(durationMs)}`;
 }
 
-/** The reason of a story's failure, or else the story's output. */
+/** Returns the reason of a story's failure, or else the story's output. */
 export function storyWords({ reason, output }: Pick<StorySummary, "reason" | "output">): string {
   return reason === null ? (output ?? "") : `${reason.code}: ${reason.message}`;
 }

@@ -18,20 +18,23 @@ import { swarmNext, workerNext } from "./summary-next.ts";
 
 export type { SwarmSummary };
 
-/** The facts about one worker that are not in its record. */
+/** The facts about one worker that the worker's record does not hold. */
 export interface WorkerFindings {
   readonly facts: WorkerFacts;
-  /** The task file; null if it is missing or invalid by now. */
+  /** The worker's task file; null if it is missing or invalid by now. */
   readonly taskFile: TaskFile | null;
   readonly changes: SummaryChanges | null;
   readonly sensitive: SummarySensitive;
-  /** The proof; null if there was none, or its record is missing. */
+  /** The proof of the worker's result; null if there was no proof, or its report is missing. */
   readonly proof: ProofReport | null;
-  /** Refs of the unfinished work of stories that failed. */
+  /** The refs that hold the unfinished work of failed stories, by story ID. */
   readonly unfinishedById: ReadonlyMap<string, string>;
 }
 
-/** Sums up a swarm, with the next commands, from its state and the findings about each worker in the state's order. */
+/**
+ * Summarises a swarm from its state and the findings about each worker, given in the state's order. The
+ * summary suggests the user's next commands.
+ */
 export function summarize(
   { swarmId, project, createdAt, engine, containers }: SwarmState,
   findings: readonly WorkerFindings[],
@@ -83,7 +86,7 @@ function summarizeWorker(
     status: record.status,
     reason: cleanReason(record.reason),
     attempt: record.attempt,
-    // Without journals, the record still has the start time.
+    // If no journal has a message, compute the working time from the record's start time.
     workMs: facts.workMs ?? timeOf(record, now),
     ...{ startedAt: record.startedAt, finishedAt: record.finishedAt },
     usage: meteredOf(record.usage) ?? facts.usage ?? record.usage,
@@ -122,7 +125,10 @@ interface FoundStory {
   readonly unfinished: string | null;
 }
 
-/** Sums up a story. For a story that waits again, output of an earlier attempt does not count, but its usage does. */
+/**
+ * Summarises a story. If the story waits for another attempt, the output of earlier attempts is omitted, but
+ * their usage counts.
+ */
 function summarizeStory(
   { id, status, attempt, commit, reason, usage }: StoryRecord,
   { facts, title, unfinished }: FoundStory,
@@ -138,7 +144,10 @@ function summarizeStory(
   };
 }
 
-/** The usage that the gateway counted, which is more reliable than an agent's own report; null without a count. */
+/**
+ * Returns the usage that the gateway counted, which is more reliable than the agent's own report; null if it
+ * counted none.
+ */
 function meteredOf(usage: ContainerRecord["usage"]): WorkerSummary["usage"] {
   if (!usage?.isMetered) return null;
   const { tokensIn, tokensOut, cacheRead, cacheWrite, costUsd } = usage;

@@ -2,16 +2,16 @@ import { isTerminal } from "./container-status.ts";
 import { type ExitCode, exitCodes } from "./exit-codes.ts";
 import type { ContainerRecord, SwarmState } from "./generated/swarm-state.ts";
 
-/** Codes of work that ended at a limit: with a higher limit it can continue. */
+/** Error codes of workers that ended at a limit. With a higher limit, such work can continue. */
 const limits: readonly string[] = [
   ...["AGENT_LIMIT_REACHED", "BUDGET_EXCEEDED", "CONTAINER_OOM", "DISK_FULL", "PROCESSES_EXHAUSTED"],
   "WORK_TOO_LARGE",
 ];
 
 /**
- * The exit code of a command that ran or watched these workers: 0 if all are completed, 7 if a limit ended every other
- * one, 8 while some have not ended, 5 if some failed. A worker that was skipped because of one that a limit ended counts
- * as that one.
+ * Returns the exit code of a command that ran or watched these workers. 0: all completed. 7: a limit ended
+ * every other worker. 8: some have not ended. 5: some failed. A worker that was skipped because a limit ended
+ * its dependency counts as ended by the limit.
  */
 export function swarmExit({ containers }: Pick<SwarmState, "containers">): ExitCode {
   const others = containers.filter(({ status }) => status !== "completed");
@@ -20,7 +20,10 @@ export function swarmExit({ containers }: Pick<SwarmState, "containers">): ExitC
   return others.every(({ status }) => isTerminal(status)) ? exitCodes.workersFailed : exitCodes.stillRunning;
 }
 
-/** Whether limits ended all of them. If nothing else failed, a skipped worker can only depend on a limited one. */
+/**
+ * Whether limits ended all these workers. Skipped workers do not matter: if nothing else failed, each depends
+ * on a worker that a limit ended.
+ */
 function areLimited(records: readonly ContainerRecord[]): boolean {
   const own = records.filter((record) => record.reason?.code !== "DEPENDENCY_FAILED");
   return own.length > 0 && own.every(wasLimited);

@@ -2,7 +2,7 @@ import { isTerminal } from "./container-status.ts";
 import { countOf } from "./count-of.ts";
 import type { ContainerStatus } from "./generated/swarm-state.ts";
 
-/** The part of a swarm that one line shows. */
+/** The fields of a swarm that a one-line status shows. */
 export interface ShownSwarm {
   readonly swarmId: string;
   readonly containers: readonly {
@@ -11,7 +11,7 @@ export interface ShownSwarm {
   }[];
 }
 
-/** A swarm in a few words, for a status line: `swarm 3f2b8c 5/8 done, 2 running, 1 failed, $1.20`. */
+/** Renders a swarm for a status line: `swarm 3f2b8c 5/8 done, 2 running, 1 failed, $1.20`. */
 export function swarmLine(swarm: ShownSwarm, { isOwned }: { readonly isOwned: boolean }): string {
   const cost = swarm.containers.reduce((sum, { usage }) => sum + (usage?.costUsd ?? 0), 0);
   const parts = [
@@ -23,7 +23,9 @@ export function swarmLine(swarm: ShownSwarm, { isOwned }: { readonly isOwned: bo
   return `swarm ${shortId(swarm)} ${parts.join(", ")}`;
 }
 
-/** A line about a swarm for the context of a Claude Code session; null if there is nothing to report. */
+/**
+ * Renders a line about a swarm for the context of a Claude Code session; null if there is nothing to report.
+ */
 export function swarmNews(
   swarm: ShownSwarm,
   { isOwned, program }: { readonly isOwned: boolean; readonly program: string },
@@ -58,7 +60,7 @@ function countIn({ containers }: ShownSwarm, status: ContainerStatus): number {
   return containers.filter((record) => record.status === status).length;
 }
 
-/** The end of a swarm, in one line. */
+/** Renders in one line how a swarm ended. */
 export function endLine(swarm: ShownSwarm): string {
   const { containers } = swarm;
   const counts = [`${countIn(swarm, "completed")} of ${countOf(containers.length, "worker")} completed`];

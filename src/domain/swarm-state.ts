@@ -11,7 +11,7 @@ import type {
 
 export type { ContainerRecord, SwarmState };
 
-/** A swarm without workers. */
+/** Returns the state of a new swarm, without workers. */
 export function newSwarm(project: ProjectRef, swarmId: string, now: Date): SwarmState {
   const at = now.toISOString();
   return {
@@ -27,17 +27,17 @@ export function newSwarm(project: ProjectRef, swarmId: string, now: Date): Swarm
   };
 }
 
-/** Whether all workers have ended. A swarm without workers has not begun. */
+/** Whether all workers have ended. False for a swarm without workers, since it has not begun. */
 export function isFinished({ containers }: SwarmState): boolean {
   return containers.length > 0 && containers.every(({ status }) => isTerminal(status));
 }
 
-/** Whether some worker has not ended. */
+/** Whether at least one worker has not ended. */
 export function isOpen({ containers }: SwarmState): boolean {
   return containers.some(({ status }) => !isTerminal(status));
 }
 
-/** The number of workers with each status. */
+/** Counts the workers by status. */
 export function countsOf({ containers }: SwarmState): Record<ContainerStatus, number> {
   const counts = { pending: 0, running: 0, completed: 0, failed: 0, stopped: 0 };
   for (const { status } of containers) counts[status] += 1;
@@ -47,7 +47,10 @@ export function countsOf({ containers }: SwarmState): Record<ContainerStatus, nu
 type NewContainer = Pick<ContainerRecord, "containerName" | "taskFilePath" | "branchName"> &
   Partial<ContainerRecord>;
 
-/** Adds the record of a worker that has not started; its name and task file must be new to the swarm. */
+/**
+ * Adds the record of a worker that has not started. Throws if the swarm already has this container name or
+ * task file.
+ */
 export function withContainer(state: SwarmState, container: NewContainer, now: Date): SwarmState {
   const { containerName, containerId, taskFilePath } = container;
   for (const other of state.containers) {
@@ -63,7 +66,7 @@ export function withContainer(state: SwarmState, container: NewContainer, now: D
   return { ...state, containers: [...state.containers, { ...emptyRecord(now), ...container }] };
 }
 
-/** The fields of a record that commands may change. */
+/** The fields of a record that the commands of `swarm state` may change. */
 export interface ContainerChange {
   readonly status?: ContainerStatus;
   readonly prUrl?: string | null;
@@ -72,7 +75,9 @@ export interface ContainerChange {
   readonly containerId?: string;
 }
 
-/** Changes one record; throws TRANSITION_REFUSED for a transition that is not in the table. */
+/**
+ * Changes one record; throws TRANSITION_REFUSED if the table of statuses does not allow the change of status.
+ */
 export function withChange(state: SwarmState, name: string, change: ContainerChange, now: Date): SwarmState {
   const record = findContainer(state, name);
   const { status } = change;
@@ -89,7 +94,10 @@ export function withChange(state: SwarmState, name: string, change: ContainerCha
   return withRecord(state, status === undefined ? changed : movedTo(changed, status, null, now));
 }
 
-/** A record in another status, with its times. `pending` clears the times and the exit code of the last run. */
+/**
+ * Returns a record with another status and matching times. `pending` clears the times and the exit code of
+ * the last run.
+ */
 export function movedTo(
   record: ContainerRecord,
   status: ContainerStatus,
@@ -104,7 +112,7 @@ export function movedTo(
   return { ...moved, startedAt, finishedAt: status === "running" ? null : at };
 }
 
-/** Replaces the record of the same name. */
+/** Replaces the record that has the same container name. */
 export function withRecord(state: SwarmState, record: ContainerRecord): SwarmState {
   return {
     ...state,
@@ -114,13 +122,16 @@ export function withRecord(state: SwarmState, record: ContainerRecord): SwarmSta
   };
 }
 
-/** Drops one record. */
+/** Removes one record; throws if no record has this name. */
 export function withoutContainer(state: SwarmState, name: string): SwarmState {
   findContainer(state, name);
   return { ...state, containers: state.containers.filter(({ containerName }) => containerName !== name) };
 }
 
-/** Drops the records that have ended, stopped ones included, as `swarm-cleanup` always did. */
+/**
+ * Removes the records of workers that are neither pending nor running, as the older command `swarm-cleanup`
+ * did.
+ */
 export function withoutEnded(state: SwarmState): SwarmState {
   return {
     ...state,
@@ -128,7 +139,7 @@ export function withoutEnded(state: SwarmState): SwarmState {
   };
 }
 
-/** The record of that name; throws if there is none. */
+/** Returns the record with this container name; throws if there is none. */
 export function findContainer(state: SwarmState, name: string): ContainerRecord {
   const record = state.containers.find(({ containerName }) => containerName === name);
   if (!record) throw new SwarmError("CONTAINER_UNKNOWN", { name });

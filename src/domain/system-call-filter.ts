@@ -1,28 +1,37 @@
-/** An engine's own filter of system calls, as the engine reports it. */
+/** The system-call filter of an engine itself, as the engine reports it. */
 export interface EngineFilter {
   readonly architecture: string;
-  /** `default`, `builtin` or `unconfined`, or the file that its administrator chose; null for an engine without filters. */
+  /**
+   * `default`, `builtin` or `unconfined`, or the file that the engine's administrator chose. Null for an
+   * engine without filters.
+   */
   readonly profile: string | null;
   readonly isPodman: boolean;
 }
 
-/** The filter of system calls of a container. */
+/** The system-call filter that a container gets: swarm's own, or the engine's. */
 export type SystemCallFilter =
   | { readonly kind: "ours" }
   | {
       readonly kind: "engine";
-      /** The reason why swarm's own filter is not used. */
+      /** The reason why the container does not get swarm's own filter. */
       readonly why: string;
-      /** Whether the engine's filter protects as well as swarm's own would under this runtime. */
+      /** Whether the engine's filter protects as well as swarm's own filter would under this runtime. */
       readonly isEnough: boolean;
     };
 
-/** Runtimes that apply the profile unchanged to the kernel that agents call. */
+/**
+ * Runtimes under which the filter applies to the kernel that agents call; gVisor, for example, is a kernel of
+ * its own.
+ */
 const runtimesThatApplyIt: readonly string[] = ["runc", "crun"];
 const compiledFor: readonly string[] = ["x86_64", "amd64", "aarch64", "arm64"];
 const builtIn: readonly string[] = ["default", "builtin", "unconfined"];
 
-/** Chooses swarm's filter wherever it takes effect and replaces no better one. */
+/**
+ * Chooses swarm's filter, unless it has no effect under this engine and runtime, or would replace one that
+ * the administrator chose.
+ */
 export function chooseFilter(engine: EngineFilter, runtime: string): SystemCallFilter {
   const { architecture, profile, isPodman } = engine;
   const keep = (why: string, isEnough: boolean): SystemCallFilter => ({ kind: "engine", why, isEnough });
@@ -34,7 +43,7 @@ export function chooseFilter(engine: EngineFilter, runtime: string): SystemCallF
   return { kind: "ours" };
 }
 
-/** The filter in a few words. */
+/** Describes the filter in a few words. */
 export function filterWords(
   filter: SystemCallFilter,
   { programs32Bit = false }: { readonly programs32Bit?: boolean } = {},

@@ -5,17 +5,22 @@ import type { TaskFile } from "./generated/tasks.ts";
 import { findSteeringText } from "./steering-text.ts";
 import { findGraphProblems } from "./story-graph.ts";
 
-/** A problem in a task file for its author to correct, at a JSON pointer. */
+/**
+ * A problem in a task file that its author must correct; `pointer` is the JSON pointer of the wrong value.
+ */
 export interface TaskFileProblem {
   readonly pointer: string;
   readonly problem: string;
   readonly hint: string;
 }
 
-/** Problems that the schema cannot find: names of branches, agents and hosts, the graph of stories. */
+/**
+ * Finds problems that the schema cannot express: in names of branches, agents and hosts, and in the graph of
+ * stories.
+ */
 export function findTaskFileProblems({ metadata, userStories }: TaskFile): TaskFileProblem[] {
   const problems: TaskFileProblem[] = [];
-  // This check does not know the repository's remotes; the use case asks git for them.
+  // The empty list stands for unknown remotes; a later check asks git for them.
   problems.push(...findBranchProblems(metadata, []));
   const { agent } = metadata;
   if ((agent?.kind === "acp" || agent?.kind === "command") && !agent.command) {
@@ -36,7 +41,7 @@ export function findTaskFileProblems({ metadata, userStories }: TaskFile): TaskF
     for (const { problem } of parseAllow([word]).problems)
       problems.push({
         pointer: `/metadata/allow/${index}`,
-        // An address with a user name may hold a password.
+        // An address with a user name may hold a password, so the message omits it.
         problem: `${JSON.stringify(word.includes("@") ? "…" : cleanText(word, 260))} ${problem}`,
         hint: "Use a preset such as npm, or host:port, for example example.org:443.",
       });
@@ -48,7 +53,7 @@ export function findTaskFileProblems({ metadata, userStories }: TaskFile): TaskF
   return problems;
 }
 
-/** The problems of a task file's branch in a repository with these remotes. */
+/** Finds the problems of a task file's branch name in a repository with these remotes. */
 export function findBranchProblems(
   { branchName }: Pick<TaskFile["metadata"], "branchName">,
   remotes: readonly string[],
@@ -59,7 +64,7 @@ export function findBranchProblems(
   return [{ pointer, problem: `${JSON.stringify(branchName)} ${problem}`, hint: branchNameHint }];
 }
 
-/** Findings that are allowed, but that the user should review. */
+/** Finds texts that swarm allows, but that the user should review. */
 export function findTaskFileWarnings(taskFile: TaskFile): TaskFileProblem[] {
   const steering = findSteeringText(taskFile).map(({ pointer, text }) => ({
     pointer,

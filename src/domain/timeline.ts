@@ -1,6 +1,6 @@
 import type { SwarmSummary, WorkerSummary } from "./generated/summary.ts";
 
-/** A worker's time from start to end, in thousandths of the timeline. */
+/** A worker's bar on the timeline, from start to end; `from` and `width` are thousandths of the timeline. */
 export interface TimelineBar {
   readonly worker: WorkerSummary;
   readonly from: number;
@@ -13,10 +13,13 @@ export interface Timeline {
   readonly to: Date;
 }
 
-/** The minimum width of a visible bar. */
+/** The minimum width of a bar, in thousandths of the timeline, so that the bar stays visible. */
 const minWidth = 4;
 
-/** The bars of all workers, earliest first; null if none has begun. A running worker's bar ends at the summary's time. */
+/**
+ * Computes the bars of all workers, earliest first; null if none has begun. A running worker's bar ends at
+ * the time of the summary.
+ */
 export function timelineOf({ workers, madeAt }: Pick<SwarmSummary, "workers" | "madeAt">): Timeline | null {
   const spans = workers.flatMap((worker) => {
     if (worker.startedAt === null) return [];

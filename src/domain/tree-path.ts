@@ -1,4 +1,7 @@
-/** A path without `.`, inner `..` and extra slashes; "" is the tree itself, and a path that leaves the tree starts with `..`. */
+/**
+ * Normalises a path: removes `.`, inner `..` and extra slashes. "" is the tree itself; a result with `..` at
+ * its start leaves the tree.
+ */
 export function cleanPath(path: string): string {
   const parts: string[] = [];
   for (const part of path.split("/")) {
@@ -9,7 +12,7 @@ export function cleanPath(path: string): string {
   return parts.join("/");
 }
 
-/** The target of a relative path in a file of `folder`, or null if it leaves the tree. */
+/** Resolves a relative path in a file of `folder`; null if the path is not relative or leaves the tree. */
 export function resolvePath(folder: string, relative: string): string | null {
   if (/^(?:[/~\\]|[A-Za-z]:)/.test(relative)) return null;
   const path = cleanPath(`${folder}/${relative}`);
@@ -28,12 +31,12 @@ export function nameOf(path: string): string {
   return path.slice(path.lastIndexOf("/") + 1);
 }
 
-/** Whether a path lies below a folder; everything lies below "". */
+/** Whether a path lies below a folder. "" is the root, so every path lies below "". */
 export function isBelow(folder: string, path: string): boolean {
   return folder === "" || path.startsWith(`${folder}/`);
 }
 
-/** Orders shallow paths before deep ones, then by name, in the same way on every machine. */
+/** Compares paths: fewer folders first, then by name. The order does not depend on the machine's locale. */
 export function byDepth(one: string, other: string): number {
   return depthOf(one) - depthOf(other) || (one < other ? -1 : one > other ? 1 : 0);
 }

@@ -2,14 +2,17 @@ import { parseDurationMs } from "./duration.ts";
 import type { TaskFile } from "./generated/tasks.ts";
 import type { Settings } from "./settings.ts";
 
-/** A field that counts only in a trusted file. */
+/** A field of a task file that swarm honours only if the user trusts the file. */
 export interface TrustNeed {
   readonly pointer: string;
   readonly field: string;
   readonly why: string;
 }
 
-/** The fields of a task file that need trust, because they go beyond what an untrusted repository may request. */
+/**
+ * Finds the fields of a task file that require the user's trust, because an untrusted repository must not set
+ * them.
+ */
 export function findTrustNeeds(
   { metadata }: TaskFile,
   { budgetUsd, timeout }: Pick<Settings, "budgetUsd" | "timeout">,

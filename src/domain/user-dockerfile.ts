@@ -3,13 +3,19 @@ import { announce, checkedReference, joinShellLines, runInstruction } from "./do
 import { SwarmError } from "./errors.ts";
 import { type BundleTransfer, workspaceLayer } from "./workspace-layer.ts";
 
-/** Mark in a build's output if the project's image cannot run a sandbox; the missing programs follow, with commas. */
+/**
+ * A mark in a build's output: the project's image cannot run a sandbox. A comma-separated list of missing
+ * programs follows.
+ */
 export const unsuitableMark: string = "AIMI-UNSUITABLE:";
 
 const baseStage = "aimi-base";
 const userStage = "aimi-user";
 
-/** A project's own Dockerfile with swarm's part as its last stage. The numbers of its stages and lines do not change. */
+/**
+ * Appends swarm's stages to a project's own Dockerfile. The stage and line numbers of the original do not
+ * change, so that the builder's messages stay correct.
+ */
 export function composeUserDockerfile({
   text,
   file,
@@ -73,7 +79,10 @@ function readStages(instructions: readonly Instruction[], file: string): Stage[]
   });
 }
 
-/** Names a stage in one line, followed by empty lines so that the number of lines does not change. */
+/**
+ * Adds a name to a stage. Empty lines replace further lines of its FROM, so that the number of lines does not
+ * change.
+ */
 function nameStage(text: string, { from, source }: Stage): string {
   const lines = text.split("\n");
   const end = lines[from.firstLine]?.endsWith("\r") ? "\r" : "";
@@ -92,7 +101,10 @@ const suitability: readonly string[] = [
   `if [ -n "$absent" ]; then ${announce(unsuitableMark, "$absent")}; exit 1; fi`,
 ];
 
-/** Adds the agent's user to the files directly: distributions have different programs for it, and small images none. */
+/**
+ * Shell lines that add the agent's user to `/etc/passwd` directly: the programs for this differ between
+ * distributions, and small images have none.
+ */
 const agentUser: readonly string[] = joinShellLines([
   "set -eu",
   "touch /etc/passwd /etc/group",

@@ -1,11 +1,11 @@
 import { cleanText } from "./clean-text.ts";
 import type { WeakenedTest } from "./generated/proof.ts";
 
-/** Paths of test files, as most languages name them. */
+/** Matches the paths of test files in most languages. */
 const testFile =
   /(?:^|\/)(?:tests?|__tests__|specs?)\/|(?:^|\/)test_[^/]+\.py$|[._-](?:test|spec)s?\.[^/]+$|(?:Test|Tests|Spec)\.[a-z]+$/;
 
-/** Lines that begin a test, with its name if the line has it. */
+/** Match a line that begins a test, with the test's name if the line has it. */
 const declarations: readonly RegExp[] = [
   /\b(?:it|test|specify|scenario)(?:\.\w+)*\s*\(\s*(["'`])(?<name>.+?)\1/,
   /\bit\s+(["'])(?<name>.+?)\1\s+do\b/,
@@ -18,12 +18,12 @@ const skips =
   /\b(?:it|test|describe|suite|context)\.(?:skip|todo|only|fixme|fails)\b|\bx(?:it|test|describe)\s*\(|@pytest\.mark\.(?:skip|xfail)|@unittest\.(?:skip|expectedFailure)|\bpytest\.skip\(|\bt\.Skip(?:f|Now)?\(|#\[ignore\b|@(?:Disabled|Ignore)\b/;
 
 const maxShown = 50;
-/** The maximum number of test files, and of lines in them that begin or skip a test, in memory. */
+/** The maximum number of test files and test lines to keep, to bound memory. */
 const maxHeld = 20_000;
 
-/** A file that is or was a test file, with its relevant lines only. */
+/** A changed file that is, or was, a test file. Only the lines that begin or skip a test are kept. */
 interface ChangedFile {
-  /** The path, safe to show. */
+  /** The file's new path, cleaned for display. */
   readonly path: string;
   readonly from: string;
   readonly isTest: boolean;
@@ -42,20 +42,26 @@ interface TestLine {
 
 export interface FoundWeakening {
   readonly tests: readonly WeakenedTest[];
-  /** Whether there are fewer tests than before, or some that no longer run; rewriting tests keeps their number. */
+  /**
+   * Whether there are fewer tests than before, or tests that no longer run. Rewritten tests do not count:
+   * their number stays.
+   */
   readonly isLoss: boolean;
-  /** Whether the patch has more tests than the limit. */
+  /** Whether the patch has more test lines than `maxHeld`, so that some were not examined. */
   readonly isCut: boolean;
 }
 
 export interface TestWatch {
-  /** Takes the lines of a patch without context, in order. */
+  /** Takes the next line of a patch without context lines. */
   readonly see: (line: string) => void;
-  /** Tests that the patch deletes or skips. A test that only moves is neither. */
+  /** Returns the tests that the patch deletes or skips. A test that only moves is neither. */
   readonly found: () => FoundWeakening;
 }
 
-/** Finds tests that a change deletes or skips. It reads line by line, since a patch can be far longer than its tests. */
+/**
+ * Finds tests that a change deletes or skips. Reads the patch line by line, to bound memory: a patch can be
+ * very long.
+ */
 export function watchTests(): TestWatch {
   const files: ChangedFile[] = [];
   let held = 0;
@@ -64,7 +70,10 @@ export function watchTests(): TestWatch {
   let [toRemove, toAdd] = [0, 0];
 
   const hold = (): boolean => ++held <= maxHeld;
-  /** Begins a file at its first hunk or at the next file: only then all lines of its header are known. */
+  /**
+   * Adds the current file to `files`. Called at the file's first hunk or at the next file, since only then
+   * its whole header is known.
+   */
   const begin = (): void => {
     const [isTest, wasTest] = [testFile.test(head.path), testFile.test(head.from)];
     if (file !== null || !(isTest || wasTest) || !hold()) return;
@@ -76,7 +85,7 @@ export function watchTests(): TestWatch {
   };
 
   return {
-    /** Distinguishes content from headers by the hunk's line counts, since content can look like a header. */
+    /** Counts the lines of each hunk to tell content from headers: a content line can look like a header. */
     see(line) {
       if (toRemove > 0 && line.startsWith("-")) {
         toRemove -= 1;
@@ -86,7 +95,7 @@ export function watchTests(): TestWatch {
         added(line.slice(1));
       } else if (line.startsWith("diff --git ")) {
         begin();
-        // The new name; the names of a deleted file are equal.
+        // The header names the new path; a deleted file has the same path on both sides.
         const path = pathIn(line);
         head = { path, from: path, isDeleted: false };
         file = null;
@@ -113,7 +122,7 @@ export function watchTests(): TestWatch {
   }
 
   function added(line: string): void {
-    // A test runner does not run other files.
+    // A test counts only in a test file, because test runners run no other files.
     const name = file?.isTest ? nameOfTest(line) : null;
     if (name !== null && hold()) file?.added.push({ name, line });
     if (file?.wasTest && skips.test(line) && hold()) file.addedSkips.push(line);
@@ -148,12 +157,15 @@ function weakeningIn(files: readonly ChangedFile[]): Omit<FoundWeakening, "isCut
   return { tests, isLoss };
 }
 
-/** A deleted test file in which no test was recognised, so that other tests cannot be counted against it. */
+/**
+ * Whether a test file was deleted in which no test was recognised. New tests elsewhere cannot make up for
+ * such a file.
+ */
 function isGoneAsAWhole({ isTest, isDeleted, removed }: ChangedFile): boolean {
   return isDeleted && isTest && removed.length === 0;
 }
 
-/** A file that was a test file by its name, and is none any more. */
+/** Whether a file was a test file by its old name and is none by its new name. */
 function isMovedOut({ isTest, wasTest }: ChangedFile): boolean {
   return wasTest && !isTest;
 }
@@ -173,7 +185,7 @@ function count(counts: Map<string, number>, name: string, more: number): void {
   counts.set(name, (counts.get(name) ?? 0) + more);
 }
 
-/** `diff --git a/path b/path`, each in quotes where it has odd characters. */
+/** Returns the new path in `diff --git a/path b/path`. git quotes a path that has special characters. */
 function pathIn(header: string): string {
   return (/ "?b\/((?:(?! "?b\/).)*)$/.exec(header)?.[1] ?? header).replace(/"$/, "");
 }

@@ -2,13 +2,13 @@ import type { ContainerRecord, SwarmState } from "./generated/swarm-state.ts";
 import { workerSlug } from "./slug.ts";
 
 export interface WaitingContext {
-  /** File names of the tasks from whose results the worker starts. */
+  /** The file names of the tasks whose results the worker starts from. */
   readonly dependsOn: readonly string[];
   readonly isOwned: boolean;
   readonly now: Date;
 }
 
-/** Why a worker does not run at the moment; null when it runs, or has ended. */
+/** Returns the reason why a worker does not run at the moment; null if it runs or has ended. */
 export function whyWaiting(
   record: ContainerRecord,
   swarm: Pick<SwarmState, "containers" | "wish">,
@@ -17,7 +17,7 @@ export function whyWaiting(
   const { status, paused, wish, creating } = record;
   if (status === "completed" || status === "failed") return wish === "retry" ? "asked to retry" : null;
   if (paused !== null && paused.until === null) return `paused: ${paused.reason}`;
-  // A pause whose time is over stays in the record until the owner removes it.
+  // The owner removes a pause some time after its end, so an expired pause does not count here.
   if (paused?.until && Date.parse(paused.until) > now.getTime())
     return `paused until ${paused.until}: ${paused.reason}`;
   const pendingCommand = wish ?? swarm.wish;

@@ -1,19 +1,19 @@
 import type { ContainerWish, SwarmState, SwarmWish } from "./generated/swarm-state.ts";
 import { findContainer, withRecord } from "./swarm-state.ts";
 
-/** A command to the owner, for the whole swarm or for one worker. */
+/** A command that the user gives to the owner, for the whole swarm or for one worker. */
 export type OwnerCommand =
   | { readonly of: "swarm"; readonly wish: NonNullable<SwarmWish> }
   | { readonly of: "container"; readonly name: string; readonly wish: NonNullable<ContainerWish> };
 
-/** Writes a command into the state, where the owner finds it. */
+/** Stores a command in the state file, where the owner reads it. */
 export function withCommand(state: SwarmState, command: OwnerCommand): SwarmState {
   return command.of === "swarm"
     ? { ...state, wish: command.wish }
     : withRecord(state, { ...findContainer(state, command.name), wish: command.wish });
 }
 
-/** All pending commands. */
+/** Returns all commands that the owner has not applied yet. */
 export function openCommands(state: SwarmState): OwnerCommand[] {
   const ofContainers = state.containers.flatMap(({ containerName, wish }): OwnerCommand[] =>
     wish ? [{ of: "container", name: containerName, wish }] : [],
@@ -21,7 +21,7 @@ export function openCommands(state: SwarmState): OwnerCommand[] {
   return state.wish ? [{ of: "swarm", wish: state.wish }, ...ofContainers] : ofContainers;
 }
 
-/** Clears a command that the owner has applied, unless a newer command has replaced it. */
+/** Clears a command that the owner has applied, unless a newer command replaced it. */
 export function withoutCommand(state: SwarmState, command: OwnerCommand): SwarmState {
   if (command.of === "swarm") return state.wish === command.wish ? { ...state, wish: null } : state;
   const record = state.containers.find(({ containerName }) => containerName === command.name);

@@ -1,4 +1,7 @@
-/** The name of an attempt's container and of its journal's volume. A slug has no dots, so names of workers never collide. */
+/**
+ * Returns the name of an attempt's container, which is also the name of the journal's volume. A slug has no
+ * dots, so `.a2` is unambiguous.
+ */
 export function workerContainerName({
   projectId,
   swarmId,
@@ -14,7 +17,10 @@ export function workerContainerName({
   return attempt === 1 ? name : `${name}.a${attempt}`;
 }
 
-/** The name of a sandbox, by number, in which swarm checks results; no slug begins with a dot. */
+/**
+ * Returns the name of a sandbox in which swarm checks results. The dot before `check` separates it from
+ * workers' names, whose slugs have no dots.
+ */
 export function checkContainerName({
   projectId,
   swarmId,
@@ -27,24 +33,26 @@ export function checkContainerName({
   return `aimi-${projectId.slice(0, 6)}-${swarmId.slice(0, 6)}.check${place}`;
 }
 
-/** The container names of a worker's earlier attempts. */
+/** Returns the container names of a worker's earlier attempts. */
 export function attemptsBefore(containerName: string): string[] {
   const [, first, attempt] = /^(.*)\.a(\d+)$/.exec(containerName) ?? [];
   if (first === undefined) return [];
   return Array.from({ length: Number(attempt) - 1 }, (_, at) => (at === 0 ? first : `${first}.a${at + 1}`));
 }
 
-/** The name of the volume of an agent's conversations: the same for all attempts of a worker. */
+/**
+ * Returns the name of the volume with an agent's conversations. All attempts of a worker share the volume.
+ */
 export function homeVolumeName(containerName: string): string {
   return `${containerName.replace(/\.a\d+$/, "")}.home`;
 }
 
-/** The ref that keeps a worker's commits, whatever happens to its branch. */
+/** Returns the name of the ref that keeps a worker's commits, whatever happens to the worker's branch. */
 export function workRefOf({ swarmId, slug }: { readonly swarmId: string; readonly slug: string }): string {
   return `refs/aimi/${swarmId}/${slug}`;
 }
 
-/** The ref that keeps the unfinished work of a story that failed. */
+/** Returns the name of the ref that keeps the unfinished work of a failed story. */
 export function failedRefOf({
   swarmId,
   slug,

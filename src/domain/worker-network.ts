@@ -1,25 +1,34 @@
-/** The network of the sandboxes of a swarm's workers. */
+/** The network that the sandboxes of a swarm's workers join. */
 export type WorkerNetwork =
   | { readonly kind: "none" }
-  /** Only the gateway, for workers whose agent calls a model or has allowed hosts; no network for others. */
+  /**
+   * The gateway as the only connection, for workers whose agent calls a model or has allowed hosts. Other
+   * workers get no network.
+   */
   | { readonly kind: "gateway" }
   /** The engine's own network, with internet access. */
   | { readonly kind: "bridge" }
   /** A network that the user made on the engine. */
   | { readonly kind: "named"; readonly name: string };
 
-/** Parses the setting `network`, which holds for every worker of a swarm. */
+/** Parses the setting `network`, which applies to every worker of a swarm. */
 export function workerNetwork(setting: string): WorkerNetwork {
   if (setting === "none" || setting === "gateway" || setting === "bridge") return { kind: setting };
   return { kind: "named", name: setting };
 }
 
-/** Whether an agent of this kind needs its model's API. Whether the user's own program needs one is unknown. */
+/**
+ * Whether agents of this kind need their model's API. False for the user's own program, whose needs are
+ * unknown.
+ */
 export function needsNetwork(kind: string): boolean {
   return kind === "claude" || kind === "acp";
 }
 
-/** A warning about a network, for the user to read before anything runs; null if only allowed traffic can leave it. */
+/**
+ * Returns a warning about a network, to show before a swarm starts; null if only allowed traffic can leave
+ * the network.
+ */
 export function describeNetwork(setting: string): string | null {
   const network = workerNetwork(setting);
   switch (network.kind) {

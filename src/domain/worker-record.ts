@@ -1,7 +1,7 @@
 import type { AdapterMessage } from "./acp-messages.ts";
 import type { ContainerRecord, StoryProgress, StoryRecord } from "./generated/swarm-state.ts";
 
-/** Applies a message to the record of the worker that sent it. */
+/** Updates a worker's record with a message that the worker's adapter sent. */
 export function withMessage(record: ContainerRecord, message: AdapterMessage, now: Date): ContainerRecord {
   const lastSeq = "seq" in message && message.seq !== undefined ? message.seq : record.lastSeq;
   const next = { ...record, lastSeq, updatedAt: now.toISOString() };
@@ -36,7 +36,7 @@ export function withMessage(record: ContainerRecord, message: AdapterMessage, no
   }
 }
 
-/** The number of stories with each status. */
+/** Counts the stories by status. */
 export function progressOf(stories: readonly StoryRecord[]): StoryProgress {
   const count = (...statuses: readonly StoryRecord["status"][]): number =>
     stories.filter(({ status }) => statuses.includes(status)).length;
@@ -50,12 +50,12 @@ export function progressOf(stories: readonly StoryRecord[]): StoryProgress {
   };
 }
 
-/** Stories that have not begun. */
+/** Returns records of stories that have not begun. */
 export function newStories(ids: readonly string[]): StoryRecord[] {
   return ids.map((id) => ({ id, status: "pending", commit: null, attempt: 1, reason: null }));
 }
 
-/** A record with these stories; stories that it has already keep their state. */
+/** Returns a record with exactly these stories. Stories that the record has already keep their state. */
 export function withStories(record: ContainerRecord, ids: readonly string[]): ContainerRecord {
   const stories = newStories(ids).map(
     (story) => record.stories.find(({ id }) => id === story.id) ?? { ...story, attempt: record.attempt },

@@ -1,14 +1,17 @@
-/** Addresses of a worker's own network, which only the worker and the gateway join. */
+/** The addresses of a network that only one worker and the gateway join. */
 export interface WorkerSubnet {
   readonly subnet: string;
   readonly gateway: string;
   readonly worker: string;
 }
 
-/** The default range for workers' networks; SWARM_SUBNETS overrides it. An engine's own pools hold only about thirty. */
+/**
+ * The default address range for workers' networks; SWARM_SUBNETS overrides it. Engines' own pools have room
+ * for only about thirty networks.
+ */
 export const defaultSubnets = "10.213.0.0/16";
 
-/** Eight addresses: network, engine, gateway, worker, three spare ones and broadcast. */
+/** The number of addresses in a subnet: network, engine, gateway, worker, three spare ones and broadcast. */
 const size = 8;
 
 interface Range {
@@ -16,7 +19,7 @@ interface Range {
   readonly last: number;
 }
 
-/** The subnets of a range, in order, that overlap no taken subnet. */
+/** Yields the subnets of a range, in order, that overlap no taken subnet. */
 export function* freeSubnets(range: string, taken: readonly string[]): Generator<WorkerSubnet> {
   const whole = rangeOf(range);
   if (whole === null) return;
@@ -27,7 +30,7 @@ export function* freeSubnets(range: string, taken: readonly string[]): Generator
   }
 }
 
-/** The addresses of a worker's existing network; null for a network of another size. */
+/** Returns the addresses of a worker's existing network; null if the network has another size. */
 export function subnetAt(subnet: string): WorkerSubnet | null {
   const range = rangeOf(subnet);
   return range !== null && range.last - range.first + 1 === size ? subnetFrom(range.first) : null;
@@ -38,7 +41,7 @@ function subnetFrom(first: number): WorkerSubnet {
   return { subnet: `${at(0)}/29`, gateway: at(2), worker: at(3) };
 }
 
-/** Whether a text is a range of IPv4 addresses that has room for a worker's network. */
+/** Whether a text is a range of IPv4 addresses with room for at least one worker's network. */
 export function isSubnetRange(text: string): boolean {
   const range = rangeOf(text);
   return range !== null && range.last - range.first + 1 >= size;

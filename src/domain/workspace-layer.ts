@@ -1,17 +1,22 @@
 import { announce, joinShellLines, runInstruction } from "./dockerfile-text.ts";
 
-/** How a build gets the bundle with the commit: mounted for one instruction, or copied by builders that cannot mount. */
+/**
+ * How the bundle with the commit gets into a build: mounted during one instruction, or copied if the builder
+ * cannot mount.
+ */
 export type BundleTransfer = "buildkit" | "classic";
 
-/** The path of the bundle in the build context. */
+/** The file name of the bundle in the build context. */
 export const bundlePath = "workspace.bundle";
 
-/** The build argument with the commit to check out. */
+/** The name of the build argument with the commit to check out. */
 export const commitArgument = "BASE_COMMIT";
 
 const bundle = "/tmp/workspace.bundle";
 
-/** The last layer of an image: a clean checkout of one commit with its history, owned by user 1000. */
+/**
+ * Renders the last layer of an image: a clean checkout of one commit with its history, owned by user 1000.
+ */
 export function workspaceLayer({
   transfer,
   continuation,
@@ -38,23 +43,30 @@ export function workspaceLayer({
   }
 }
 
-/** What installations leave in a tree. Of that, files that git neither tracks nor ignores become excluded. */
+/**
+ * Matches what package managers install into a tree. Of these files, git must ignore those that it neither
+ * tracks nor ignores yet.
+ */
 const installed =
   "(^|/)(node_modules/|\\.pnp\\.(c?js|loader\\.mjs)|\\.yarn/((cache|unplugged)/|install-state\\.gz|build-state\\.yml)?)$";
 
-/** Turns paths into git's patterns from the root. Of `.yarn/` only Yarn's own files match: patches belong to the project. */
+/**
+ * A sed script that turns paths into exclude patterns from the root. Of `.yarn/` it excludes only Yarn's own
+ * files, since the project may keep patches there.
+ */
 const asPatterns = "s/[][*?\\]/\\\\&/g; s|^|/|; s|/\\.yarn/$|&[bciu]*|";
 
 /**
- * Checks the commit out without templates, hooks or configuration of the image or a user. The checkout overwrites the
- * manifests that the layers copied; any other difference from the commit is an error that names the file.
+ * Shell lines that check the commit out, without templates, hooks or configuration of the image or a user.
+ * The checkout overwrites the manifests that the layers copied. Any other difference from the commit is an
+ * error that names the file.
  */
 const checkout: readonly string[] = joinShellLines([
   "set -eu",
   "export HOME=/tmp GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1",
   "cd /workspace",
   "rm -rf .git",
-  // An older git has neither another object format nor this option.
+  // An old git lacks this option and SHA-256, so the option appears only for a commit ID of 64 digits.
   `git init --quiet --template= $(if [ "\${#${commitArgument}}" -eq 64 ]; then echo --object-format=sha256; fi)`,
   `git -c gc.auto=0 fetch --quiet --no-tags ${bundle} refs/heads/workspace`,
   `if [ "$(git rev-parse FETCH_HEAD)" != "$${commitArgument}" ]; then ${announce("AIMI-WRONG-BUNDLE:", `it does not hold $${commitArgument}`)}; exit 1; fi`,
