@@ -4,7 +4,7 @@ import { areUsedUp, isKernelEnd } from "./process-limits.ts";
 
 /** The engine's state of the container that has the record's name. */
 export type Observed =
-  | { readonly kind: "missing" /** Whether the volume with the journal still exists. */; readonly volume: boolean }
+  | { readonly kind: "missing" /** Whether the journal's volume still exists. */; readonly volume: boolean }
   | {
       readonly kind: "created" | "running" | "paused" | "restarting" | "removing" | "dead" | "exited";
       readonly containerId: string;
@@ -33,8 +33,8 @@ export type CorrectionAction =
   | { readonly kind: "report"; readonly note: string };
 
 /**
- * A correction of a record, with the record's fields at the time of the decision: if they changed since, it
- * is outdated.
+ * A correction of a record, with the record's fields at the time of the decision. If these fields have
+ * changed since, the correction is outdated.
  */
 export interface Correction {
   readonly container: string;

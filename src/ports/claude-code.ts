@@ -1,19 +1,22 @@
-/** The answers of an installed plugin's hook to a command of swarm and to another command. */
+/**
+ * How the hook of an installed plugin answers two test calls: a command of swarm, which it should approve,
+ * and another command.
+ */
 export interface ReplayedHook {
-  /** The plugin's folder. */
+  /** The path of the installed plugin's folder. */
   readonly place: string;
   readonly isEnabled: boolean;
-  /** Whether the hook approves the command of swarm. */
+  /** Whether the hook approves swarm's command. */
   readonly approved: boolean;
-  /** Whether the hook leaves the other command undecided. */
+  /** Whether the hook leaves the other command undecided, so that Claude Code asks the user. */
   readonly refused: boolean;
-  /** The hook's reason if it does not approve the command of swarm. */
+  /** The reason why the hook does not approve swarm's command, if it does not. */
   readonly why: string;
 }
 
 export interface PluginReport {
   readonly folder: string;
-  /** The result of `claude` validating the plugin; null without a `claude`. */
+  /** Whether `claude` finds the plugin valid, with its output; null if no `claude` is installed. */
   readonly claude: { readonly valid: boolean; readonly output: string } | null;
   readonly hook: ReplayedHook;
 }
@@ -21,13 +24,13 @@ export interface PluginReport {
 export interface InstalledPlugin {
   readonly folder: string;
   readonly version: string;
-  /** The version text of the `claude` that has the plugin. */
+  /** The version text of the `claude` into which the plugin is installed. */
   readonly claude: string;
 }
 
-/** The `claude` of this machine. */
+/** The program `claude` that is installed on this machine. */
 export interface ClaudeProgram {
-  /** The version; null without a `claude`. */
+  /** Returns the version of `claude`; null if no `claude` is installed. */
   version(): Promise<string | null>;
   run(args: readonly string[]): Promise<{ readonly exitCode: number; readonly output: string }>;
 }

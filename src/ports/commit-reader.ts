@@ -1,23 +1,23 @@
-/** A file of a commit. */
+/** A file as a commit stores it. */
 export interface TrackedFile {
   readonly path: string;
-  /** The blob id of its content. */
+  /** The ID of the blob that holds the file's content. */
   readonly id: string;
   readonly kind: "file" | "program" | "link" | "submodule";
 }
 
-/** Reads commits from git's objects, not from the working tree. */
+/** Reads commits from git's objects, so that uncommitted changes in the working tree have no effect. */
 export interface CommitReader {
-  /** The commit of HEAD; null before the first one. */
+  /** Returns the commit of HEAD; null before the first commit. */
   head(): Promise<string | null>;
   files(commit: string): Promise<TrackedFile[]>;
-  /** The content of files by their ids, in the order asked. */
+  /** Returns the contents of files, given the IDs of their blobs, in the same order. */
   contents(ids: readonly string[]): Promise<Uint8Array[]>;
   /** Whether the repository is a shallow clone. */
   isShallow(): Promise<boolean>;
   /**
-   * A bundle with the commit as `refs/heads/<branch>` and its whole history, or without the history of the commit `without`.
-   * Disposing deletes the file.
+   * Writes a bundle with the commit as `refs/heads/<branch>` and its whole history. If `without` is given,
+   * the bundle omits that commit and its history. Disposing of the result deletes the bundle.
    */
   bundle(
     commit: string,

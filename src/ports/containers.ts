@@ -1,44 +1,53 @@
-/** The limits of one sandbox. */
+/** The resource limits of one sandbox. */
 export interface ContainerLimits {
   readonly cpus: number;
   readonly memoryBytes: number;
-  /** Swap on top of memory. */
+  /** The swap that the sandbox may use in addition to its memory, in bytes. */
   readonly swapBytes: number;
   readonly pids: number;
-  /** Open files of one process. */
+  /** The maximum number of open files of one process. */
   readonly descriptors: number;
   readonly diskBytes: number;
-  /** Maximum number of files. No engine limits these, so swarm watches them. */
+  /** The maximum number of files. No engine enforces this limit, so swarm watches the number. */
   readonly files: number;
   readonly logBytes: number;
-  /** Whether 32-bit programs may open sockets, of every family, since no filter can tell the family apart. */
+  /**
+   * Whether 32-bit programs may open sockets. If so, they may open sockets of every family: no system-call
+   * filter can tell the families apart.
+   */
   readonly programs32Bit?: boolean;
 }
 
 export type ContainerNetwork =
   | { readonly kind: "none" }
-  /** The engine's own network, with internet access. */
+  /** The engine's default network, with internet access. */
   | { readonly kind: "bridge" }
-  /** The host's own network, without any isolation. */
+  /** The host's own network, without isolation. */
   | { readonly kind: "host" }
   | {
       readonly kind: "named";
       readonly name: string;
-      /** The container's address in the network; the engine chooses it by default. */
+      /** The container's address in the network; if absent, the engine chooses one. */
       readonly address?: string;
     };
 
-/** The capabilities that a supervisor can need; an agent has none. */
+/** The Linux capabilities that a sandbox's supervisor can need. An agent has none. */
 export type Capability = "SETUID" | "SETGID" | "KILL";
 
-/** The specification of a container. A value that an engine cannot honour is an error, never ignored in silence. */
+/**
+ * The specification of a container to make. If an engine cannot honour a value, `create` throws: no value is
+ * ignored.
+ */
 export interface ContainerSpec {
-  /** The key of the container: the same name with the same labels is the same container. */
+  /**
+   * The container's key, together with the labels: `create` finds an existing container with the same name
+   * and labels.
+   */
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly image: string;
   readonly command: readonly string[];
-  /** The whole environment; nothing is inherited. */
+  /** The container's complete environment; the container inherits no other variables. */
   readonly env: Readonly<Record<string, string>>;
   readonly user: "0:0" | "1000:1000";
   readonly workdir: string;
@@ -47,12 +56,12 @@ export interface ContainerSpec {
   readonly limits: ContainerLimits;
   readonly capabilities: readonly Capability[];
   readonly readOnlyRoot: boolean;
-  /** Whether the container has all privileges: the only way to switch protection off. */
+  /** Whether the container gets all privileges of the host. No other field turns the protection off. */
   readonly privileged: boolean;
-  /** Size of `/tmp`, which lies in memory. */
+  /** The size of `/tmp` in bytes. `/tmp` is in memory. */
   readonly tmpBytes: number;
   readonly volumes: readonly VolumeMount[];
-  /** The only DNS server; the engine's choice by default. */
+  /** The container's only DNS server; if absent, the engine chooses. */
   readonly nameServer?: string;
 }
 
@@ -62,26 +71,32 @@ export interface VolumeMount {
   readonly readOnly?: boolean;
 }
 
-/** The container that the engine made from a spec. */
+/** The container that the engine made from a `ContainerSpec`. */
 export interface CreatedContainer {
   readonly id: string;
-  /** `watched`: the storage driver cannot enforce the limit, so the caller must watch the disk usage. */
+  /**
+   * `enforced`: the storage driver enforces the disk limit. `watched`: it cannot, so the caller must watch
+   * the disk usage.
+   */
   readonly diskLimit: "enforced" | "watched";
 }
 
-/** A container as the engine describes it in full. */
+/** The facts about a container that the engine reports when asked about this one container. */
 export interface ContainerFacts {
   readonly id: string;
   readonly name: string;
   readonly imageId: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly state: "created" | "running" | "paused" | "restarting" | "removing" | "exited" | "dead";
-  /** The exit code; null until the container has ended. */
+  /** The exit code of the main process; null until the container has ended. */
   readonly exitCode: number | null;
   readonly memoryExhausted: boolean;
   readonly startedAt: Date | null;
   readonly finishedAt: Date | null;
-  /** Bytes in the container's own layer; null if the caller did not ask or the engine does not know. */
+  /**
+   * The size of the container's writable layer in bytes; null if the caller did not ask for it or the engine
+   * does not know.
+   */
   readonly diskBytes: number | null;
 }
 
@@ -90,7 +105,7 @@ export interface ExecSpec {
   readonly env?: Readonly<Record<string, string>>;
   readonly workdir?: string;
   readonly user?: "0:0" | "1000:1000";
-  /** Whether the caller writes input; if not, the program reads the end of its input at once. */
+  /** Whether the caller writes to the program's stdin. If not, stdin is at its end from the start. */
   readonly input: boolean;
 }
 
@@ -99,20 +114,23 @@ export interface OutputChunk {
   readonly bytes: Uint8Array;
 }
 
-/** `lost`: the stream ended, but the program's exit code is unknown; it may still run. */
+/**
+ * The end of a program in a container. `lost`: the output stream broke off, so the exit code is unknown and
+ * the program may still run.
+ */
 export type ExecExit =
   | { readonly kind: "exited"; readonly code: number }
   | { readonly kind: "lost"; readonly reason: string };
 
-/** A program started in a running container. */
+/** A program that swarm started in a running container. */
 export interface Execution extends AsyncDisposable {
   readonly id: string;
-  /** Resolves when the engine has taken the bytes. */
+  /** Writes to the program's stdin; resolves when the engine has accepted the bytes. */
   write(bytes: Uint8Array): Promise<void>;
   endInput(): Promise<void>;
   /** The program's output, in order, with back-pressure: a slow reader slows the program down. */
   readonly output: AsyncIterable<OutputChunk>;
-  /** How the program ended; call it after the output has ended. */
+  /** Returns how the program ended. Call it only after `output` has ended. */
   exit(): Promise<ExecExit>;
 }
 
@@ -121,18 +139,17 @@ export interface TerminalSize {
   readonly rows: number;
 }
 
-/** A program and the size of its terminal. */
+/** A program to run on a terminal in a container, and the terminal's size. */
 export interface TerminalSpec extends Omit<ExecSpec, "input">, TerminalSize {}
 
-/** A program in a running container whose streams are one terminal. */
+/** A program in a running container whose stdin, stdout and stderr are one terminal. */
 export interface TerminalSession extends AsyncDisposable {
-  /** Sends input of the terminal; resolves when the engine has taken it. */
+  /** Writes the user's input to the terminal; resolves when the engine has accepted the bytes. */
   write(bytes: Uint8Array): Promise<void>;
-  /** The terminal's output, as the program writes it. */
+  /** The terminal's output, in the order in which the program writes it. */
   readonly output: AsyncIterable<Uint8Array>;
-  /** Changes the size of the terminal. */
   resize(size: TerminalSize): Promise<void>;
-  /** How the program ended; call it after the output has ended. */
+  /** Returns how the program ended. Call it only after `output` has ended. */
   exit(): Promise<ExecExit>;
 }
 
@@ -145,30 +162,45 @@ export interface ContainerStats {
   readonly networkOutBytes: number;
 }
 
-/** A hint that something happened; a list confirms it. */
+/**
+ * A hint that a container may have changed. The caller must ask the engine for the container's real state.
+ */
 export interface ContainerEvent {
   readonly containerId: string;
   readonly name: string;
   readonly action: string;
 }
 
-/** The containers of an engine. An id may be the full id, its first twelve characters, or the container's name. */
+/**
+ * The containers of an engine. The parameter `id` may be the full ID, its first twelve characters, or the
+ * container's name.
+ */
 export interface Containers {
   /**
-   * Makes a container, or finds the one of this name and these labels. It reads the container back: if the engine made it
-   * weaker than requested, it removes the container and throws CONTAINER_REFUSED.
+   * Makes a container, or finds the existing one with this name and these labels. `create` then reads the
+   * container back. If the engine made it with weaker protection than the spec requests, `create` removes it
+   * and throws CONTAINER_REFUSED.
    */
   create(spec: ContainerSpec, signal?: AbortSignal): Promise<CreatedContainer>;
-  /** Starts a container. At most two starts or creations per CPU run at once; waiting starts come before waiting creations. */
+  /**
+   * Starts a container. At most two starts or creations per CPU run at once. Waiting starts come before
+   * waiting creations.
+   */
   start(id: string, signal?: AbortSignal): Promise<void>;
   stop(id: string, options: { readonly graceMs: number }, signal?: AbortSignal): Promise<void>;
-  /** Waits while a program starts in the container: otherwise the engine could not unpause it again. */
+  /**
+   * Pauses a container. If a program is just starting in the container, waits first: otherwise the engine
+   * could never unpause the container.
+   */
   pause(id: string, signal?: AbortSignal): Promise<void>;
-  /** Does nothing if the container is not paused; throws CONTAINER_STUCK if the engine cannot unpause it. */
+  /**
+   * Unpauses a container; does nothing if it is not paused. Throws CONTAINER_STUCK if the engine cannot
+   * unpause it.
+   */
   unpause(id: string, signal?: AbortSignal): Promise<void>;
-  /** Removes the container with its anonymous volumes; does nothing if it does not exist. */
+  /** Removes a container with its anonymous volumes; does nothing if it does not exist. */
   remove(id: string, signal?: AbortSignal): Promise<void>;
-  /** The container's facts; null if it does not exist. */
+  /** Returns the facts about a container; null if it does not exist. */
   look(
     id: string,
     options?: { readonly withDisk: boolean },
@@ -176,19 +208,25 @@ export interface Containers {
   ): Promise<ContainerFacts | null>;
   exec(id: string, spec: ExecSpec, signal?: AbortSignal): Promise<Execution>;
   openTerminal(id: string, spec: TerminalSpec, signal?: AbortSignal): Promise<TerminalSession>;
-  /** Unpacks a tar stream into a container that does not run; use `exec` for a running one. */
+  /** Unpacks a tar stream into a container that is not running. For a running container, use `exec`. */
   copyIn(id: string, path: string, archive: AsyncIterable<Uint8Array>, signal?: AbortSignal): Promise<void>;
-  /** A path of a container that does not run, as an unchecked tar stream. */
+  /**
+   * Returns a path of a container that is not running as a tar stream. The stream's content is untrusted and
+   * unchecked.
+   */
   copyOut(id: string, path: string, signal?: AbortSignal): AsyncIterable<Uint8Array>;
-  /** The output of the container's main process. */
+  /** Streams the output of the container's main process. */
   logs(id: string, options: { readonly follow: boolean }, signal?: AbortSignal): AsyncIterable<OutputChunk>;
   stats(id: string, signal?: AbortSignal): Promise<ContainerStats>;
-  /** Makes an image of the container's layer; throws UNSUPPORTED_BY_ENGINE if the runtime hides the changes. */
+  /**
+   * Makes an image from the container's writable layer. Throws UNSUPPORTED_BY_ENGINE if the runtime hides the
+   * changes from the engine.
+   */
   commit(
     id: string,
     options: { readonly tag: string; readonly labels: Readonly<Record<string, string>> },
     signal?: AbortSignal,
   ): Promise<string>;
-  /** Events until the signal is aborted. */
+  /** Yields events of containers with these labels until the signal aborts. */
   events(labels: Readonly<Record<string, string>>, signal: AbortSignal): AsyncIterable<ContainerEvent>;
 }

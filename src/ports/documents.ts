@@ -3,13 +3,16 @@ import type { TaskFile } from "../domain/generated/tasks.ts";
 import type { SourceLocation } from "../domain/place.ts";
 import type { SettingsFile } from "../domain/settings.ts";
 
-/** A validated document from outside, with the positions of its values. */
+/** A validated document from outside the program, with the positions of its values for error messages. */
 export interface ReadDocument<Document> {
   readonly document: Document;
   readonly placeOf: (pointer: string) => SourceLocation;
 }
 
-/** Parsers of everything that users or earlier runs wrote: their results have the types that they claim. */
+/**
+ * Parsers of all files that users or earlier runs of swarm wrote. They validate: a result really has its
+ * declared type.
+ */
 export interface DocumentParsers {
   parseTaskFile(bytes: Uint8Array, file: string): Promise<ReadDocument<TaskFile>>;
   parseSettings(bytes: Uint8Array, file: string): Promise<ReadDocument<SettingsFile>>;

@@ -6,13 +6,13 @@ import type { Containers } from "./containers.ts";
 import type { Images } from "./images.ts";
 import type { Networks, Volumes } from "./networks.ts";
 
-/** An endpoint where an engine might answer, and the origin of the endpoint. */
+/** An endpoint where a container engine might answer, and the source from which swarm knows the endpoint. */
 export interface EngineCandidate {
   readonly origin: string;
   readonly endpoint: string;
 }
 
-/** An engine's description of itself. */
+/** What a container engine reports about itself. */
 export interface EngineInfo {
   readonly endpoint: string;
   readonly id: string;
@@ -26,11 +26,11 @@ export interface EngineInfo {
   readonly cpus: number;
   readonly memoryBytes: number;
   readonly builder: "buildkit" | "classic";
-  /** The engine's filter of system calls, for containers without a filter of their own. */
+  /** The system-call filter that the engine applies to containers without a filter of their own. */
   readonly filter: EngineFilter;
 }
 
-/** A container with swarm's labels. */
+/** A container that has swarm's labels. */
 export interface LabelledContainer {
   readonly name: string;
   readonly containerId: string;
@@ -38,47 +38,50 @@ export interface LabelledContainer {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** A sandbox that runs or is paused. */
+/** A sandbox of any project or user that is running or paused. */
 export interface SandboxInUse {
   readonly labels: Readonly<Record<string, string>>;
-  /** Its memory limit. */
+  /** The sandbox's memory limit in bytes. */
   readonly memoryBytes: number;
 }
 
-/** A volume with swarm's labels. */
+/** A volume that has swarm's labels. */
 export interface LabelledVolume {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** The scope of one worktree of one project. */
+/** The worktree of a project to which a request to the engine is limited. */
 export interface EngineScope {
   readonly projectId: string;
   readonly worktree: string;
 }
 
-/** An engine that runs containers. */
+/** A container engine such as Docker or Podman, before swarm loads its client library. */
 export interface ContainerEngine {
   readonly endpoint: string;
-  /** Throws ENGINE_UNREACHABLE if no engine answers. */
+  /** Returns what the engine reports about itself; throws ENGINE_UNREACHABLE if no engine answers. */
   info(signal?: AbortSignal): Promise<EngineInfo>;
-  /** The containers of one worktree, in one call. */
+  /** Lists the containers of one worktree, in a single request. */
   observe(scope: EngineScope, signal?: AbortSignal): Promise<LabelledContainer[]>;
-  /** The sandboxes of all projects and users that run or are paused. */
+  /** Lists the running and paused sandboxes of all projects and users. */
   inUse(signal?: AbortSignal): Promise<SandboxInUse[]>;
-  /** The volumes of one worktree. */
+  /** Lists the volumes of one worktree. */
   volumes(scope: EngineScope, signal?: AbortSignal): Promise<LabelledVolume[]>;
-  /** Runs the probe in a container of this runtime, made like a worker's, and removes the container. */
+  /**
+   * Measures a runtime: runs the probe in a container that is configured like a worker's, and removes the
+   * container.
+   */
   probe(runtime: string, signal?: AbortSignal): Promise<Probe>;
-  /** The engine's components, as far as it reports them. */
+  /** Lists the components that the engine reports, with their versions. */
   parts(signal?: AbortSignal): Promise<EnginePart[]>;
-  /** Whether the engine reaches an image registry. */
+  /** Tests whether the engine can connect to an image registry. */
   reachesRegistry(signal?: AbortSignal): Promise<boolean>;
-  /** Connects to the engine; its client library is loaded only now. */
+  /** Connects to the engine. The client library loads only now, because loading takes long. */
   open(signal?: AbortSignal): Promise<OpenEngine>;
 }
 
-/** The resources of an engine. */
+/** The containers, images, networks and volumes of an engine to which swarm is connected. */
 export interface OpenEngine {
   readonly containers: Containers;
   readonly images: Images;
@@ -86,14 +89,14 @@ export interface OpenEngine {
   readonly volumes: Volumes;
 }
 
-/** A candidate after it was tried. */
+/** A candidate endpoint after swarm tried to reach an engine there. */
 export interface TriedCandidate extends EngineCandidate {
-  /** Why the candidate was refused; null if it answered. */
+  /** The reason why swarm does not use the candidate; null if an engine answered there. */
   readonly refused: string | null;
   readonly info: EngineInfo | null;
 }
 
-/** The labels by which swarm finds its resources again. */
+/** The names of the labels by which swarm finds its containers, volumes and images again. */
 export const labels = {
   sandbox: "org.aimi.sandbox",
   project: "org.aimi.project",
@@ -102,18 +105,23 @@ export const labels = {
   taskFile: "org.aimi.task-file",
   role: "org.aimi.role",
   attempt: "org.aimi.attempt",
-  /** The id of a single sandbox. */
+  /** The ID of a sandbox that the user made with `swarm sandbox` or the library. */
   sandboxId: "org.aimi.sandbox-id",
-  /** The measured isolation of the sandbox's runtime, and the runtime. */
+  /**
+   * The isolation level that swarm measured for the sandbox's runtime. The next label has the runtime's name.
+   */
   isolation: "org.aimi.isolation",
   runtime: "org.aimi.runtime",
   workdir: "org.aimi.workdir",
-  /** The checksum of the adapter in an image. */
+  /** The checksum of the adapter that the image contains. */
   adapter: "org.aimi.adapter",
-  /** The checksum of all inputs of an image. */
+  /** The checksum of all inputs from which swarm built the image. */
   checksum: "org.aimi.checksum",
-  /** The checksum of the inputs that quickly show that an image is unchanged. */
+  /**
+   * The checksum of those inputs that are quick to read. If it has not changed, swarm need not rebuild the
+   * image.
+   */
   quickKey: "org.aimi.quick-key",
-  /** All inputs with their checksums, as JSON. */
+  /** The inputs from which swarm built the image, each with its checksum, as JSON. */
   inputs: "org.aimi.inputs",
 } as const;

@@ -2,25 +2,33 @@ import type { KeptEvent } from "../domain/generated/event.ts";
 
 export type { KeptEvent };
 
-/** A decision or an action of the owner, with its facts. */
+/** An event to log: a decision or an action of the owner, with the facts behind it. */
 export interface NewEvent {
   readonly event: string;
   readonly worker?: string;
   readonly [fact: string]: unknown;
 }
 
-/** `.aimi/events.ndjson`: the events of the swarms of one worktree. Disposing flushes and closes the file. */
+/**
+ * The log `.aimi/events.ndjson` with the events of one worktree's swarms. Disposing flushes and closes the
+ * file.
+ */
 export interface EventLog extends EventReader, AsyncDisposable {
-  /** Queues an event; returns at once, and never throws. The file gets events in this order. */
+  /**
+   * Queues an event for writing. Returns at once and never throws. Events reach the file in the order of the
+   * calls.
+   */
   add(event: NewEvent): void;
-  /** Resolves when every queued event is in the file, or failed to be written. */
+  /** Resolves when every queued event is in the file, or could not be written. */
   flush(): Promise<void>;
 }
 
-/** Reads the events, while another process writes them or not. */
+/** Reads the event log. Another process may write to the log at the same time. */
 export interface EventReader {
-  /** All events in the log, the oldest first. */
+  /** Yields all events that are in the log, the oldest first. */
   read(): AsyncIterable<KeptEvent>;
-  /** All events in the log, then new ones as they come, until the signal is aborted. */
+  /**
+   * Yields all events that are in the log, then new events as the owner writes them, until the signal aborts.
+   */
   follow(signal: AbortSignal): AsyncIterable<KeptEvent>;
 }

@@ -10,25 +10,34 @@ import type {
   RenewedLogin,
 } from "../domain/generated/gateway.ts";
 
-/** A line of a gateway's journal. */
+/** An entry of a gateway's journal. */
 export type GatewayEntry = CallOpened | CallClosed | HostReached | Refused | ModelLimited | BudgetReached;
 
-/** Callbacks for a gateway's messages. */
+/** Callbacks that the connection to a gateway calls. */
 export interface GatewayListener {
-  /** Called before each connection; resolves when a gateway is running. */
+  /** Makes sure that a gateway is running. Called before each connection. */
   readonly ensure: (signal: AbortSignal) => Promise<void>;
-  /** The current admission for the gateway; called at each hand-over, so that the gateway never gets an old one. */
+  /**
+   * Returns the gateway's current admission. Called at each hand-over, so that the gateway never gets an
+   * outdated admission.
+   */
   readonly admission: () => AdmissionPayload;
   readonly onHello: (hello: GatewayHello) => void;
-  /** Called with each line of the journal once, in order; after a crash of this process, the last few may come twice. */
+  /**
+   * Called once with each entry of the journal, in order. If this process crashed, the last few entries may
+   * come again.
+   */
   readonly onEntry: (entry: GatewayEntry) => void;
   readonly onLogin: (login: RenewedLogin) => void;
-  /** The connection broke, or failed; the host retries it. */
+  /** Called when the connection broke or could not be made. The host then tries again. */
   readonly onLost: (why: string) => void;
 }
 
-/** The host's connection to a gateway, which reconnects whenever it breaks. */
+/** The host's connection to a gateway. It reconnects by itself after each break. */
 export interface GatewayConnection extends AsyncDisposable {
-  /** Sends the current admission; resolves when the gateway has it and all of its journal so far has been reported. */
+  /**
+   * Sends the current admission. Resolves when the gateway has it and `onEntry` got every journal entry up to
+   * now.
+   */
   handOver(signal: AbortSignal): Promise<void>;
 }

@@ -1,16 +1,21 @@
-/** The inputs of images that come from this machine. */
+/** Access to the files of this machine from which swarm builds images. */
 export interface ImageSources {
-  /** A file of swarm: `base.Dockerfile`, `project.Dockerfile.template`, `adapter`, `gateway`. */
+  /**
+   * Reads a file that comes with swarm: `base.Dockerfile`, `project.Dockerfile.template`, `adapter` or
+   * `gateway`.
+   */
   readImageFile(name: string): Promise<Uint8Array>;
-  /** The bundled adapter. */
+  /** Reads the adapter, bundled into one file. */
   readAdapter(): Promise<Uint8Array>;
-  /** The bundled gateway. */
+  /** Reads the gateway, bundled into one file. */
   readGateway(): Promise<Uint8Array>;
-  /** Certificates that this machine trusts in addition to the public ones, one PEM each. */
+  /**
+   * Returns the certificates that this machine trusts in addition to the public ones, as one PEM text each.
+   */
   readCertificates(): Promise<string[]>;
-  /** Downloads a package from npm's registry once; returns the path of its archive. */
+  /** Downloads a package from npm's registry unless it is here already; returns the path of its archive. */
   download(name: string, version: string, signal?: AbortSignal): Promise<string>;
-  /** A minimal Debian, made from packages, as a tar stream. */
+  /** Assembles a minimal Debian file system from packages; returns it as a tar stream. */
   makeRootFilesystem(
     release: string,
     onStep: (step: string) => void,

@@ -1,4 +1,4 @@
-/** An existing image. */
+/** The facts about an image that the engine has. */
 export interface ImageFacts {
   readonly id: string;
   readonly tags: readonly string[];
@@ -8,19 +8,19 @@ export interface ImageFacts {
 }
 
 export interface BuildSpec {
-  /** A tar with the file `Dockerfile` and all files that it copies. */
+  /** A tar stream with the `Dockerfile` and all files that it copies. */
   readonly context: AsyncIterable<Uint8Array>;
   readonly tags: readonly string[];
   readonly labels: Readonly<Record<string, string>>;
   readonly args: Readonly<Record<string, string>>;
   readonly builder: "buildkit" | "classic";
-  /** Whether the steps may reach the network. */
+  /** Whether the build steps may use the network. */
   readonly network: boolean;
-  /** Whether the build ignores the cache of earlier builds. */
+  /** Whether the build ignores the engine's cache of earlier builds. */
   readonly fresh: boolean;
 }
 
-/** An event of a running build. */
+/** An event that the engine reports while it builds an image. */
 export type BuildEvent =
   | { readonly kind: "started"; readonly step: string }
   | { readonly kind: "done"; readonly step: string; readonly ms: number; readonly cached: boolean }
@@ -28,19 +28,22 @@ export type BuildEvent =
 
 /** The images of an engine. */
 export interface Images {
-  /** Finds an image by reference or id; null if there is none. */
+  /** Finds an image by reference or ID; null if the engine has none. */
   find(reference: string, signal?: AbortSignal): Promise<ImageFacts | null>;
   list(labels: Readonly<Record<string, string>>, signal?: AbortSignal): Promise<ImageFacts[]>;
-  /** Imports a root filesystem as an image; returns its id. */
+  /** Imports a tar stream of a root file system as an image; returns the image's ID. */
   import(
     archive: AsyncIterable<Uint8Array>,
     options: { readonly tag: string; readonly labels: Readonly<Record<string, string>> },
     signal?: AbortSignal,
   ): Promise<string>;
-  /** Builds an image and returns its id; throws IMAGE_BUILD_FAILED with the step that failed. */
+  /** Builds an image and returns its ID. Throws IMAGE_BUILD_FAILED, which names the failed step. */
   build(spec: BuildSpec, onEvent: (event: BuildEvent) => void, signal?: AbortSignal): Promise<string>;
   pull(reference: string, signal?: AbortSignal): Promise<void>;
   tag(reference: string, tag: string, signal?: AbortSignal): Promise<void>;
-  /** Removes an image; false if a container still uses it, true if there is none. */
+  /**
+   * Removes an image. Returns false if a container still uses it; true if it is gone, even if it did not
+   * exist.
+   */
   remove(reference: string, signal?: AbortSignal): Promise<boolean>;
 }

@@ -1,17 +1,17 @@
 import type { Reason, StoryStatus } from "../domain/generated/swarm-state.ts";
 
-/** The state of a worker's newest attempt, from the messages in the host's journal. */
+/** A summary of the host's journal for a worker's newest attempt. */
 export interface JournalSummary {
   readonly attempt: number;
   readonly lastSeq: number;
   readonly statusById: ReadonlyMap<string, StoryStatus>;
-  /** The newest completion, if nothing follows it. */
+  /** The newest `completion` in the journal; null if another message follows it. */
   readonly completion: "completed" | "failed" | "stopped" | null;
   readonly error: Reason | null;
-  /** The commit of the newest checkpoint that stored one. */
+  /** The commit of the newest checkpoint that names a commit; null if none does. */
   readonly lastCheckpoint: string | null;
-  /** Whether the journal ends with a completion or an error, and so is complete. */
+  /** Whether the journal is complete: its last message is a `completion` or an `error`. */
   readonly isWhole: boolean;
-  /** Commits with the unfinished work of stories that failed. */
+  /** The commits that hold the unfinished work of failed stories. */
   readonly failedWork: readonly string[];
 }

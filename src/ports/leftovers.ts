@@ -1,18 +1,24 @@
-/** Files that swarms of a worktree left: journals, archived states, requests. None of them holds work. */
+/**
+ * The files that a worktree's swarms leave behind: journals, archived states and requests. None of them holds
+ * work.
+ */
 export interface SwarmFiles {
-  /** The ids of the swarms. */
+  /** Returns the IDs of the swarms that left files. */
   list(): Promise<string[]>;
-  /** Removes a swarm's files; does nothing if there are none. */
+  /** Removes the files of one swarm; does nothing if there are none. */
   remove(swarmId: string): Promise<void>;
 }
 
-/** The user's own state folder, which all their projects share. */
+/** The user's state folder, which all the user's projects share. */
 export interface StateFolder {
   readonly folder: string;
-  /** Whether it holds anything of swarm. */
+  /** Whether the folder holds any file of swarm. */
   exists(): Promise<boolean>;
-  /** Whether a private engine has stored data in it. */
+  /** Whether the private engine has stored data in the folder. */
   hasEngine(): Promise<boolean>;
-  /** Removes swarm's files, by their names; the identity of this machine stays. */
+  /**
+   * Removes swarm's files from the folder, each by its name. The file with the identity of this machine
+   * stays.
+   */
   remove(): Promise<void>;
 }

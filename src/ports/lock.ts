@@ -1,20 +1,23 @@
 import type { LockHolder } from "../domain/lock-holder.ts";
 
-/** A held lock; disposing releases it. */
+/** A lock that this process holds. Disposing releases the lock. */
 export interface HeldLock extends AsyncDisposable {
-  /** Throws LOCK_LOST if the lock no longer belongs to this process. */
+  /** Throws LOCK_LOST if this process no longer holds the lock. */
   confirm(): Promise<void>;
 }
 
 export type { LockHolder };
 
-/** The timeout for getting a lock: longer than any kind of lock takes to notice that its holder was killed. */
+/**
+ * The timeout for acquiring a lock. It is longer than any kind of lock needs to notice that its holder was
+ * killed.
+ */
 export const lockTimeoutMs = 15_000;
 
-/** A lock on one file, among all processes of this machine. */
+/** A lock that all processes of this machine respect, backed by one file. */
 export interface Lock {
-  /** Waits at most `waitMs`, then throws LOCK_TIMEOUT naming the holder. */
+  /** Acquires the lock. After `waitMs` milliseconds, throws LOCK_TIMEOUT, which names the holder. */
   hold(waitMs: number, signal?: AbortSignal): Promise<HeldLock>;
-  /** The current holder, found without waiting for or affecting the lock; null if the lock is free. */
+  /** Returns the current holder; null if the lock is free. Neither waits for the lock nor affects it. */
   holder(): Promise<LockHolder | null>;
 }

@@ -1,23 +1,29 @@
 export interface NetworkSpec {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
-  /** Whether the network has no route out. The engine's host has no address in it, so its services are unreachable. */
+  /**
+   * Whether the network has no route out. The engine's host then has no address in the network, so its
+   * services are unreachable.
+   */
   readonly internal: boolean;
-  /** The subnet, which swarm chooses because an engine's own pools hold only about thirty networks. */
+  /**
+   * The network's address range; null to let the engine choose. Engines' own pools have room for only about
+   * thirty networks.
+   */
   readonly subnet: string | null;
 }
 
-/** The networks of an engine, which outlive containers. */
+/** The networks of an engine. They outlive the containers that join them. */
 export interface Networks {
   create(spec: NetworkSpec, signal?: AbortSignal): Promise<string>;
   list(labels: Readonly<Record<string, string>>, signal?: AbortSignal): Promise<string[]>;
-  /** Names of all networks of the engine, except its built-in `host` and `none`. */
+  /** Returns the names of the engine's networks, except the built-in `host` and `none`. */
   names(signal?: AbortSignal): Promise<string[]>;
-  /** The address ranges of all networks of the engine. */
+  /** Returns the address ranges of the engine's networks. */
   subnets(signal?: AbortSignal): Promise<{ readonly name: string; readonly subnet: string }[]>;
-  /** Connects a container at this address; does nothing if it is connected already. */
+  /** Connects a container to a network, at this address; does nothing if it is already connected. */
   connect(name: string, container: string, address: string, signal?: AbortSignal): Promise<void>;
-  /** Removes a network; containers that are still connected are disconnected. */
+  /** Removes a network, after disconnecting its containers. */
   remove(name: string, signal?: AbortSignal): Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-/** The status of the private engine. */
+/** The status of the private container engine that swarm installs for a user. */
 export interface PrivateEngineStatus {
   readonly state: "running" | "stopped" | "unsupported";
   readonly endpoint: string;
@@ -6,26 +6,31 @@ export interface PrivateEngineStatus {
   readonly log: string;
   readonly pid: number | null;
   readonly runtimes: readonly string[];
-  /** Why it cannot run here; null when it can. */
+  /** The reason why the private engine cannot run on this machine; null if it can. */
   readonly reason: string | null;
 }
 
 export interface StartOptions {
-  /** Whether the start may install missing packages. */
+  /** Whether the start may install missing Debian packages. */
   readonly mayInstall: boolean;
   readonly onStep: (step: string) => void;
-  /** Whether to move data aside with which the engine cannot start. */
+  /** Whether to move the engine's data aside if the engine cannot start with them. */
   readonly reset: boolean;
   readonly signal?: AbortSignal;
 }
 
-/** A container engine of this user, independent of any other on the machine. */
+/**
+ * A container engine that belongs to this user alone and is independent of all other engines on the machine.
+ */
 export interface PrivateEngine {
   status(): Promise<PrivateEngineStatus>;
-  /** The packages that a start would install; none if the engine runs or cannot run here. */
+  /**
+   * Returns the packages that a start would install; empty if the engine runs already or cannot run on this
+   * machine.
+   */
   missingPackages(): Promise<readonly string[]>;
   /** Starts the engine, unless it is running. */
   start(options: StartOptions): Promise<PrivateEngineStatus>;
-  /** Stops the engine and removes its network; does nothing if it is not running. */
+  /** Stops the engine and removes its network; does nothing if the engine is not running. */
   stop(options: { readonly onStep: (step: string) => void }): Promise<PrivateEngineStatus>;
 }

@@ -1,58 +1,67 @@
 import type { LedgerLine } from "../domain/ledger.ts";
 
-/** A file's bytes and their checksum. */
+/** The content of a file, with its checksum. */
 export interface FileBytes {
-  /** The path as users type it. */
+  /** The file's path as users type it. */
   readonly path: string;
-  /** The path with links resolved. */
+  /** The file's path with symbolic links resolved. */
   readonly realPath: string;
   readonly sha256: string;
   readonly bytes: Uint8Array;
 }
 
-/** The bytes of a task file and its name. */
+/** The content of a task file, with its name inside the task folder. */
 export interface TaskBytes extends FileBytes {
   readonly fileName: string;
 }
 
-/** `.aimi/tasks` of one repository. */
+/** The folder `.aimi/tasks` of one worktree. */
 export interface TaskFolder {
-  /** The names of its task files, newest first, and the names that it ignored. */
+  /** Lists the names of task files, newest first, and the names of ignored files. */
   list(): Promise<{ fileNames: string[]; ignored: string[] }>;
-  /** Reads a task file by its name or path; with links resolved it must lie in the folder. */
+  /** Reads a task file, given its name or path. Throws if symbolic links lead out of the task folder. */
   read(file: string): Promise<TaskBytes>;
 }
 
-/** The ledger in the git folder: which task files, by content, were completed or failed. */
+/**
+ * The ledger, a file in the git folder. It records which task files were completed or failed, and identifies
+ * each by the checksum of its content.
+ */
 export interface LedgerFile {
   read(): Promise<LedgerLine[]>;
-  /** Adds lines and waits until the disk has them. */
+  /** Appends lines and resolves when they are on the disk. */
   add(lines: readonly LedgerLine[]): Promise<void>;
 }
 
-/** The record of files, by path and content, that this user trusts. */
+/**
+ * The list of files that this user trusts. A file counts as trusted only while its path and content stay the
+ * same.
+ */
 export interface TrustFile {
   isTrusted(realPath: string, sha256: string): Promise<boolean>;
   trust(files: readonly { readonly realPath: string; readonly sha256: string }[]): Promise<void>;
 }
 
-/** Questions to git about a worktree. */
+/** Queries to git about a worktree. */
 export interface Git {
   version(): Promise<string | null>;
-  /** The commit of HEAD; null before the first commit. */
+  /** Returns the commit of HEAD; null before the first commit. */
   head(): Promise<string | null>;
-  /** The author that git uses for commits here. */
+  /** Returns the author that git would record for a commit in this worktree. */
   user(): Promise<{ readonly name: string; readonly email: string }>;
   branches(): Promise<string[]>;
   remotes(): Promise<string[]>;
-  /** The number of tracked and untracked files that differ from HEAD, without task files, settings and swarm's own files. */
+  /**
+   * Counts tracked and untracked files that differ from HEAD. Task files, settings and swarm's own files do
+   * not count.
+   */
   changedFiles(): Promise<number>;
 }
 
-/** Small files that swarm creates and never overwrites. */
+/** Creates or extends small files of the project without ever overwriting them. */
 export interface NewFiles {
-  /** Writes a file; false if the path exists already, which then stays as it is. */
+  /** Writes a file. If the path exists already, leaves it unchanged and returns false. */
   writeIfAbsent(path: string, content: string): Promise<boolean>;
-  /** Adds the lines that a text file does not have yet; returns whether it added any. */
+  /** Appends those of the lines that a text file lacks. Returns whether it appended any. */
   addMissingLines(path: string, lines: readonly string[]): Promise<boolean>;
 }

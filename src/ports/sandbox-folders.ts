@@ -9,7 +9,7 @@ export interface SandboxEvent {
   readonly [fact: string]: unknown;
 }
 
-/** The record of a destroyed sandbox. */
+/** What swarm records about a sandbox after the sandbox is destroyed. */
 export interface DestroyedSandbox {
   readonly id: string;
   readonly sandbox: string;
@@ -19,62 +19,74 @@ export interface DestroyedSandbox {
 }
 
 export interface InputFile {
-  /** The path below the folder in which globs begin, with `/`. */
+  /**
+   * The input file's path relative to the folder in which the user ran the command, with `/` as separator.
+   */
   readonly path: string;
-  /** The path of the file, with links resolved. */
+  /** The input file's absolute path on this machine, with symbolic links resolved. */
   readonly from: string;
 }
 
-/** The collected files of a sandbox's `outputs/` on the host. */
+/** The files that swarm collected from a sandbox into `outputs/` on the host. */
 export interface CollectedOutputs {
-  /** The first files, in the order of their names. */
+  /** The names of the first collected files, in alphabetical order. `more` counts the rest. */
   readonly files: readonly string[];
   readonly more: number;
-  /** Expected files that were not collected. */
+  /** The paths that the user expected, and that were not collected. */
   readonly missing: readonly string[];
 }
 
-/** Stores the output of a task in order, up to a limit for each stream. */
+/** A log that stores the output of a task in order, up to a limit per stream. */
 export interface OutputLog extends AsyncDisposable {
   write(chunk: OutputChunk): Promise<void>;
-  /** Whether output beyond the limit was dropped. */
+  /** Whether the log dropped output beyond the limit. */
   readonly isCut: boolean;
 }
 
-/** `.aimi/sandboxes/`: a folder for each sandbox, and a line for each destroyed one. */
+/** The folder `.aimi/sandboxes/`: one folder per sandbox, and one line in a file per destroyed sandbox. */
 export interface SandboxFolders {
-  /** The path of the folder, for messages. */
+  /** The path of `.aimi/sandboxes/`, for messages. */
   readonly root: string;
-  /** All records, newest first, and the files that do not parse, which stay untouched. */
+  /** Lists the valid records, newest first, and an error message for each invalid one, whose file stays as it is. */
   list(): Promise<{ readonly records: SandboxRecord[]; readonly unreadable: string[] }>;
-  /** The current record; null if there is none, or none that can be used. */
+  /** Reads a sandbox's record; null if it is missing or invalid. */
   read(id: string): Promise<SandboxRecord | null>;
-  /** Makes the folder of a new sandbox, with its spec and its inputs; fails if the folder exists. */
+  /**
+   * Makes the folder of a new sandbox and writes the spec and the inputs to it. Throws if the folder exists.
+   */
   make(id: string, content: { readonly spec: string; readonly inputs: readonly InputFile[] }): Promise<void>;
   write(record: SandboxRecord): Promise<void>;
   logEvent(id: string, event: SandboxEvent): Promise<void>;
-  /** Opens empty logs for a task. */
+  /** Empties and opens the output logs of a sandbox for a new task. */
   openOutput(id: string): Promise<OutputLog>;
-  /** The stored output, in its original order. */
+  /** Reads the stored output of the sandbox's last task, in its original order. */
   readOutput(
     id: string,
     options: { readonly follow: boolean },
     signal?: AbortSignal,
   ): AsyncIterable<OutputChunk>;
   writeSummary(summary: SandboxSummary): Promise<void>;
-  /** A path for a temporary folder that will replace another one. */
+  /** Returns a path for a temporary folder, which will later replace another folder. */
   pathFor(id: string, name: string): string;
-  /** Replaces `work/`, or the files of `outputs/` next to the logs, by collected files. */
+  /**
+   * Replaces `work/` by collected files. `replaceOutputs` does the same for `outputs/`, but keeps the logs in
+   * it.
+   */
   replaceWork(id: string, collected: string): Promise<void>;
   replaceOutputs(id: string, collected: string, expected: readonly string[]): Promise<CollectedOutputs>;
-  /** Tells other processes that a `destroy` ends this container, until it is disposed of. */
+  /**
+   * Marks a sandbox as being destroyed, so that other processes know why its container ends. Disposing
+   * removes the mark.
+   */
   markDestroying(id: string): Promise<AsyncDisposable>;
   isBeingDestroyed(id: string): Promise<boolean>;
   addDestroyed(line: DestroyedSandbox): Promise<void>;
   findDestroyed(id: string): Promise<DestroyedSandbox | null>;
-  /** Removes the copies of inputs and of the working folder; with `everything`, the outputs, too. */
+  /**
+   * Removes the copies of the inputs and of the working folder. With `everything`, removes the outputs, too.
+   */
   clear(id: string, options: { readonly everything: boolean }): Promise<void>;
   lockOf(id: string): Promise<Lock>;
-  /** The files that match the globs, below the folder in which the command was started. */
+  /** Finds the files that match the globs, below the folder in which the user ran the command. */
   findInputs(patterns: readonly string[]): Promise<InputFile[]>;
 }

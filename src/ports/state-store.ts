@@ -3,23 +3,29 @@ import type { SwarmState } from "../domain/swarm-state.ts";
 
 export type StateChange = (state: SwarmState) => SwarmState;
 
-/** The state file of one worktree: read without a lock, changed inside one. */
+/** The file with the swarm's state of one worktree. Reading needs no lock; every change takes the lock. */
 export interface StateStore {
-  /** Throws STATE_MISSING or STATE_INVALID. */
+  /** Returns the state; throws STATE_MISSING or STATE_INVALID. */
   read(): Promise<SwarmState>;
-  /** The state, or null if there is no swarm here. */
+  /** Returns the state; null if the worktree has no swarm. */
   find(): Promise<SwarmState | null>;
-  /** The copy that `git clean` cannot delete, if it is valid. */
+  /**
+   * Returns the backup copy of the state, which `git clean` cannot delete; null if the copy is missing or
+   * invalid.
+   */
   findCopy(): Promise<SwarmState | null>;
-  /** Writes a first state; throws STATE_EXISTS when there is one. */
+  /** Writes the first state; throws STATE_EXISTS if there is one already. */
   create(state: SwarmState): Promise<SwarmState>;
-  /** Archives the existing state, valid or not, and writes a first state in its place. */
+  /** Archives the existing state, even if it is invalid, and writes a first state in its place. */
   replace(state: SwarmState): Promise<SwarmState>;
-  /** One locked read-change-write; resolves when the change is on the disk. */
+  /** Reads, changes and writes the state under the lock. Resolves when the new state is on the disk. */
   update(change: StateChange): Promise<SwarmState>;
 }
 
-/** For callers that continue without a state if it is invalid; rethrows any other error. */
+/**
+ * Turns the error STATE_INVALID into null, for callers that can continue without a state; rethrows any other
+ * error.
+ */
 export function nullIfInvalid(error: unknown): null {
   if (isError(error, "STATE_INVALID")) return null;
   throw error;

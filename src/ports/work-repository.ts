@@ -1,21 +1,29 @@
 import type { SensitivePath } from "../domain/sensitive-paths.ts";
 
-/** Commits of a worker, as a bundle from its container, which is untrusted. */
+/**
+ * A bundle with a worker's commits, to import into the user's repository. It comes from the worker's
+ * container, so it is untrusted.
+ */
 export interface BundleToImport {
   readonly bundle: AsyncIterable<Uint8Array>;
-  /** The expected checksum of the bundle, in hexadecimal digits. */
+  /** The checksum that the bundle must have, in hexadecimal digits. */
   readonly sha256: string;
   readonly maxBytes: number;
-  /** The one ref that the bundle must hold, at `tip`. */
+  /** The only ref that the bundle may contain. The ref must be at `tip`. */
   readonly expectedRef: string;
-  /** The commit from which the work started; it is in the repository. */
+  /** The commit from which the worker started. The repository has this commit. */
   readonly base: string;
   readonly tip: string;
-  /** The ref that keeps the work in the repository, below `refs/aimi/`. */
+  /** The ref below `refs/aimi/` that will keep the work in the repository. */
   readonly keepRef: string;
-  /** The expected commit of `keepRef`, imported before; null for none. The work must descend from it. */
+  /**
+   * The commit to which the previous import moved `keepRef`; null if there was none. `tip` must descend from this
+   * commit. Nothing is imported if `keepRef` is at another commit now.
+   */
   readonly old: string | null;
-  /** The adapter's record of the story's start: the commit before it and the tree of its files. */
+  /**
+   * What the adapter recorded when the story started: the commit before the story, and the tree of the files.
+   */
   readonly start?: StoryStart;
 }
 
@@ -25,56 +33,56 @@ export interface StoryStart {
 }
 
 export type Refusal =
-  | "tip" // not the name of a commit
+  | "tip" // `tip` is not a commit ID
   | "too-large"
-  | "too-deep" // folders in one another
-  | "too-many" // changed files and folders
-  | "too-long" // paths
+  | "too-deep" // folders are nested too deeply
+  | "too-many" // too many changed files and folders
+  | "too-long" // a path is too long
   | "checksum"
   | "header"
-  | "pack" // broken or hostile objects
-  | "incomplete" // objects that are neither in the bundle nor in the repository
-  | "unrelated" // the work does not descend from its base
+  | "pack" // git objects are broken or malicious
+  | "incomplete" // git objects are missing from both the bundle and the repository
+  | "unrelated" // `tip` does not descend from `base`
   | "start" // the story started with files that differ from those of the commit before it
   | "ref-moved"; // `keepRef` is at an unexpected commit
 
 export type ImportResult =
   | { readonly kind: "taken"; readonly commit: string }
-  /** The ref was at the commit already. */
+  /** The ref was at the commit before the import, so nothing changed. */
   | { readonly kind: "already"; readonly commit: string }
   | { readonly kind: "refused"; readonly why: Refusal; readonly reason: string }
-  /** The history no longer contains the commits that were imported before. */
+  /** The worker rewrote history: the new commits do not contain the commits that were imported before. */
   | { readonly kind: "rewritten" };
 
 export interface WorkToPublish {
   readonly commit: string;
-  /** The branch's name, without `refs/heads/`. */
+  /** The name of the wanted branch, without `refs/heads/`. */
   readonly branch: string;
-  /** The commit from which the work started. */
+  /** The commit from which the worker started. */
   readonly base: string;
-  /** The branch that gets the work if `branch` cannot. */
+  /** The name of the branch that gets the work if `branch` cannot. */
   readonly fallback: string;
-  /** Called right before git makes or moves a branch, so that the caller can record the move first. */
+  /** Called before git makes or moves a branch, so that the caller can record the move in case of a crash. */
   readonly beforeMove?: (move: RefMove) => Promise<void>;
 }
 
 export interface RefMove {
   readonly ref: string;
-  /** The ref's commit before; null if the ref does not exist. */
+  /** The ref's commit before the move; null if the ref does not exist. */
   readonly old: string | null;
   readonly new: string;
 }
 
-/** The reason why a branch cannot get the work. */
+/** The reason why git cannot make or fast-forward a branch to the work. */
 export interface BranchObstacle {
   readonly branch: string;
   readonly why:
     | "invalid-name"
-    | "in-use" // checked out, or being rebased or bisected
-    | "elsewhere" // at commits that the work does not have
-    | "name-conflict" // `feat` and `feat/x`
-    | "alias" // a symbolic ref
-    | "failed"; // git could not move it
+    | "in-use" // a worktree has the branch checked out, or is rebasing or bisecting it
+    | "elsewhere" // the branch has commits that the work does not have
+    | "name-conflict" // git cannot have both `feat` and `feat/x`
+    | "alias" // the branch is a symbolic ref
+    | "failed"; // git could not make or move the branch
   readonly reason: string;
 }
 
@@ -82,11 +90,14 @@ export type Published =
   | {
       readonly kind: "published";
       readonly ref: string;
-      /** The branch's commit before; null if it did not exist. */
+      /** The branch's commit before; null if the branch did not exist. */
       readonly old: string | null;
-      /** `found`: the branch held the work already. */
+      /**
+       * `created` or `moved`: git made or fast-forwarded the branch. `found`: the branch had the work
+       * already.
+       */
       readonly how: "created" | "moved" | "found";
-      /** Why the wanted branch did not get the work; null if it did. */
+      /** The reason why the wanted branch did not get the work; null if it did. */
       readonly aside: BranchObstacle | null;
     }
   | { readonly kind: "refused"; readonly obstacles: readonly BranchObstacle[] };
@@ -105,69 +116,81 @@ export interface SensitiveChanges {
   readonly paths: readonly SensitivePath[];
   /** Whether there were too many changes to check all of them. */
   readonly isCut: boolean;
-  /** Deleted files: their number, and the first paths. */
+  /** The number of deleted files, and the paths of the first ones. */
   readonly deleted: { readonly total: number; readonly paths: readonly string[] };
 }
 
 export interface WorkChanges {
-  /** Commits, the newest last. */
+  /** The commits of the work, oldest first. */
   readonly commits: readonly { readonly id: string; readonly author: string; readonly subject: string }[];
-  /** Changed files with their numbers of lines; null for files that are not text. */
+  /** The changed files with their numbers of added and deleted lines; null for binary files. */
   readonly files: readonly {
     readonly path: string;
     readonly added: number | null;
     readonly deleted: number | null;
   }[];
   readonly totals: { readonly files: number; readonly added: number; readonly deleted: number };
-  /** Whether there are more commits or files than these; the totals cover the files that could be counted. */
+  /** Whether the lists omit commits or files. The totals include every file that git could count. */
   readonly isCut: boolean;
 }
 
 export interface PatchToRead {
   readonly base: string;
   readonly tip: string;
-  /** Called with each line; the repository keeps none of them. */
+  /** Called with each line of the patch, so that the repository need not hold the patch in memory. */
   readonly see: (line: string) => void;
 }
 
 /**
- * The user's repository, into which swarm imports the work of workers. It never touches the user's working trees, index,
- * stash, configuration and other branches, and never executes anything from a container. Texts are safe to show.
+ * The user's repository, into which swarm imports the work of workers. Swarm never touches the user's working
+ * trees, index, stash, configuration or other branches, and never executes anything from a container. Texts
+ * in results are safe to show.
  */
 export interface WorkRepository {
-  /** Checks commits and keeps them at a ref. Idempotent; it reads the bundle only if it needs to. */
+  /**
+   * Checks the commits in a bundle and keeps them at a ref. Idempotent: if the ref has the commits already,
+   * the bundle is not read.
+   */
   importBundle(work: BundleToImport, signal?: AbortSignal): Promise<ImportResult>;
-  /** Makes a branch, or fast-forwards one; never by force. Idempotent. */
+  /** Makes a branch for the work, or fast-forwards an existing branch; never by force. Idempotent. */
   publish(work: WorkToPublish, signal?: AbortSignal): Promise<Published>;
-  /** Whether the repository has a commit. */
+  /** Whether the repository has this commit. */
   has(commit: string): Promise<boolean>;
-  /** Whether some ref keeps a commit. */
+  /** Whether any ref keeps this commit, so that git's garbage collection leaves it alone. */
   isReferenced(commit: string): Promise<boolean>;
-  /** Merges commits into one, deterministically: the same commits give the same id. No ref keeps the merge. */
+  /**
+   * Merges several commits into one. Deterministic: the same commits give the same ID. No ref keeps the merge
+   * commit.
+   */
   mergeBases(commits: readonly string[], signal?: AbortSignal): Promise<MergedBase>;
-  /** Merges two commits, deterministically. No ref keeps the merge, so the caller must record it. */
+  /**
+   * Merges two commits. Deterministic: the same input gives the same ID. No ref keeps the merge commit, so
+   * the caller must record it.
+   */
   merge(commits: CommitsToMerge, signal?: AbortSignal): Promise<MergedBase>;
-  /** Merges two commits, with git's conflict markers in the files in which they conflict. */
+  /** Merges two commits even if they conflict. Conflicting files get git's conflict markers. */
   mergeAnyway(
     commits: CommitsToMerge,
     signal?: AbortSignal,
   ): Promise<{ readonly commit: string; readonly conflicts: readonly string[] }>;
-  /** The commit of a ref below `refs/aimi/`; null if it does not exist. */
+  /** Returns the commit of a ref below `refs/aimi/`; null if the ref does not exist. */
   commitAt(ref: string): Promise<string | null>;
-  /** Fast-forwards a ref below `refs/aimi/`; false if the ref is not at `old`. */
+  /** Fast-forwards a ref below `refs/aimi/`; returns false if the ref is not at `old`. */
   moveRef(move: RefMove): Promise<boolean>;
-  /** The files in which the commits of each pair conflict. */
+  /** Returns, for each pair of commits, the files in which they conflict. */
   conflicts(
     pairs: readonly (readonly [string, string])[],
     signal?: AbortSignal,
   ): Promise<(readonly string[])[]>;
-  /** Whether `ancestor` is `commit` or in its history. */
+  /** Whether `ancestor` equals `commit` or is in its history. */
   isAncestor(ancestor: string, commit: string, signal?: AbortSignal): Promise<boolean>;
-  /** The commit of a branch, and the obstacle to a fast-forward. */
+  /**
+   * Returns the commit of a branch, and the reason why git cannot fast-forward the branch; null if it can.
+   */
   branch(name: string): Promise<{ readonly commit: string | null; readonly obstacle: BranchObstacle | null }>;
-  /** Changed paths that the user should review before working with them. */
+  /** Returns changed paths that the user should review before using the work, such as git hooks. */
   sensitivePaths(base: string, tip: string, signal?: AbortSignal): Promise<SensitiveChanges>;
   changes(base: string, tip: string, signal?: AbortSignal): Promise<WorkChanges>;
-  /** Reads the patch line by line, without context lines; cut at a limit. */
+  /** Reads a patch without context lines, line by line. `isCut` is true if a limit of size or time ended it. */
   readPatch(patch: PatchToRead, signal?: AbortSignal): Promise<{ readonly isCut: boolean }>;
 }

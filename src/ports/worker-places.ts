@@ -7,34 +7,43 @@ export interface WorkerToConnect {
   readonly containerId: string;
   readonly slug: string;
   readonly attempt: number;
-  /** Every story of the task. */
+  /** The IDs of all stories of the task. */
   readonly storyIds: readonly string[];
-  /** The stories that earlier attempts finished. */
+  /** The IDs of the stories that earlier attempts completed. */
   readonly doneIds: readonly string[];
   readonly request: TaskRequestPayload;
-  /** Variables for the agent's environment; called at each connection. */
+  /** Returns environment variables for the agent. Called at each connection. */
   readonly environment: () => Readonly<Record<string, string>> | null;
 }
 
-/** The host's channel to a swarm's workers: conversations with their adapters, journals, and stored files. */
+/**
+ * The host's channel to a swarm's workers: conversations with adapters, journals, and files that adapters
+ * store.
+ */
 export interface WorkerChannel {
-  /** Opens the host's journal of the attempt and connects to the adapter; disposing closes both. */
+  /** Opens the host's journal of an attempt and connects to the attempt's adapter. Disposing closes both. */
   connect(worker: WorkerToConnect, signal: AbortSignal): Promise<Conversation>;
-  /** Reads the host's journal of an attempt, from its beginning. */
+  /** Reads the host's journal of an attempt from the beginning. */
   readJournal(worker: { readonly slug: string; readonly attempt: number }): AsyncIterable<JournalledMessage>;
-  /** Reads a file that an adapter stored. */
+  /** Reads a file that an adapter stored in the worker's container. */
   readFile(
     file: { readonly containerId: string; readonly path: string; readonly maxBytes: number },
     signal: AbortSignal,
   ): AsyncIterable<Uint8Array>;
-  /** Copies a repository's bundle to the adapter's path for it, in a container that has not started. */
+  /**
+   * Copies a bundle of the repository into a container that has not started, to the path where the adapter
+   * expects it.
+   */
   copyBundle(containerId: string, file: string, signal: AbortSignal): Promise<void>;
-  /** The request of an attempt, as first sent; later edits of files and other flags do not change it. */
+  /**
+   * Returns the request of an attempt as the host first sent it. Later edits of task files and other flags do
+   * not change it.
+   */
   findRequest(worker: {
     readonly slug: string;
     readonly attempt: number;
   }): Promise<TaskRequestPayload | null>;
-  /** The user's rework request for an attempt; null if there is none. */
+  /** Returns the user's request to rework a story in this attempt; null if there is none. */
   findRework(worker: { readonly slug: string; readonly attempt: number }): Promise<RecordedRework | null>;
   storeRework(
     worker: { readonly slug: string; readonly attempt: number },
