@@ -16,8 +16,8 @@ const maxBytes = 1024 * 1024;
 const maxShown = 300;
 
 /**
- * Logs the decision about a command, so that the user can find out why it was approved or not. The decision has been
- * printed already, so errors of the log are ignored.
+ * Appends the decision about a command to a log, where the user can see why the hook approved it or not.
+ * Ignores errors, since the hook has printed the decision already.
  */
 export function logDecision(
   stateFolder: string,
@@ -27,7 +27,7 @@ export function logDecision(
   try {
     const file = join(stateFolder, "hook.ndjson");
     makeFolder(stateFolder);
-    // O_NONBLOCK: the path may be a pipe without a reader, on which `open` would block.
+    // The path may be a named pipe without a reader. O_NONBLOCK prevents `open` from blocking then.
     const handle = openSync(file, O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_WRONLY, 0o600);
     try {
       const shown = command.slice(0, maxShown);
@@ -37,11 +37,11 @@ export function logDecision(
       closeSync(handle);
     }
   } catch {
-    // Ignored, see above.
+    // Without the log the decision still counts, so a failure is ignored.
   }
 }
 
-/** Creates folders level by level: in `/proc`, Node's recursive `mkdir` never returns. */
+/** Creates missing folders level by level, because Node's recursive `mkdir` never returns in `/proc`. */
 function makeFolder(folder: string): void {
   if (existsSync(folder)) return;
   if (folder !== dirname(folder)) makeFolder(dirname(folder));

@@ -6,17 +6,23 @@ import { readSmall } from "../state/read-small.ts";
 
 export interface FoundSwarm {
   readonly swarm: ShownSwarm;
-  /** The git folder of its worktree. */
+  /** The path of the git folder that belongs to the swarm's worktree. */
   readonly gitFolder: string;
-  /** Whether an owner runs, judged from its lock file alone; true when that is unclear. */
+  /**
+   * Whether a process owns the swarm, judged from the owner's lock file alone; true if the file does not
+   * tell.
+   */
   readonly isOwned: boolean;
 }
 
-/** Far more than the state of a thousand workers. */
+/** The maximum size of a state file to read: far more than the state of a thousand workers. */
 const maxStateBytes = 8 * 1024 * 1024;
 const maxNoteBytes = 16 * 1024;
 
-/** The worktree around a folder, as its real path; null outside of any. */
+/**
+ * Finds the worktree that contains a folder; returns its real path, or null if the folder is outside of any
+ * worktree.
+ */
 export function findWorktree(folder: string): string | null {
   for (let root = realpathSync(folder); ; root = dirname(root)) {
     if (gitFolderOf(root) !== null) return root;
@@ -25,8 +31,8 @@ export function findWorktree(folder: string): string | null {
 }
 
 /**
- * The swarm of the worktree around a folder, from its state file. Null when there is none, and for a state file that
- * came with the repository: its text is not trusted.
+ * Finds the swarm of the worktree that contains a folder, and reads it from the state file. Null if there is
+ * none, or if the state file came with the repository: the text in such a file is untrusted.
  */
 export function findSwarm(folder: string): FoundSwarm | null {
   try {
@@ -40,12 +46,15 @@ export function findSwarm(folder: string): FoundSwarm | null {
     if (swarm === null) return null;
     return { swarm, gitFolder, isOwned: glanceAtHolder(join(gitFolder, "aimi", "owner.lock")) !== null };
   } catch {
-    // Ignores an invalid state: `swarm status` reports the error.
+    // `swarm status` reports an invalid state file; a hook shows nothing.
     return null;
   }
 }
 
-/** The git folder, which a linked worktree names in a file `.git`; null when there is none. */
+/**
+ * Finds a worktree's git folder; null if there is none. A linked worktree has a file `.git`, which names the
+ * folder.
+ */
 function gitFolderOf(root: string): string | null {
   const path = join(root, ".git");
   const stats = lstatSync(path, { throwIfNoEntry: false });
@@ -55,7 +64,7 @@ function gitFolderOf(root: string): string | null {
   return target === undefined ? null : resolve(root, target);
 }
 
-/** The id of the project on this machine, which all its worktrees share. */
+/** Reads the ID that the project has on this machine. All worktrees of the project share the ID. */
 function projectIdIn(gitFolder: string): unknown {
   const common = readSmall(join(gitFolder, "commondir"), maxNoteBytes)?.trim();
   const file = join(common ? resolve(gitFolder, common) : gitFolder, "aimi", "id");
@@ -65,8 +74,8 @@ function projectIdIn(gitFolder: string): unknown {
 const statuses: readonly unknown[] = ["pending", "running", "completed", "failed", "stopped"];
 
 /**
- * Checks the shown fields only, without the validator, which takes as long to load as all the rest. Null when it is
- * no state of this project.
+ * Checks only those fields of a state that hooks show. Loading the full validator would take as long as
+ * loading everything else. Null if the state is invalid or belongs to another project.
  */
 function parseShown(state: unknown, projectId: unknown): ShownSwarm | null {
   const { swarmId, containers, project } = (state ?? {}) as Partial<

@@ -1,16 +1,16 @@
 import { readSync } from "node:fs";
 
-/** The used fields of Claude Code's input to a hook. */
+/** The fields of Claude Code's input to a hook that swarm uses. */
 export interface HookPayload {
   readonly cwd: string;
   readonly toolName: string;
   readonly toolInput: Readonly<Record<string, unknown>>;
 }
 
-/** Far more than the payload of any swarm command. */
+/** The maximum size of a hook's input: far more than the input for any swarm command. */
 const maxBytes = 256 * 1024;
 
-/** Reads standard input to its end; null when it is too long or unreadable. */
+/** Reads standard input to its end; null if the input is too long or unreadable. */
 export function readInput(): string | null {
   const pieces: Buffer[] = [];
   let length = 0;
@@ -30,7 +30,7 @@ export function readInput(): string | null {
 
 const [timeoutMs, retryMs] = [2_000, 5];
 
-/** Retries on EAGAIN: some callers pass a non-blocking stdin. */
+/** Reads the next bytes of stdin. Retries after EAGAIN, because some callers pass a non-blocking stdin. */
 function readSome(piece: Buffer): number {
   for (let waitedMs = 0; ; waitedMs += retryMs) {
     try {
@@ -42,7 +42,7 @@ function readSome(piece: Buffer): number {
   }
 }
 
-/** Parses a tool call; null for anything else. */
+/** Parses a hook's input about a tool call; null for any other input. */
 export function parsePayload(text: string): HookPayload | null {
   try {
     const { cwd, tool_name: toolName, tool_input: toolInput } = JSON.parse(text);

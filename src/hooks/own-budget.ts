@@ -7,9 +7,9 @@ import { readSmall } from "../state/read-small.ts";
 import { findSwarm, findWorktree } from "./find-swarm.ts";
 import { type SessionFolders, whyChangeable } from "./own-program.ts";
 
-/** The locations of the user's own budget settings. */
+/** The places from which the user's own budget settings come. */
 export interface BudgetFolders {
-  /** The folder of the user's settings. */
+  /** The path of the folder with the user's settings. */
   readonly configFolder: string;
   readonly env: Readonly<Record<string, string | undefined>>;
 }
@@ -17,9 +17,9 @@ export interface BudgetFolders {
 const maxSettingsBytes = 1024 * 1024;
 
 /**
- * The reason why a command would spend money without a limit by the user; null when the user's settings file sets a
- * budget. The project's files, the command line and the environment do not count: an agent or the project may have
- * written them.
+ * Returns the reason why a command could spend money without a limit that the user set; null if the user's
+ * settings file sets a budget. A budget in project files, on the command line or in the environment does not
+ * count: an agent or the project may have written it.
  */
 export function whyUnbudgeted(
   spends: SpendingKind,
@@ -39,20 +39,23 @@ export function whyUnbudgeted(
   return whyBegunWithout(spends, place.cwd);
 }
 
-/** A swarm keeps its initial settings until its end, even those without a budget. */
+/**
+ * Returns the reason why the existing swarm has no budget, else null. A swarm keeps the settings from its
+ * start, so a budget that the user sets later does not limit it.
+ */
 function whyBegunWithout(spends: SpendingKind, cwd: string): string | null {
   const root = findWorktree(cwd);
   if (root === null || !existsSync(join(root, ".aimi", "swarm-state.json"))) return null;
   const found = findSwarm(cwd);
   if (found === null) return "it spends money, and its swarm cannot be read";
-  // After a finished swarm, `start` begins a new one.
+  // If the existing swarm has finished, `start` begins a new one with the current settings.
   if (spends === "begins" && found.swarm.containers.every(({ status }) => isTerminal(status))) return null;
   const file = join(found.gitFolder, "aimi", "requests", found.swarm.swarmId, "settings");
   if (!existsSync(file) || hasBudget(parse(readSmall(file, maxSettingsBytes)))) return null;
   return "it spends money, and its swarm was begun without a budget";
 }
 
-/** Null for invalid JSON, which sets no budget. */
+/** Parses JSON; null for invalid JSON, which sets no budget. */
 function parse(text: string | null): unknown {
   try {
     return JSON.parse(text ?? "null");

@@ -4,30 +4,31 @@ import { readSmall } from "../state/read-small.ts";
 import { findWorktree } from "./find-swarm.ts";
 
 export interface InstalledProgram {
-  /** The path as the command names it. */
+  /** The path of swarm's executable, as the command names it. */
   readonly program: string;
-  /** The files and folders that it runs. */
+  /** The files and folders that the executable loads. */
   readonly parts: readonly string[];
-  /** A folder whose files it runs. */
+  /** The path of a folder whose files the executable loads. */
   readonly contents: string;
 }
 
-/** The folders of an agent's session. */
+/** The folders of an agent's session in Claude Code. */
 export interface SessionFolders {
   readonly cwd: string;
-  /** The project of its session; null when unknown. */
+  /** The path of the session's project; null if unknown. */
   readonly projectFolder: string | null;
 }
 
-/** The reason why a command runs outside the session's project; null when it runs inside. */
+/** Returns the reason why a command runs outside the session's project; null if it runs inside. */
 export function whyOutsideProject({ cwd, projectFolder }: SessionFolders): string | null {
   if (projectFolder === null || findWorktree(cwd) === findWorktree(projectFolder)) return null;
   return "it is typed in another repository than the session's";
 }
 
 /**
- * The reason why the agent or another user could replace the installed program; null when neither can. It checks each
- * folder and link on the path to the program: a user who can change one of them decides what runs.
+ * Returns the reason why the agent or another user could replace the installed program; null if neither can.
+ * Checks each folder and link on the path to the program: a user who can change one of them decides what
+ * runs.
  */
 export function whyReplaceable(
   { program, parts, contents }: InstalledProgram,
@@ -48,12 +49,12 @@ export function whyReplaceable(
   return null;
 }
 
-/** The reason why the agent or another user could change or replace a file; null when neither can. */
+/** Returns the reason why the agent or another user could change or replace a file; null if neither can. */
 export function whyChangeable(file: string, place: SessionFolders): string | null {
   return judgeOf(projectsOf(place))(file);
 }
 
-/** The folders in which the agent may write. */
+/** Returns the folders in which the agent may write: the working folder, the project, and their worktrees. */
 function projectsOf({ cwd, projectFolder }: SessionFolders): string[] {
   const folders = [cwd, ...(projectFolder === null ? [] : [projectFolder])];
   return folders.flatMap((folder) => [realpathSync(folder), findWorktree(folder) ?? []].flat());
@@ -61,7 +62,10 @@ function projectsOf({ cwd, projectFolder }: SessionFolders): string[] {
 
 const maxSteps = 10_000;
 
-/** Resolves paths as the kernel does, and checks each step once. */
+/**
+ * Returns a function that resolves a path as the kernel does, and judges each step of the path. It judges
+ * each step only once.
+ */
 function judgeOf(projects: readonly string[]): (path: string) => string | null {
   const known = new Map<string, string | null>();
   const realOf = new Map<string, string>();
@@ -69,7 +73,8 @@ function judgeOf(projects: readonly string[]): (path: string) => string | null {
     const before = known.get(way);
     if (before !== undefined) return before;
     if (known.size > maxSteps) return `${way} is behind too many links`;
-    // If resolution reaches this path again while checking it, the links form a cycle.
+    // A preliminary verdict: if the resolution returns to this path before the verdict is final, the links
+    // form a cycle.
     known.set(way, `${way} leads to itself`);
     const why = judgeStep(way);
     known.set(way, why);
@@ -84,7 +89,7 @@ function judgeOf(projects: readonly string[]): (path: string) => string | null {
     if (inside !== undefined) return `${way} lies in the project, where the agent may write`;
     const stats = lstatSync(real);
     if (!isOurs(stats)) return `${way} belongs to another user`;
-    // A link has no permissions of its own; its folder was checked above.
+    // A symbolic link has no permissions of its own. The folder that contains the link was checked above.
     if (stats.isSymbolicLink()) return judge(resolve(dirname(real), readlinkSync(real)));
     if (stats.isDirectory()) realOf.set(way, real);
     return whyOthersWrite(way, stats);
@@ -98,7 +103,10 @@ function isOurs({ uid }: Stats): boolean {
   return uid === 0 || uid === process.getuid?.();
 }
 
-/** The reason why another user can change it. In a sticky folder like `/tmp` only an entry's owner can. */
+/**
+ * Returns the reason why another user could change a file or folder, else null. In a sticky folder like
+ * `/tmp`, only the owner of an entry can replace the entry.
+ */
 function whyOthersWrite(path: string, stats: Stats): string | null {
   if (!isOurs(stats)) return `${path} belongs to another user`;
   if (stats.isDirectory() && (stats.mode & sticky) !== 0) return null;
@@ -109,7 +117,7 @@ function whyOthersWrite(path: string, stats: Stats): string | null {
 
 const maxAccountBytes = 1024 * 1024;
 
-/** Whether this user is the only member of a group, as on systems with a group per user. */
+/** Whether this user is the group's only member, as on systems that give each user a group. */
 function isOwnGroup(gid: number): boolean {
   if (gid !== process.getgid?.()) return false;
   const rows = (file: string): string[][] =>
@@ -125,14 +133,17 @@ function isOwnGroup(gid: number): boolean {
   return others.length === 0 && members.every((name) => name === me);
 }
 
-/** Whether a file is one of the project's task files, and no link out of their folder. */
+/**
+ * Whether a path names one of the project's task files. A link that leads out of the task folder does not
+ * count.
+ */
 export function isTaskFile(cwd: string, file: string): boolean {
   const root = findWorktree(cwd) ?? realpathSync(cwd);
   const expected = join(root, ".aimi", "tasks", basename(file));
   try {
     return realpathSync(join(root, file)) === expected;
   } catch (error) {
-    // The command itself reports a missing file.
+    // A missing file is no danger: the approved command itself reports it.
     return (error as NodeJS.ErrnoException).code === "ENOENT";
   }
 }

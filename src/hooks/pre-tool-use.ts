@@ -5,28 +5,33 @@ import { parsePayload } from "./hook-payload.ts";
 import { type BudgetFolders, whyUnbudgeted } from "./own-budget.ts";
 import { isTaskFile, whyOutsideProject, whyReplaceable } from "./own-program.ts";
 
-/** The answer to Claude Code about a command of its Bash tool. */
+/** The hook's answer to Claude Code about a command of the Bash tool. */
 export interface CommandAnswer {
-  /** `silent`: no answer, so that Claude Code asks the user as usual. */
+  /** `silent` means that the hook gives no answer, so that Claude Code asks the user as usual. */
   readonly decision: "allow" | "ask" | "silent";
   readonly why: string;
-  /** The command to log; null for calls that do not concern swarm. */
+  /** The command to log; null if the call has nothing to do with swarm. */
   readonly command: string | null;
 }
 
 export interface Installation extends BudgetFolders {
-  /** The folder of this package. */
+  /** The path of this package's folder. */
   readonly root: string;
-  /** The folder that the plugin was started from. */
+  /** The path of the folder from which Claude Code started the plugin. */
   readonly pluginRoot: string;
-  /** The session's project, as Claude Code gives it to hooks; null when it does not. */
+  /**
+   * The path of the session's project, as Claude Code passes it to hooks; null if Claude Code passes none.
+   */
   readonly projectFolder: string | null;
 }
 
-/** Fields of a call that do not change what it runs. A call with any other field is left to the user. */
+/**
+ * The fields of a Bash call that the hook understands. If a call has another field, the hook leaves the
+ * decision to the user.
+ */
 const harmless: readonly string[] = ["command", "description", "timeout", "run_in_background"];
 
-/** Decides on a tool call. It does not approve malformed calls, and throws no errors about them. */
+/** Decides on a tool call. Malformed calls get no approval, but cause no error either. */
 export function answerCall(text: string, installation: Installation): CommandAnswer {
   const payload = parsePayload(text);
   const command = payload?.toolName === "Bash" ? payload.toolInput["command"] : undefined;
@@ -68,7 +73,7 @@ function silent(why: string, command: string | null): CommandAnswer {
   return { decision: "silent", why, command };
 }
 
-/** The answer as Claude Code reads it; empty for `silent`. */
+/** Renders the answer as JSON for Claude Code; an empty text for `silent`. */
 export function printedAnswer({ decision, why }: CommandAnswer): string {
   if (decision === "silent") return "";
   const hookSpecificOutput = {

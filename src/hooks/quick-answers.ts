@@ -9,21 +9,22 @@ import { statusLine } from "./status-line.ts";
 
 export interface QuickContext {
   readonly folder: string;
-  /** The folder of this package. */
+  /** The path of this package's folder. */
   readonly root: string;
-  /** The folder of the decision log. */
+  /** The path of the folder with the log of decisions. */
   readonly stateFolder: string;
-  /** The folder of the user's settings. */
+  /** The path of the folder with the user's settings. */
   readonly configFolder: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** The project of the calling session; null when unknown. */
+  /** The path of the calling session's project; null if unknown. */
   readonly projectFolder: string | null;
   readonly write: (text: string) => void;
 }
 
 /**
- * Answers Claude Code's fast hooks and its status line, which run between two keystrokes: from files, without npm
- * packages, and without errors, since no user would see them. False for all other words.
+ * Answers Claude Code's fast hooks and its status line. To be fast enough between two keystrokes, it reads
+ * files only and loads no npm packages. Errors are dropped, since no user would see them. Returns false for
+ * all other commands.
  */
 export async function answerQuickly(words: readonly string[], placeOf: () => QuickContext): Promise<boolean> {
   const place = placeOf();
@@ -77,7 +78,10 @@ async function showStatusLine(words: readonly string[], { folder, write }: Quick
   return true;
 }
 
-/** The plugin's folder; null for unknown words. */
+/**
+ * Returns the plugin's folder from the arguments `--plugin <folder>`, else this package's folder; null for
+ * other arguments.
+ */
 function pluginRootIn(rest: readonly string[], root: string): string | null {
   if (rest.length === 0) return root;
   const [flag, folder = ""] = rest;

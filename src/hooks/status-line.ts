@@ -5,9 +5,8 @@ import { findSwarm } from "./find-swarm.ts";
 const wrappedLimitMs = 2_000;
 
 /**
- * A line for Claude Code's status line, from the state file only; empty without a swarm. With `wrapped`, the output of
- * another status line's command comes first. That command is a shell line, as in Claude Code's settings, and gets the
- * same input.
+ * Renders a line for Claude Code's status line from the state file alone; an empty text if there is no swarm.
+ * `wrapped` is the shell command of another status line: it gets the same input, and its output comes first.
  */
 export async function statusLine(
   input: string,
@@ -16,7 +15,7 @@ export async function statusLine(
   const found = findSwarm(folderIn(input) ?? folder);
   const ours = found && found.swarm.containers.length > 0 ? swarmLine(found.swarm, found) : "";
   if (wrapped === null) return ours;
-  // Loaded only here, because it takes as long to load as all the rest.
+  // Loads `child_process` only here, because it takes as long to load as all other modules together.
   const { spawnSync } = await import("node:child_process");
   const options = { input, encoding: "utf8", timeout: wrappedLimitMs, killSignal: "SIGKILL" } as const;
   const { stdout, signal } = spawnSync("/bin/sh", ["-c", wrapped], {
@@ -27,7 +26,7 @@ export async function statusLine(
   return [theirs, ours].filter(Boolean).join(" | ");
 }
 
-/** The folder of Claude Code's session, from the input to its status line. */
+/** Returns the folder of the Claude Code session, read from the JSON input to its status line. */
 function folderIn(input: string): string | null {
   try {
     const { workspace, cwd } = JSON.parse(input);

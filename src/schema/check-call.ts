@@ -4,7 +4,10 @@ import { isImageReference } from "../domain/image-reference.ts";
 import { findEnvProblems } from "../domain/sandbox-spec.ts";
 import { findViolations, type Violation } from "./find-violations.ts";
 
-/** Arguments that no schema can describe, by name, for every function that takes them. */
+/**
+ * The arguments that JSON Schema cannot describe, such as functions, by name. Each name means the same in
+ * every library call.
+ */
 const specialArguments: Readonly<
   Record<string, { readonly is: (value: unknown) => boolean; readonly words: string }>
 > = {
@@ -18,7 +21,7 @@ const specialArguments: Readonly<
 const size = "Bytes, a whole number, for example 512 * 1024 ** 2.";
 const time = "Milliseconds, a whole number from 1 to 604800000 (7 days), for example 60_000.";
 
-/** Hints with an example of a valid value. */
+/** Hints for invalid arguments, each with an example of a valid value. */
 const hints: Readonly<Record<string, string>> = {
   command: 'An array of strings, for example ["sh", "-c", "echo hi"]; sh(script) takes a line of shell.',
   ...{ timeoutMs: time, commandTimeoutMs: time, graceMs: time },
@@ -33,8 +36,8 @@ const hints: Readonly<Record<string, string>> = {
 };
 
 /**
- * Checks the arguments of a library call before the function does anything, since types do not exist at run time. Throws
- * the first problem, with the name of its option.
+ * Checks the arguments of a library call before the call has any effect, since TypeScript's types do not
+ * exist at run time. Throws the first problem, which names the wrong option.
  */
 export async function checkCall<Name extends keyof LibraryCall>(
   name: Name,
@@ -56,15 +59,18 @@ export async function checkCall<Name extends keyof LibraryCall>(
   });
 }
 
-/** Checks the arguments that no schema describes; returns the rest for the schema. */
+/**
+ * Checks the arguments that no schema describes, and returns the other arguments for validation with the
+ * schema.
+ */
 function splitOff(
   call: Readonly<Record<string, unknown>>,
   pointer: string,
 ): { readonly plain: Record<string, unknown>; readonly problems: Violation[] } {
-  // Without a prototype, which `__proto__` in a parsed document would replace.
+  // The object has no prototype: a key `__proto__` from a parsed document would replace it.
   const plain: Record<string, unknown> = Object.create(null);
   const problems: Violation[] = [];
-  // Includes inherited properties, since the function reads these, too.
+  // The loop includes inherited properties, since the library function reads them, too.
   for (const key in call) {
     const value = call[key];
     const at = `${pointer}/${key}`;
@@ -81,7 +87,7 @@ function splitOff(
   return { plain, problems };
 }
 
-/** Checks the rules that also apply to `sandbox.yaml`. */
+/** Checks arguments with the rules for `sandbox.yaml` that no schema can express. */
 function checkDeeper(plain: Readonly<Record<string, unknown>>, name: string): Violation[] {
   const { options = {}, tag } = plain as {
     readonly options?: { readonly env?: Readonly<Record<string, string>>; readonly image?: string };

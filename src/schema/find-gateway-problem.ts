@@ -1,6 +1,6 @@
 import validate from "./generated/gateway.js";
 
-/** The first problem of a gateway's line; null if it has the form of a message. */
+/** Finds the first problem of a line from the gateway; null if the line is a valid message. */
 export function findGatewayProblem(value: unknown): string | null {
   if (validate(value)) return null;
   const [first] = validate.errors ?? [];

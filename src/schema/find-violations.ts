@@ -1,6 +1,6 @@
 import type { ValidateFunction } from "ajv";
 
-/** A violation of a schema, described for users. */
+/** A violation of a schema, in words for users. */
 export interface Violation {
   readonly pointer: string;
   readonly problem: string;
@@ -54,12 +54,13 @@ const validators: Readonly<Record<SchemaName, () => Promise<{ default: ValidateF
   "work-diff": () => import("./generated/work-diff.js"),
 };
 
-/** All violations of `schemas/<name>.schema.json`; none if the value is valid. */
+/** Finds all violations of `schemas/<name>.schema.json`. Returns an empty array if the value is valid. */
 export async function findViolations(name: SchemaName, value: unknown): Promise<Violation[]> {
   const { default: validate } = await validators[name]();
   if (validate(value)) return [];
   const errors = validate.errors ?? [];
-  // `anyOf` reports an error for each of its schemas; only its summary helps a user.
+  // For `anyOf`, the validator reports errors of every alternative. Only the error that sums them up helps a
+  // user.
   const choices = new Set(
     errors.filter(({ keyword }) => keyword === "anyOf").map(({ instancePath }) => instancePath),
   );
@@ -70,7 +71,7 @@ export async function findViolations(name: SchemaName, value: unknown): Promise<
     );
 }
 
-/** Examples of valid values, by field. */
+/** Hints with examples of valid values, by the name of the field. */
 const examples: Readonly<Record<string, string>> = {
   id: "For example US-001, or US-001a.",
   dependsOn: "For example US-001.",
@@ -111,7 +112,10 @@ const examples: Readonly<Record<string, string>> = {
   services: 'A list of services, for example ["s3"].',
 };
 
-/** The example of a field; for an item of a list that of the list, for a variable that of `env`. */
+/**
+ * Returns the example for a field. An item of a list has the example of the list; a variable has the example
+ * of `env`.
+ */
 function exampleFor(pointer: string): string | undefined {
   const [last = "", before = ""] = pointer.split("/").reverse();
   if (before === "env") return examples["env"];
@@ -120,7 +124,9 @@ function exampleFor(pointer: string): string | undefined {
 
 type Params = Readonly<Record<string, unknown>>;
 
-/** The name of a field; an item of a list has the name of its list: `userStories[0]`. */
+/**
+ * Returns the name of a field for messages. An item of a list is named by list and index: `userStories[0]`.
+ */
 function nameOf(pointer: string): string {
   const [last = "", before = ""] = pointer.split("/").reverse();
   if (/^\d+$/.test(last)) return `${before}[${last}]`;

@@ -2,7 +2,7 @@ import { type Node, type ParseError, parseTree, printParseErrorCode } from "json
 import { SwarmError } from "../domain/errors.ts";
 import type { SourceLocation } from "../domain/place.ts";
 
-/** Parsed JSON with the positions of its values. */
+/** Parsed JSON, with a function that finds the position of each value in the file. */
 export interface LocatedJson {
   readonly value: unknown;
   readonly placeOf: (pointer: string) => SourceLocation;
@@ -11,8 +11,8 @@ export interface LocatedJson {
 const maxDepth = 100;
 
 /**
- * Parses strict, untrusted JSON as UTF-8, with or without a byte order mark. Refuses what JSON.parse accepts in silence:
- * duplicate keys, `__proto__`, and nesting that exhausts a stack.
+ * Parses strict, untrusted JSON in UTF-8, with or without a byte order mark. Refuses three things that
+ * `JSON.parse` accepts silently: duplicate keys, `__proto__`, and nesting deep enough to exhaust the stack.
  */
 export function parseJson(bytes: Uint8Array, file: string): LocatedJson {
   const text = decode(bytes, file);
@@ -46,7 +46,7 @@ export function parseJson(bytes: Uint8Array, file: string): LocatedJson {
 
 function decode(bytes: Uint8Array, file: string): string {
   try {
-    // TextDecoder removes a byte order mark by itself.
+    // TextDecoder removes a byte order mark, so this code need not.
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
     throw new SwarmError("JSON_INVALID", { place: { file }, problem: "the file is not UTF-8 text" });
@@ -59,7 +59,7 @@ function positionOf(text: string, offset: number): { line: number; column: numbe
   return { line: before.split("\n").length, column: offset - lineStart + 1 };
 }
 
-/** Counts brackets before any recursive code reads the text. */
+/** Finds where brackets are nested too deeply. Runs before any recursive code reads the text. */
 function findTooDeep(text: string): number | undefined {
   let depth = 0;
   for (let index = 0; index < text.length; index += 1) {
@@ -81,7 +81,7 @@ function endOfString(text: string, start: number): number {
 
 function describe(error: ParseError, text: string): string {
   if (error.offset >= text.trimEnd().length) return "the file ends in the middle of its JSON";
-  // "ValueExpected" → "value expected"
+  // Turns an error code such as `ValueExpected` into words: `value expected`.
   const words = printParseErrorCode(error.error).replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
   return `not JSON here: ${words.trim()}`;
 }
@@ -119,7 +119,10 @@ function escapeKey(key: string): string {
   return key.replaceAll("~", "~0").replaceAll("/", "~1");
 }
 
-/** The offset of the node at a pointer, or of the nearest node around it if it is absent. */
+/**
+ * Returns the offset of the node at a JSON pointer. If there is no such node, returns the offset of the
+ * nearest enclosing node.
+ */
 function offsetOf(tree: Node, pointer: string): number {
   let node = tree;
   for (const part of pointer.split("/").slice(1)) {

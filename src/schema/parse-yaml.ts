@@ -3,12 +3,15 @@ import { cleanText } from "../domain/clean-text.ts";
 import { SwarmError } from "../domain/errors.ts";
 import type { SourceLocation } from "../domain/place.ts";
 
-/** Parsed YAML with the positions of its values. */
+/** Parsed YAML, with functions that find the position and the source text of each value. */
 export interface LocatedYaml {
   readonly value: unknown;
-  /** The position of a field's name or a list's item; for an absent value, that of the nearest value around it. */
+  /**
+   * Returns the position of a field's name or of a list's item. For an absent value, returns the position of
+   * the nearest enclosing value.
+   */
   readonly placeOf: (pointer: string) => SourceLocation;
-  /** The source text of a value without quotes: `1.10`, where the value is 1.1. */
+  /** Returns the source text of an unquoted value: `1.10`, although the parsed value is 1.1. */
   readonly textOf: (pointer: string) => string | undefined;
 }
 
@@ -23,9 +26,9 @@ interface Refusal {
 }
 
 /**
- * Parses an untrusted, plain document of YAML 1.2, of which JSON is a part. Refuses features beyond data (anchors, aliases,
- * merge keys, tags, directives), and what other parsers accept in silence: duplicate keys, `__proto__`, keys that are no
- * text, a second document.
+ * Parses an untrusted YAML 1.2 document that contains only data; JSON is a subset. Refuses anchors, aliases,
+ * merge keys, tags and directives. Also refuses what other parsers accept silently: duplicate keys,
+ * `__proto__`, keys that are not text, and a second document.
  */
 export function parseYaml(bytes: Uint8Array, file: string): LocatedYaml {
   const text = decode(bytes, file);
@@ -38,7 +41,8 @@ export function parseYaml(bytes: Uint8Array, file: string): LocatedYaml {
     throw new SwarmError("SANDBOX_SPEC_INVALID", { place: at(offset, pointer), problem, hint });
   };
 
-  // The parser keeps its own stack, but building a document from its tokens recurses: so check the depth in between.
+  // The parser itself does not recurse, but building a document from its tokens does. So the depth is checked
+  // between the two.
   const tokens = [...new Parser(lines.addNewLine).parse(text)];
   const early = findForbiddenCharacter(text) ?? findForbiddenToken(tokens);
   if (early) refuse(early);
@@ -50,7 +54,8 @@ export function parseYaml(bytes: Uint8Array, file: string): LocatedYaml {
     merge: false,
     resolveKnownTags: false,
     prettyErrors: false,
-    // The library's check compares every pair of keys; `findForbiddenKey` is linear.
+    // The library compares every pair of keys, which takes quadratic time. `findForbiddenKey` does the same
+    // check in linear time.
     uniqueKeys: false,
   });
   const [error] = document.errors;
@@ -87,14 +92,14 @@ function decode(bytes: Uint8Array, file: string): string {
   if (bytes.length > largestBytes)
     return refuse("the file is larger than 64 KiB", "Put large values into files and name those in inputs.");
   try {
-    // TextDecoder takes a byte order mark away by itself.
+    // TextDecoder removes a byte order mark, so this code need not.
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
     return refuse("the file is not UTF-8 text", "Save it as UTF-8.");
   }
 }
 
-/** The first character that YAML forbids, or that makes a file look different from its content. */
+/** Finds the first character that YAML forbids, or that makes a file look different from its content. */
 function findForbiddenCharacter(text: string): Refusal | undefined {
   const offset = text.search(
     /[^\t\n\r\x20-\x7e\x85\u{a0}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]|\r(?!\n)|[\u202a-\u202e\u2066-\u2069\ufeff]/u,
@@ -108,7 +113,7 @@ function findForbiddenCharacter(text: string): Refusal | undefined {
   };
 }
 
-/** The first token that is more than data, or nested too deeply. */
+/** Finds the first token that is more than plain data, or that is nested too deeply. */
 function findForbiddenToken(tokens: readonly CST.Token[]): Refusal | undefined {
   const [, second] = tokens.filter(({ type }) => type === "document");
   let first: Refusal | undefined = second && {
@@ -222,7 +227,10 @@ function escapeKey(key: string): string {
   return key.replaceAll("~", "~0").replaceAll("/", "~1");
 }
 
-/** The value at a pointer, and the position to show for it; not exact if only a value around it exists. */
+/**
+ * Finds the value at a JSON pointer, and the position to show for it. `isExact` is false if only an enclosing
+ * value exists.
+ */
 function nodeAt(contents: Node, pointer: string): { node: unknown; offset: number; isExact: boolean } {
   let node: unknown = contents;
   let offset = offsetOf(contents) ?? 0;

@@ -3,8 +3,8 @@ import { readFileSync, statSync } from "node:fs";
 const largestBytes = 8 * 1024 * 1024;
 
 /**
- * The file names in a task file's `dependsOn`; none if the file is missing or broken. Only for display: code that acts on a
- * task file validates it.
+ * Returns the file names in a task file's `dependsOn`; an empty array if the file is missing or invalid. For
+ * display only: code that runs a task file validates the file.
  */
 export function readDependsOn(file: string): readonly string[] {
   try {

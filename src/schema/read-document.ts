@@ -10,7 +10,7 @@ import type { ReadDocument } from "../ports/documents.ts";
 import { findViolations } from "./find-violations.ts";
 import { parseJson } from "./parse-json.ts";
 
-/** Parses a task file; throws its first problem, with the number of further ones. */
+/** Parses a task file. Throws its first problem, with the number of further problems. */
 export async function parseTaskFile(bytes: Uint8Array, file: string): Promise<ReadDocument<TaskFile>> {
   const { value, placeOf } = parseTaskJson(bytes, file);
   const violations = await findViolations("tasks", value);
@@ -28,7 +28,7 @@ export async function parseTaskFile(bytes: Uint8Array, file: string): Promise<Re
   return { document: value as TaskFile, placeOf };
 }
 
-/** Reports broken JSON in a task file as TASK_FILE_INVALID. */
+/** Parses the JSON of a task file, and reports syntax errors as TASK_FILE_INVALID. */
 function parseTaskJson(bytes: Uint8Array, file: string): ReturnType<typeof parseJson> {
   try {
     return parseJson(bytes, file);
@@ -63,7 +63,7 @@ export async function parseSettings(bytes: Uint8Array, file: string): Promise<Re
   return { document: value as SettingsFile, placeOf };
 }
 
-/** Parses a state file. An invalid one is always an error, never an empty swarm. */
+/** Parses a state file. Throws if it is invalid: an invalid file must never look like an empty swarm. */
 export async function parseState(bytes: Uint8Array, file: string): Promise<SwarmState> {
   const { value, placeOf } = parseStateJson(bytes, file);
   const [first] = await findViolations("swarm-state", value);
@@ -81,12 +81,16 @@ function parseStateJson(bytes: Uint8Array, file: string): ReturnType<typeof pars
   }
 }
 
-/** Checks settings from flags or the environment; `nameOf` returns the name by which the user set a value. */
+/**
+ * Validates settings from flags or the environment. `nameOf` returns the flag or variable in which the user
+ * set a value.
+ */
 export async function checkSettings(
   settings: SettingsFile,
   nameOf: (pointer: string) => string,
 ): Promise<SettingsFile> {
-  // This check shows no values, so it comes first: in place of a reference, the user may have typed the secret itself.
+  // This check runs before the schema's, because its messages show no values: the user may have typed a
+  // secret where a reference belongs.
   const [wrong] = findSettingProblems(settings);
   if (wrong)
     throw new SwarmError("INVALID_VALUE", {
@@ -114,7 +118,7 @@ export async function parseSandboxRecord(bytes: Uint8Array, file: string): Promi
   return value as SandboxRecord;
 }
 
-/** Parses the output of the probe in a container. */
+/** Parses the output that the probe printed in a container. */
 export async function parseProbe(text: string): Promise<Probe> {
   const { value } = parseJson(Buffer.from(text), "the probe's answer");
   const [first] = await findViolations("probe", value);
@@ -126,12 +130,12 @@ export async function parseProbe(text: string): Promise<Probe> {
   return value as Probe;
 }
 
-/** Whether a value is the report of a merge. */
+/** Whether a value is a valid report of a merge. */
 export async function isMergeReport(value: unknown): Promise<boolean> {
   return (await findViolations("merge", value)).length === 0;
 }
 
-/** Whether a value is the report of a proof. */
+/** Whether a value is a valid report of a proof. */
 export async function isProof(value: unknown): Promise<boolean> {
   return (await findViolations("proof", value)).length === 0;
 }

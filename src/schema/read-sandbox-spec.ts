@@ -9,7 +9,9 @@ import {
 import { findViolations } from "./find-violations.ts";
 import { type LocatedYaml, parseYaml } from "./parse-yaml.ts";
 
-/** Parses a `sandbox.yaml` and fills in defaults; throws the first problem in the order of the file. */
+/**
+ * Parses a `sandbox.yaml` and fills in defaults. Throws the problem that is closest to the top of the file.
+ */
 export async function parseSandboxSpec(bytes: Uint8Array, file: string): Promise<SandboxSpec> {
   const yaml = parseYaml(bytes, file);
   const violations = await findViolations("sandbox", yaml.value);
@@ -22,12 +24,12 @@ export async function parseSandboxSpec(bytes: Uint8Array, file: string): Promise
   return sandboxSpecOf(withEnvAsWritten(yaml.value as SandboxSpecFile, yaml));
 }
 
-/** Orders problems from the top of the file, as users correct them. */
+/** Compares problems by position, so that users correct a file from top to bottom. */
 function compare(one: SourceLocation, other: SourceLocation): number {
   return (one.line ?? 0) - (other.line ?? 0) || (one.column ?? 0) - (other.column ?? 0);
 }
 
-/** Keeps variables as they are written: `1.10` must not become 1.1, nor 0755 become 755. */
+/** Takes the values of variables from the source text: `1.10` must not become 1.1, nor `0755` become 755. */
 function withEnvAsWritten(file: SandboxSpecFile, { textOf }: LocatedYaml): SandboxSpecFile {
   if (!file.env) return file;
   const env = Object.fromEntries(
