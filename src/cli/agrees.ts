@@ -1,7 +1,9 @@
 import { SwarmError } from "../domain/errors.ts";
 import type { Output } from "./output.ts";
 
-/** Asks the user for y or n; throws WOULD_ASK without a terminal, where the caller requires `--yes`. */
+/**
+ * Asks the user a yes-or-no question. Throws WOULD_ASK without a terminal; the command then requires `--yes`.
+ */
 export async function isConfirmed(output: Output, question: string): Promise<boolean> {
   const answer = await output.ask(`${question} [y/N]`);
   if (answer === null) throw new SwarmError("WOULD_ASK", { question, flag: "--yes" });

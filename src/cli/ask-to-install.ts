@@ -2,7 +2,10 @@ import type { PrivateEngine } from "../ports/private-engine.ts";
 import { isConfirmed } from "./agrees.ts";
 import type { Output } from "./output.ts";
 
-/** Asks before installing missing Debian packages; without a terminal, `--yes` is required. */
+/**
+ * Asks the user before swarm installs missing Debian packages. Without a terminal, the command requires
+ * `--yes`.
+ */
 export async function askToInstall(output: Output, engine: PrivateEngine, yes: boolean): Promise<boolean> {
   const packages = await engine.missingPackages();
   if (packages.length === 0) return true;

@@ -12,20 +12,20 @@ import { planNotes } from "./plan-notes.ts";
 import { resultLines } from "./result-lines.ts";
 import { outcomeOf } from "./swarm-outcome.ts";
 
-/** The time for agents to end their turn after the first Ctrl-C. */
+/** The time after the first Ctrl-C in which agents may end their turn, in milliseconds. */
 const graceMs = 60_000;
-/** The time for agents to end their turn after `--until`, when no user is waiting. */
+/** The same time for `--until`, when no user waits at the terminal. */
 const nightGraceMs = 10 * 60_000;
 
-/** A worker that needs the user's attention. */
+/** A worker that needs the user, and why. */
 export interface AttentionNeeded {
   readonly worker: string;
   readonly why: string;
 }
 
 /**
- * Runs `work` and shows the swarm's progress. The first Ctrl-C, like the time of `--until`, lets agents end their
- * turn; the second stops the containers.
+ * Runs `work` and shows the swarm's progress. The first Ctrl-C, or the time of `--until`, lets agents end
+ * their turn. The second Ctrl-C stops the containers.
  */
 export async function runWithProgress<Result>(
   { output, signal, onSecondSignal, onBegun }: CommandContext,
@@ -34,7 +34,7 @@ export async function runWithProgress<Result>(
     until: null,
   },
 ): Promise<Result> {
-  // An owner runs for hours beside its workers, so memory matters more than speed.
+  // The owner runs for hours beside its workers, so low memory use matters more than speed.
   setFlagsFromString("--optimize-for-size");
   const halt = new AbortController();
   const stopNow = new AbortController();
@@ -83,7 +83,7 @@ export async function runWithProgress<Result>(
   }
 }
 
-/** Prints how a swarm ended; returns the exit code. */
+/** Prints how a swarm ended, and returns the command's exit code. */
 export function reportEnd({ output }: Pick<CommandContext, "output">, state: SwarmState): ExitCode {
   output.result({ swarm: state }, () => [
     ...resultLines(state),

@@ -17,13 +17,18 @@ export type TaskChoice =
 
 const maxAnswers = 3;
 
-/** The task files named as arguments or by the old flags `--file` and `--files`. */
+/**
+ * Returns the task files that the user named, as arguments or with the older flags `--file` and `--files`.
+ */
 export function namedFiles(words: readonly string[], { file, files }: CommandOptions): string[] {
   const old = [file, ...(typeof files === "string" ? files.split(",") : [])];
   return [...words, ...old.flatMap((each) => (typeof each === "string" && each.trim() ? [each.trim()] : []))];
 }
 
-/** Asks the user which task files to run, possibly none; throws WOULD_ASK without a terminal. */
+/**
+ * Asks the user which task files to run. Returns an empty array if the user chooses none; throws WOULD_ASK
+ * without a terminal.
+ */
 export async function chooseTasks(
   { swarm, output }: Pick<CommandContext, "swarm" | "output">,
   { again, strict }: CommandOptions,
@@ -53,7 +58,7 @@ export async function chooseTasks(
   throw new SwarmError("USAGE", { message: `no task file was chosen: ${problem}` });
 }
 
-/** A line for each task file, numbered from 1. */
+/** Renders a line for each task file, numbered from 1. */
 function choiceLines(tasks: readonly PlannedTask[]): string[] {
   return table(
     tasks.map(({ slug, title, branch, action, why, stories }, index) => [
@@ -67,7 +72,7 @@ function choiceLines(tasks: readonly PlannedTask[]): string[] {
   );
 }
 
-/** Parses an answer: numbers, ranges and slugs in any order, or `a` for all that can run. */
+/** Parses the user's answer: numbers, ranges and slugs in any order, or `a` for all tasks that can run. */
 export function parseChoice(answer: string, tasks: readonly PlannedTask[]): TaskChoice {
   const words = answer
     .trim()
@@ -83,7 +88,7 @@ export function parseChoice(answer: string, tasks: readonly PlannedTask[]): Task
   return { kind: "chosen", files: tasks.filter((task) => chosen.has(task)).map(({ file }) => file) };
 }
 
-/** The tasks that a word selects, or the reason why it selects none. */
+/** Returns the tasks that a word of the answer selects, or else the reason why it selects none. */
 function meantBy(word: string, tasks: readonly PlannedTask[]): readonly PlannedTask[] | string {
   const runnable = tasks.filter(({ action }) => action === "run");
   if (/^(?:a|all)$/i.test(word)) return runnable;
@@ -108,7 +113,7 @@ function one(
   return task.action === "run" ? [task] : `${cleanText(task.slug)}: ${cleanText(task.why)}`;
 }
 
-/** The task with this slug, or with the only slug that begins like this. */
+/** Finds the task with this slug, or else the only task whose slug begins with the word. */
 function bySlug(word: string, tasks: readonly PlannedTask[]): PlannedTask | undefined {
   const exact = tasks.find(({ slug }) => slug === word);
   const [found, ...more] = tasks.filter(({ slug }) => slug.startsWith(word));

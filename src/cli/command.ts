@@ -2,67 +2,75 @@ import type { SettingsFile } from "../domain/settings.ts";
 import type { Composition } from "./composition.ts";
 import type { Output } from "./output.ts";
 
-/** The headings of the help, in its order. */
+/** The headings in the help, in the order in which the help prints them. */
 export const commandGroups = ["START", "WATCH", "REVIEW", "STEER", "UPKEEP", "SANDBOX", "OTHER"] as const;
 export type CommandGroup = (typeof commandGroups)[number];
 
-/** The input of a running command. */
+/** What a command gets when it runs. */
 export interface CommandContext {
   readonly swarm: Composition;
   readonly output: Output;
   readonly signal: AbortSignal;
-  /** Sets an action for the second Ctrl-C, which otherwise ends the process at once. */
+  /** Sets the action for the second Ctrl-C. Without an action, the second Ctrl-C ends the process at once. */
   readonly onSecondSignal: (act: () => void) => void;
-  /** Called when a swarm has begun. */
+  /** Called once the command's swarm has begun. */
   readonly onBegun?: (swarmId: string) => void;
-  /** All words typed after `swarm`. */
+  /** The command-line arguments after `swarm`. */
   readonly words: readonly string[];
-  /** The words of the agent's program, typed after `--`; empty without them. */
+  /** The agent's program and its arguments, which the user typed after `--`; empty if there are none. */
   readonly program: readonly string[];
 }
 
-/** A command's arguments in order, with a list for a variadic one. */
+/** A command's positional arguments, in order. A variadic argument is an array. */
 export type CommandArguments = readonly (string | readonly string[] | undefined)[];
 export type CommandOptions = Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
 
-/** A flag in commander's notation, and its help. `many` may be repeated; `old` is a hidden former spelling. */
+/**
+ * A flag in commander's notation, and its help text. `many`: the user may repeat the flag. `old`: a former
+ * name, hidden from the help.
+ */
 export type Flag = readonly [flags: string, description: string, how?: "many" | "old"];
 
-/** A command as a value: the help, the parser and the completion are made from it. */
+/** The definition of a command. The help, the parser and the shell completion all derive from it. */
 export interface Command {
-  /** The name and arguments in commander's notation: `plan [files...]`. */
+  /** The command's name and arguments in commander's notation, for example `plan [files...]`. */
   readonly name: string;
   readonly description: string;
   readonly group?: CommandGroup;
-  /** Whether the help omits the command, as for former spellings. */
+  /** Whether the help omits the command. Former names of commands are hidden. */
   readonly hidden?: boolean;
   readonly options?: readonly Flag[];
   readonly commands?: readonly Command[];
-  /** Whether a program reads the output: then agents get no hint about the next command. */
+  /** Whether programs read the command's output. Agents then get no hint about the next command. */
   readonly isQuiet?: boolean;
-  /** Whether the words after the first argument belong to another program and hold no options of swarm. */
+  /**
+   * Whether the arguments after the first one belong to another program, so that swarm parses no flags in
+   * them.
+   */
   readonly passesWordsOn?: boolean;
-  /** Whether the words after `--` are the agent's program if `--agent` is given. */
+  /** Whether the arguments after `--` are the agent's program if the user gives `--agent`. */
   readonly takesProgram?: boolean;
-  /** Loads the handler when the command runs. */
+  /** Loads the command's handler, only when the command runs. */
   readonly load?: () => Promise<CommandHandler>;
-  /** The settings given by its flags. */
+  /** Returns the settings that the command's flags set. */
   readonly settings?: (options: CommandOptions, program: readonly string[]) => SettingsFile;
 }
 
-/** Resolves with the exit code of the process: swarm's own, or that of a program in a sandbox. */
+/**
+ * Runs a command. Resolves with the exit code of the process: swarm's own, or that of a program in a sandbox.
+ */
 export type CommandHandler = (
   context: CommandContext,
   args: CommandArguments,
   options: CommandOptions,
 ) => Promise<number>;
 
-/** The argument at a position, whose presence commander has checked. */
+/** Returns the argument at a position. commander has checked that a required argument is present. */
 export function argumentAt(args: CommandArguments, index: number): string {
   return String(args[index] ?? "");
 }
 
-/** A variadic argument. */
+/** Returns a variadic argument as an array. */
 export function listAt(args: CommandArguments, index: number): readonly string[] {
   const value = args[index];
   return value === undefined ? [] : typeof value === "string" ? [value] : value;

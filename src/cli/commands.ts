@@ -14,7 +14,7 @@ import {
 } from "./start-flags.ts";
 import { stateCommands } from "./state-commands.ts";
 
-/** Every command, in the order of the help. */
+/** The definitions of all commands, in the order of the help. */
 export const commands: readonly Command[] = [
   {
     name: "init",
@@ -344,7 +344,7 @@ export const commands: readonly Command[] = [
     settings: flagSettings,
     load: async () => (await import("./commands/start.ts")).own,
   },
-  // The spellings from before `swarm state` existed.
+  // The commands' former names, from before `swarm state` existed.
   ...stateCommands
     .filter(({ name }) => !/^(check|repair)/.test(name))
     .map((command) => ({ ...command, name: `swarm-${command.name}`, hidden: true })),

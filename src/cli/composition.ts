@@ -41,16 +41,19 @@ export interface PlanRequest {
   readonly strict: boolean;
 }
 
-/** The use cases of all commands, each loaded on first use. */
+/** The operations behind all commands. Each loads its modules on first use. */
 export interface Composition {
   plan(request: PlanRequest): Promise<SwarmPlan>;
   explainSettings(): Promise<ExplainedSetting[]>;
   init(): Promise<InitializedFile[]>;
-  /** Writes a task file with a prompt as its only story, or finds the one from an earlier call. */
+  /**
+   * Writes a task file whose only story is the prompt, or finds the file from an earlier call with the same
+   * prompt.
+   */
   makeTask(request: NewTaskRequest): Promise<MadeTask>;
   findFilesToTrust(): Promise<FileToTrust[]>;
   trust(files: readonly FileToTrust[]): Promise<void>;
-  /** The swarm's state as recorded in its file; null when there is none. */
+  /** Returns the recorded state of the swarm; null if there is none. */
   findState(): Promise<SwarmState | null>;
   checkState(): Promise<CheckedState>;
   initState(options: { force: boolean }): Promise<SwarmState>;
@@ -73,66 +76,66 @@ export interface Composition {
   schedule(): ScheduleOperations;
 }
 
-/** Scheduled swarms. */
+/** Operations that schedule swarms with cron. */
 export interface ScheduleOperations {
-  /** The crontab line for a night; writes nothing. */
+  /** Renders the crontab line for a schedule. Writes nothing. */
   plan(night: Pick<ScheduledNight, "at" | "days" | "words">): Promise<string>;
-  /** Writes the project's line to the crontab; false when the same line is there already. */
+  /** Writes the project's line to the crontab. Returns false if the crontab has the same line already. */
   install(line: string): Promise<boolean>;
-  /** Removes this project's lines; returns them. */
+  /** Removes this project's lines from the crontab and returns them. */
   remove(): Promise<readonly string[]>;
   list(): Promise<readonly { readonly line: string; readonly isHere: boolean }[]>;
 }
 
-/** Use cases of the plugin for Claude Code. */
+/** Operations for the Claude Code plugin. */
 export interface PluginOperations {
-  /** Creates or updates the plugin's folder; returns its path. */
+  /** Creates or updates the plugin's folder and returns the folder's path. */
   path(): Promise<string>;
-  /** Validates the plugin with Claude Code, and replays calls through its hook. */
+  /** Lets Claude Code validate the plugin, and replays test calls through the plugin's hook. */
   validate(): Promise<PluginReport>;
   /** Installs the plugin into the `claude` on the PATH. Idempotent. */
   install(onStep: (step: string) => void): Promise<InstalledPlugin>;
 }
 
-/** The request to own a swarm. */
+/** A request to become the owner of a swarm. */
 export interface OwnRequest {
   readonly policy: RetryPolicy;
-  /** The names of failed or stopped workers to retry. */
+  /** The names of the failed or stopped workers to retry. */
   readonly retry?: readonly string[];
-  /** The branch to merge into the retried workers' results; `integration` for the swarm's own. */
+  /** The branch to merge into the results of the retried workers. `integration` is the swarm's own branch. */
   readonly onto?: string;
-  /** Whether to archive an existing swarm, finished or not, and begin a new one. */
+  /** Whether to archive the existing swarm, finished or not, and begin a new one. */
   readonly force?: boolean;
-  /** The id of a new swarm. */
+  /** The ID to give to a new swarm. */
   readonly swarmId?: string;
 }
 
-/** The request to run task files. */
+/** A request to run task files. */
 export interface StartRequest extends PlanRequest, OwnRequest {
-  /** Whether to leave the work to a running owner. */
+  /** Whether to leave the task files to the running owner, if there is one. */
   readonly append: boolean;
 }
 
-/** Callbacks to the command that started a swarm, and the signals by which the command ends it. */
+/** Callbacks to the command that runs a swarm, and the signals with which the command ends the swarm. */
 export interface SwarmReport {
   readonly planned: (plan: SwarmPlan) => void;
   readonly onStep: (step: string) => void;
   readonly emit: (event: SwarmEvent) => void;
   readonly onMessage: (worker: Worker, message: AdapterMessage) => void;
-  /** Called once the state file has the workers' records. */
+  /** Called once the state file has the records of the workers. */
   readonly begun: (state: SwarmState) => void;
-  /** Aborts with a `Halt`: the owner starts no more workers, and asks agents to stop. */
+  /** Aborts with a `Halt` as its reason. The owner then starts no more workers and asks agents to stop. */
   readonly halt: AbortSignal;
-  /** Aborts to stop containers at once. */
+  /** Aborts to stop all containers at once. */
   readonly stopNow: AbortSignal;
-  /** Aborts to leave everything as it is. */
+  /** Aborts to end the owner and leave everything else as it is. */
   readonly signal: AbortSignal;
 }
 
 export interface DetachedOwner {
   readonly swarmId: string;
   readonly pid: number;
-  /** The file with the owner's output. */
+  /** The path of the file with the owner's output. */
   readonly log: string;
 }
 
@@ -146,65 +149,70 @@ export interface RetryResult {
   readonly state: SwarmState;
 }
 
-/** Use cases that run and steer a swarm. */
+/** Operations that run and steer a swarm. */
 export interface SwarmOperations {
   start(request: StartRequest, report: SwarmReport): Promise<StartResult>;
   resume(request: OwnRequest, report: SwarmReport): Promise<SwarmState>;
-  /** Retries failed and stopped workers, or asks the owner to. */
+  /** Retries failed and stopped workers, or asks the running owner to do so. */
   retry(
     request: OwnRequest & { readonly workers: readonly string[]; readonly onto?: string },
     report: SwarmReport,
   ): Promise<RetryResult>;
-  /** Sends a command to the owner, or applies it when none runs. No names mean all workers. */
+  /**
+   * Sends a command to the owner, or applies the command if no owner runs. An empty array means all workers.
+   */
   steer(
     command: SteeringCommand,
     workers: readonly string[],
     signal: AbortSignal,
   ): Promise<{ readonly by: "owner" | "us" | "nobody"; readonly state: SwarmState }>;
-  /** Runs a command in a background process, and waits until its swarm has begun. */
+  /** Runs a swarm command in a background process, and waits until the command's swarm has begun. */
   detach(words: readonly string[]): Promise<DetachedOwner>;
 }
 
-/** The request to merge results. */
+/** A request to merge results. */
 export interface MergeRequest {
-  /** The workers' names; empty for all. */
+  /** The names of the workers; empty for all workers. */
   readonly workers: readonly string[];
-  /** The target branch; null for the swarm's own. */
+  /** The name of the target branch; null for the swarm's own integration branch. */
   readonly into: string | null;
   readonly check:
     | { readonly kind: "asked"; readonly command: string | null }
-    /** The check from the settings, or else the repository's own tests. */
+    /** Use the check from the settings, or else the repository's own tests. */
     | { readonly kind: "recognised" };
 }
 
 export interface MergeOperations {
-  /** Merges results onto a branch, as the swarm's owner; no working tree is touched. */
+  /** Merges results onto a branch, as the swarm's owner. Changes no working tree. */
   merge(request: MergeRequest, onStep: (step: string) => void, signal: AbortSignal): Promise<MergeReport>;
 }
 
-/** Use cases that observe a swarm without changing it. */
+/** Operations that observe a swarm without changing it. */
 export interface WatchOperations extends ReviewOperations {
-  /** The swarm of this worktree; throws STATE_MISSING when there is none. */
+  /** Returns the state of this worktree's swarm; throws STATE_MISSING if there is none. */
   state(): Promise<SwarmState>;
-  /** A worker's messages in the host's journals; `follow` continues until the worker ends or no owner runs. */
+  /**
+   * Yields a worker's messages from the host's journals. With `follow`, continues until the worker ends or no
+   * owner runs.
+   */
   journals(
     words: { readonly worker: string; readonly attempt: number | null; readonly follow: boolean },
     signal: AbortSignal,
   ): AsyncIterable<JournalledMessage>;
-  /** The log of a running worker's adapter: its last lines, then new ones until the container ends. */
+  /** Yields the last log lines of a running worker's adapter, then new lines until the container ends. */
   tail(
     worker: ContainerRecord,
     options: { readonly last: number },
     signal: AbortSignal,
   ): AsyncIterable<string>;
   wait(request: WaitRequest, signal: AbortSignal): Promise<WaitResult>;
-  /** A terminal in the sandbox of a running worker, as the agent's user. */
+  /** Opens a terminal in the sandbox of a running worker, as the agent's user. */
   openTerminal(
     worker: ContainerRecord,
     words: TerminalSize & Omit<AgentTerminal, "term">,
     signal: AbortSignal,
   ): Promise<AgentSession>;
-  /** Runs a command in a running worker's sandbox without a terminal. */
+  /** Runs a command without a terminal in the sandbox of a running worker. */
   runInside(
     worker: ContainerRecord,
     request: {
@@ -216,62 +224,64 @@ export interface WatchOperations extends ReviewOperations {
   ): Promise<CommandResult>;
 }
 
-/** The request to clean up. */
+/** A request to clean up what swarms left behind. */
 export interface CleanupRequest {
-  /** The workers' names; empty for all. */
+  /** The names of the workers; empty for all workers. */
   readonly workers: readonly string[];
   /** Whether to remove the files of archived swarms, too. */
   readonly all: boolean;
-  /** Whether to remove work that is not in the repository, too. */
+  /** Whether to remove even work that the repository does not have. */
   readonly discard: boolean;
   /** Whether to remove images, the private engine and the user's state folder, too. */
   readonly everything: boolean;
   readonly dryRun: boolean;
 }
 
-/** Use cases that keep a swarm's records and its engine in order. */
+/** Operations that keep a swarm's records consistent with the engine. */
 export interface UpkeepOperations {
-  /** The swarm compared with its engine, with corrected records if no owner runs; null without a swarm. */
+  /**
+   * Compares the swarm with its engine, and corrects the records if no owner runs. Null if there is no swarm.
+   */
   status(): Promise<SwarmStatus | null>;
-  /** The recorded state and its owner, without asking the engine. */
+  /** Returns the recorded state and the owner, without asking the engine. */
   recordedStatus(): Promise<Pick<SwarmStatus, "swarm" | "owner"> | null>;
-  /** Returns a lookup of the task files on which a worker depends. */
+  /** Returns a function that looks up the task files on which a worker depends. */
   taskDependencies(): Promise<(record: ContainerRecord) => readonly string[]>;
-  /** Calls back at once and whenever the state may have changed, until the signal is aborted. */
+  /** Calls `onChange` at once, and whenever the state may have changed, until the signal aborts. */
   watchState(onChange: () => void, signal: AbortSignal): Promise<void>;
-  /** Removes the workers' leftovers, as the swarm's owner; with `dryRun` it changes nothing. */
+  /** Removes what workers left behind, as the swarm's owner. With `dryRun`, changes nothing. */
   cleanup(request: CleanupRequest, onStep: (step: string) => void, signal: AbortSignal): Promise<CleanedUp>;
 }
 
-/** Use cases that review a swarm's work. */
+/** Operations that review a swarm's work. */
 export interface ReviewOperations {
-  /** The event log, oldest first; `follow` continues until the signal aborts. */
+  /** Yields the events from the log, oldest first. With `follow`, continues until the signal aborts. */
   events(
     words: EventChoice & { readonly follow: boolean },
     signal: AbortSignal,
   ): Promise<AsyncIterable<KeptEvent>>;
-  /** The summary of this worktree's swarm; throws STATE_MISSING when there is none. */
+  /** Returns the summary of this worktree's swarm; throws STATE_MISSING if there is none. */
   summary(): Promise<SwarmSummary>;
-  /** Runs the user's notification command; resolves with the reason of a failure, or null. */
+  /** Runs the user's notification command. Resolves with the reason of a failure, or null. */
   notify(command: string, occasion: Occasion): Promise<string | null>;
-  /** The changes of one worker. */
+  /** Returns the changes that one worker made. */
   diff(worker: string): Promise<WorkerDiff>;
 }
 
-/** A worker's changes, as imported into the repository. */
+/** The changes of a worker that swarm imported into the repository. */
 export type WorkerDiff =
   | (Pick<WorkDiff, "worker" | "base" | "ref"> & { readonly kind: "nothing" })
   | (Pick<WorkDiff, "worker" | "base" | "ref"> & {
       readonly kind: "work";
       readonly commit: string;
-      /** git's patch; with `stat`, only the changed files with line counts. */
+      /** Streams git's patch. If `stat` is true, streams only the changed files with line counts. */
       patch(stat: boolean, signal: AbortSignal): AsyncIterable<Uint8Array>;
       changes(
         signal: AbortSignal,
       ): Promise<{ readonly changes: WorkChanges; readonly sensitive: SensitiveChanges }>;
     });
 
-/** Use cases of single sandboxes. */
+/** Operations on single sandboxes. */
 export interface SandboxOperations {
   up(
     words: {
@@ -313,5 +323,5 @@ export interface SandboxOperations {
 
 type TakeOutput = (chunk: OutputChunk) => Promise<void>;
 
-/** Creates the composition for one command, with the settings given by its flags. */
+/** Creates the operations for one command, with the settings that the command's flags set. */
 export type Compose = (flags: SettingsFile) => Composition;

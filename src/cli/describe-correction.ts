@@ -1,7 +1,7 @@
 import type { Correction } from "../domain/reconcile.ts";
 import type { ShownCorrection } from "../domain/swarm-status.ts";
 
-/** Describes a difference between the state and the engine. */
+/** Describes a difference between the recorded state and the engine. */
 export function describeCorrection({ from, action }: Correction): string {
   switch (action.kind) {
     case "set-status":
@@ -21,7 +21,10 @@ export function describeCorrection({ from, action }: Correction): string {
   }
 }
 
-/** Describes a difference and its remedy: already corrected, left to the owner, or a command to type. */
+/**
+ * Describes a difference and its remedy: swarm has corrected it, the owner will, or the user can type a
+ * command.
+ */
 export function describeShown(
   correction: ShownCorrection,
   { ownerPid, isOwnEngine }: { readonly ownerPid: number | null; readonly isOwnEngine: boolean },

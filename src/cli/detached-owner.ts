@@ -7,7 +7,7 @@ import type { PlanRequest } from "./composition.ts";
 import { nothingToRun } from "./nothing-to-run.ts";
 import { planNotes } from "./plan-notes.ts";
 
-/** Starts an owner in the background, and waits until its swarm has begun. */
+/** Starts an owner in the background, and waits until the owner's swarm has begun. */
 export async function startDetached(
   { swarm, output, words }: CommandContext,
   planned: PlanRequest | null,
@@ -35,13 +35,19 @@ export async function startDetached(
   return exitCodes.done;
 }
 
-/** The words without `-d` and `--json`; words after `--` are the agent's program and stay. */
+/**
+ * Removes `-d`, `--detach` and `--json` from the arguments. Arguments after `--` are the agent's program and
+ * stay.
+ */
 function withoutDetach(words: readonly string[]): string[] {
   const end = words.includes("--") ? words.indexOf("--") : words.length;
   return words.filter((word, index) => index > end || !["-d", "--detach", "--json"].includes(word));
 }
 
-/** `own <verb> …`: the background owner. It tells its parent process that it has begun, or why not. */
+/**
+ * Makes the command `own <verb> …`, which runs in the background owner. It reports to its parent process that
+ * the swarm has begun, or why it has not.
+ */
 export function ownCommand(verbs: Readonly<Record<string, CommandHandler>>): CommandHandler {
   return async (context, args, options) => {
     const verb = verbs[argumentAt(args, 0)];
@@ -51,7 +57,7 @@ export function ownCommand(verbs: Readonly<Record<string, CommandHandler>>): Com
     const send = (word: object): void => {
       if (isTold || !process.connected) return;
       isTold = true;
-      // Ignores a failed send: the parent may have exited, which is no failure of the owner.
+      // Ignores a failed send: the parent may have exited, and the owner must continue.
       process.send?.(word, undefined, {}, () => {
         if (process.connected) process.disconnect();
       });

@@ -15,8 +15,8 @@ type Facts = Readonly<Record<string, unknown>>;
 const maxLength = 1_000;
 
 /**
- * Describes an event of the owner, with its reason. Events are also read from a file that any program may have
- * written, so malformed facts are left out.
+ * Describes an event of the owner, with the event's reason. Omits malformed facts: events also come from a
+ * file, which any program may have written.
  */
 export function eventWords({ event, ...facts }: EventFacts): string {
   const say = wordsByEvent.get(event);
@@ -126,7 +126,7 @@ function workersIn(value: unknown): string {
   return Array.isArray(value) ? countOf(value.length, "worker") : countOf(numberOf(value) ?? 0, "worker");
 }
 
-/** `3 completed, 1 failed`, from all numbers among the facts, at most one level deep. */
+/** Sums up the numbers among an event's facts, at most one level deep: `3 completed, 1 failed`. */
 function countsIn(facts: Facts): string {
   return Object.entries(facts)
     .flatMap(([name, value]): [string, unknown][] =>

@@ -6,7 +6,7 @@ import type { CheckResult, StoryProgress } from "../domain/generated/acp.ts";
 const indent = " ".repeat("00:00:00  ".length);
 const maxLength = 2_000;
 
-/** Formats a message of a worker's journal, with a heading for each new attempt or day; times are UTC. */
+/** Renders a message of a worker's journal. A heading precedes each new attempt or day. Times are in UTC. */
 export function journalLines(message: JournalledMessage, before: JournalledMessage | null): string[] {
   const [day = "", time = ""] = message.timestamp.split("T");
   const isNew = before?.attempt !== message.attempt || !before.timestamp.startsWith(day);
@@ -18,7 +18,7 @@ export function journalLines(message: JournalledMessage, before: JournalledMessa
   ];
 }
 
-/** The story that a message is about; null for one about the worker. */
+/** Returns the ID of the story that a message is about; null if the message is about the worker. */
 export function storyOf(message: JournalledMessage): string | null {
   return "storyId" in message.payload ? message.payload.storyId : null;
 }
@@ -91,7 +91,7 @@ function checkLines({ command, exitCode, durationMs, output }: CheckResult): str
   ];
 }
 
-/** The lines of a text; none for an empty one. */
+/** Splits a text into lines; an empty text has none. */
 function linesOf(text: string): string[] {
   const lines = text.trimEnd().split("\n");
   return lines.length === 1 && lines[0] === "" ? [] : lines.map((line) => cleanText(line, maxLength));

@@ -1,7 +1,10 @@
-/** The length beyond which a line is passed on in pieces. */
+/** The maximum length of an unfinished line to keep in memory. A longer line is passed on in pieces. */
 const maxPieceLength = 64 * 1024;
 
-/** Splits bytes into lines without line breaks, in groups as they arrive. Very long lines come in pieces. */
+/**
+ * Splits a stream of bytes into lines. Each group has the lines that one piece of the stream completed. Very
+ * long lines arrive in pieces.
+ */
 export async function* lineGroups(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<readonly string[]> {
   const decoder = new TextDecoder();
   let rest = "";

@@ -3,14 +3,17 @@ import { isOver } from "../domain/judge-sandbox.ts";
 
 type Listed = Pick<SandboxRecord, "id" | "status" | "reason" | "container" | "execution">;
 
-/** The command that makes sense after a list of sandboxes, newest first; destroyed ones play no part. */
+/**
+ * Suggests the next command after a list of sandboxes, which has the newest first. Ignores destroyed
+ * sandboxes.
+ */
 export function nextSandboxStep(records: readonly Listed[]): string {
   const present = records.filter(({ status }) => status !== "destroyed");
   const [latest] = present;
   const ready = present.find(
     (record) => !isOver(record) && record.container !== null && record.execution === null,
   );
-  // Without `--sandbox`, a task runs in the latest one.
+  // Without `--sandbox`, `swarm sandbox run` uses the latest sandbox.
   if (ready !== undefined)
     return ready === latest ? "`swarm sandbox run FILE`" : `\`swarm sandbox run --sandbox ${ready.id} FILE\``;
   const busy = present.find((record) => !isOver(record) && record.execution !== null);

@@ -2,12 +2,12 @@ import { SwarmError } from "../domain/errors.ts";
 import { nightEnd } from "../domain/night-end.ts";
 import type { CommandContext, CommandOptions } from "./command.ts";
 
-/** How an unattended swarm ends. */
+/** The user's choices for a swarm that runs unattended. */
 export interface Night {
-  /** The time to end the swarm; null for when all workers have ended. */
+  /** When to end the swarm; null to end it when all workers have ended. */
   readonly until: { readonly at: Date; readonly text: string } | null;
   readonly thenMerge: boolean;
-  /** The user's notification command; null for none. */
+  /** The user's notification command; null if there is none. */
   readonly notify: string | null;
 }
 
@@ -40,7 +40,9 @@ function untilIn(text: string): NonNullable<Night["until"]> {
 
 const lookEveryMs = 30_000;
 
-/** Calls back at a moment of the wall clock. It polls, because timers stop while the machine sleeps. */
+/**
+ * Calls `onCome` at a time of the wall clock. Polls the clock, because timers stop while the machine sleeps.
+ */
 export function callAt(moment: Date, onCome: () => void): Disposable {
   let timer: NodeJS.Timeout | undefined;
   const look = (): void => {

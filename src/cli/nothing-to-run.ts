@@ -3,7 +3,10 @@ import type { SwarmPlan } from "../domain/plan.ts";
 
 type PlannedTask = Pick<SwarmPlan["tasks"][number], "file" | "why">;
 
-/** Says why a plan has nothing to run, and what the user can type next; `named` are the files that the user named. */
+/**
+ * Explains why a plan has nothing to run, and what the user can type next. `named` are the files that the
+ * user named.
+ */
 export function nothingToRun(
   tasks: readonly PlannedTask[],
   named: readonly string[],

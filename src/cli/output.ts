@@ -9,45 +9,48 @@ import { showForeseen } from "./report-failure.ts";
 import { toJson, toJsonLine } from "./to-json.ts";
 import { setOutputPlain, type UserTerminal, userTerminal } from "./user-terminal.ts";
 
-/** A command's output: results to stdout, messages for the user to stderr. */
+/** The output of a command: results go to stdout, messages for the user to stderr. */
 export interface Output {
   readonly json: boolean;
-  /** Prints a result: the document with `--json`, otherwise the lines. */
+  /** Prints the command's only result: with `--json` the document, otherwise the lines. */
   result(document: unknown, lines: () => readonly string[]): void;
-  /** Prints one of several results: a line of JSON with `--json`, otherwise the lines. */
+  /** Prints one of several results: with `--json` the document on one line, otherwise the lines. */
   each(document: unknown, lines: () => readonly string[]): void;
-  /** Opens a result that is redrawn in place; null when stdout is no terminal. */
+  /** Opens a result that swarm redraws in place; null if stdout is not a terminal. */
   live(): Promise<LiveResult | null>;
-  /** Prints one of many results with back-pressure; rejects when the reader has closed the output. */
+  /** Prints one of many results, with back-pressure. Rejects if the reader of stdout has closed the pipe. */
   item(document: unknown, line: () => string): Promise<void>;
-  /** Whether results are shown on a terminal. */
+  /** Whether stdout is a terminal. */
   readonly isTerminal: boolean;
-  /** Prints a note to stderr: an event with `--progress json`, nothing with `quiet`. */
+  /** Prints a note to stderr: as an event with `--progress json`, not at all with `--progress quiet`. */
   note(line: string): void;
-  /** Prints the command to type next. */
+  /** Prints the command that the user can type next. */
   next(command: string): void;
-  /** Ends the command: prints a hint for an agent, unless `next` has printed one. */
+  /** Ends the command's output. Prints `hint` for an agent, unless `next` has printed a command. */
   end(hint: string): void;
-  /** Shows the steps of work in progress. */
+  /** Runs `work` and shows the steps that it reports. */
   during<Result>(title: string, work: (onStep: (step: string) => void) => Promise<Result>): Promise<Result>;
-  /** Opens a view of a swarm, with notes above it, until it is closed. */
+  /** Opens a live view of a swarm. Until the view is closed, notes appear above it. */
   board(): Promise<SwarmBoard>;
-  /** Whether a user can answer questions on a terminal. */
+  /** Whether swarm can ask the user: stdin and stderr are terminals. */
   readonly canAsk: boolean;
-  /** Asks the user a question; null without a terminal. */
+  /** Asks the user a question and returns the answer; null without a terminal. */
   ask(question: string): Promise<string | null>;
-  /** Prints the output of a program in a sandbox to the same stream; nothing with `--json`. */
+  /** Prints a sandbox program's output to the same stream of swarm; prints nothing with `--json`. */
   stream(chunk: OutputChunk): Promise<void>;
-  /** The user's terminal, for a program in a sandbox; null when there is none, or with `--json`. */
+  /** Returns the user's terminal, for a program in a sandbox; null without a terminal or with `--json`. */
   terminal(): UserTerminal | null;
-  /** Passes stdin to `work`, and closes it afterwards. */
+  /** Passes stdin to `work`, and closes stdin afterwards. */
   withInput<Result>(work: (input: AsyncIterable<Uint8Array>) => Promise<Result>): Promise<Result>;
-  /** Prints an error, for a command whose exit code is that of a program in a sandbox. */
+  /**
+   * Prints an error without ending the command, for commands that return the exit code of a program in a
+   * sandbox.
+   */
   fail(error: SwarmError): void;
   readonly paint: Paint;
 }
 
-/** A result that changes while it is shown. */
+/** A result that swarm redraws in place while it changes. */
 export interface LiveResult extends LiveLines {
   readonly terminal: Pick<NodeJS.WriteStream, "rows" | "columns">;
 }
@@ -55,18 +58,21 @@ export interface LiveResult extends LiveLines {
 export type ProgressMode = "tty" | "plain" | "json" | "quiet";
 export type Mark = "good" | "weak" | "missing";
 
-/** Colours and glyphs that the terminal supports; a glyph always comes with a word. */
+/**
+ * Functions that colour text or add glyphs, as far as the terminal can show them. A word always accompanies a
+ * glyph.
+ */
 export interface Paint {
   bold(text: string): string;
   dim(text: string): string;
-  /** A line of a diff. */
+  /** Colours a line of a diff: added, removed or context. */
   changed(line: string): string;
   mark(mark: Mark): string;
 }
 
 export interface OutputOptions {
   readonly json: boolean;
-  /** Whether an agent reads the output: documents take one line, and hints come with them. */
+  /** Whether an agent reads the output. Documents then take a single line, and hints accompany them. */
   readonly forAgent: boolean;
   readonly progress: ProgressMode;
   readonly stdout: NodeJS.WriteStream;
@@ -173,7 +179,7 @@ export function openOutput({
       try {
         return await work(stdin);
       } finally {
-        // An open stdin would keep the process alive.
+        // An open stdin would keep this process alive.
         stdin.destroy();
       }
     },
@@ -186,7 +192,7 @@ export function openOutput({
       if (!stdin.isTTY || !stderr.isTTY) return null;
       const { createInterface } = await import("node:readline/promises");
       const terminal = createInterface({ input: stdin, output: stderr });
-      // Readline consumes Ctrl-C, so pass it on to the process.
+      // Readline consumes Ctrl-C, so pass the signal on to this process.
       terminal.once("SIGINT", () => process.kill(process.pid, "SIGINT"));
       try {
         return await terminal.question(`${question} `, { signal });
@@ -204,7 +210,7 @@ export function openOutput({
 
 const minColumns = 40;
 
-/** Resolves `auto`: `tty` on a terminal, `plain` for pipes, CI and agents. */
+/** Resolves `auto` to `tty` on a terminal, and to `plain` for pipes, CI and agents. */
 export function progressMode(
   wanted: "auto" | ProgressMode,
   { env, columns }: { env: Readonly<Record<string, string | undefined>>; columns: number },
@@ -216,12 +222,12 @@ export function progressMode(
     : "plain";
 }
 
-/** Whether the locale can show more than ASCII. */
+/** Whether the user's locale can show more than ASCII. */
 export function hasUnicode(env: Readonly<Record<string, string | undefined>>): boolean {
   return /utf-?8/i.test(env["LC_ALL"] || env["LC_CTYPE"] || env["LANG"] || "");
 }
 
-/** The reader of the output has closed it, as in `… | head`. */
+/** Thrown if the reader of the output has closed the pipe, as `head` does in `… | head`. */
 export class OutputClosedError extends Error {}
 
 async function written(target: NodeJS.WriteStream, bytes: string | Uint8Array): Promise<void> {
@@ -254,11 +260,11 @@ async function duringOnTerminal<Result>(
       },
     ],
     {
-      // The process handles signals itself.
+      // swarm handles signals itself, so listr2 must not.
       registerSignalListeners: false,
       renderer: "default",
       rendererOptions: {
-        // The command reports the error once.
+        // The command reports the error once, so listr2 must not report it.
         showErrorMessage: false,
         logger: new ListrLogger({ processOutput: new ProcessOutput(stderr, stderr) }),
       },

@@ -2,7 +2,7 @@ import { CommanderError, Option, Command as Parser } from "commander";
 import { SwarmError } from "../domain/errors.ts";
 import type { CommandOptions, Flag } from "./command.ts";
 
-/** Parses words that hold only these flags; throws USAGE otherwise. */
+/** Parses arguments that may contain only these flags; throws USAGE for any other argument. */
 export function parseFlags(flags: readonly Flag[], words: readonly string[]): CommandOptions {
   const parser = new Parser().exitOverride().configureOutput({ writeErr: () => {} });
   parser.helpOption(false).allowExcessArguments(false);
@@ -14,7 +14,7 @@ export function parseFlags(flags: readonly Flag[], words: readonly string[]): Co
   }
 }
 
-/** Maps the parser's errors to USAGE. */
+/** Converts an error of the parser into a USAGE error; returns other errors unchanged. */
 export function asUsage(error: unknown): unknown {
   if (!(error instanceof CommanderError)) return error;
   const message = error.message.replace(/^error: /, "").replace(/\n/g, " ");

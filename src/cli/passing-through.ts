@@ -2,10 +2,10 @@ import { SwarmError } from "../domain/errors.ts";
 import { exitCodes } from "../domain/exit-codes.ts";
 import type { Output } from "./output.ts";
 
-/** The exit codes of `docker` when the failure is not the program's. */
+/** The exit codes for failures that are not the sandbox program's own. `docker` uses the same codes. */
 export const passThroughCodes = { ours: 125, notExecutable: 126, notFound: 127 } as const;
 
-/** Maps errors of swarm to exit codes that differ from the program's own. */
+/** Runs `work`. Reports an error of swarm, and maps it to an exit code that a program rarely uses itself. */
 export async function withPassThroughCodes(
   output: Pick<Output, "fail">,
   work: () => Promise<number>,

@@ -9,19 +9,19 @@ export interface FailureOptions {
   readonly json: boolean;
   readonly stdout: NodeJS.WritableStream;
   readonly stderr: NodeJS.WritableStream;
-  /** The folder for reports of bugs in swarm. */
+  /** The path of the folder for reports of bugs in swarm. */
   readonly reportFolder: string;
   readonly now: Date;
 }
 
-/** Prints an error, the same way for every surface; returns the exit code. */
+/** Prints any error and returns the exit code. An error that swarm does not expect is reported as a bug. */
 export function reportFailure(error: unknown, options: FailureOptions): ExitCode {
   if (!(error instanceof SwarmError)) return reportBug(error, options);
   showForeseen(error, options);
   return error.exitCode;
 }
 
-/** Prints an expected error as text, and as a document with `--json`. */
+/** Prints an expected error as text; with `--json`, as a document, too. */
 export function showForeseen(
   error: SwarmError,
   { json, stdout, stderr }: Pick<FailureOptions, "json" | "stdout" | "stderr">,
@@ -53,7 +53,7 @@ function save(file: string, text: string): boolean {
     writeFileSync(file, text, { mode: 0o600 });
     return true;
   } catch {
-    // A full disk must not hide the error itself.
+    // A full disk must not hide the error that the report is about.
     return false;
   }
 }

@@ -3,7 +3,7 @@ import { workerSlug } from "../domain/slug.ts";
 import type { ContainerRecord, SwarmState } from "../domain/swarm-state.ts";
 import { table } from "./table.ts";
 
-/** A table of how each worker ended and where its work is. */
+/** Renders a table that shows how each worker ended and where its work is. */
 export function resultLines({ swarmId, containers }: SwarmState): string[] {
   const rows = containers.map((record) => [
     ...[record.status, workerSlug(record), storiesOf(record), workOf(record), tokensOf(record)],
@@ -19,7 +19,7 @@ function storiesOf({ storyProgress: { completed, total } }: ContainerRecord): st
   return `${completed}/${total}`;
 }
 
-/** The branch of published work, or else the ref that keeps the collected commits. */
+/** Names the branch of published work, or else the ref that keeps the collected commits. */
 function workOf({ branch, collected, status, reason }: ContainerRecord): string {
   if (branch?.done) return `${branch.ref.replace("refs/heads/", "")} ${branch.new.slice(0, 10)}`;
   if (collected) return `${collected.ref} ${collected.commit.slice(0, 10)}`;

@@ -22,12 +22,12 @@ export interface ProgramOptions {
   readonly onSecondSignal: CommandContext["onSecondSignal"];
 }
 
-/** The exit code that a shell reports after SIGPIPE. */
+/** The exit code that a shell reports for a program that SIGPIPE ended. */
 const outputClosed = 141;
 
 const progressModes = ["auto", "tty", "plain", "json", "quiet"] as const;
 
-/** Parses the words and runs their command; resolves with the exit code. */
+/** Parses the command line and runs its command; resolves with the exit code. */
 export async function runProgram(words: readonly string[], options: ProgramOptions): Promise<number> {
   let exitCode: number = exitCodes.done;
   const { own, program } = splitProgram(words, commands);
@@ -44,12 +44,12 @@ export async function runProgram(words: readonly string[], options: ProgramOptio
   return exitCode;
 }
 
-/** The typed words, and the agent's program among them. */
+/** The arguments that the user typed, and the part of them that is the agent's program. */
 type Typed = Pick<CommandContext, "words" | "program">;
 
 type Run = (command: Command, args: CommandArguments, options: CommandOptions) => Promise<void>;
 
-/** The parser of the whole command line. */
+/** Makes the parser for the whole command line. */
 function makeParser(run: Run): Parser {
   const program = new Parser("swarm")
     .description(
@@ -80,7 +80,7 @@ function makeParser(run: Run): Parser {
   return program;
 }
 
-/** `help state add` is the help of `state add`. */
+/** Finds the parser whose help to print: `help state add` prints the help of `state add`. */
 function helpFor(program: Parser, words: readonly string[]): Parser {
   return words.reduce((parser, word) => {
     const child = parser.commands.find((command) => command.name() === word);
@@ -129,7 +129,8 @@ async function runCommand(
   const output = openOutput({
     json: options["json"] === true,
     forAgent: Boolean(env["CLAUDECODE"]),
-    // Drawing needs both streams on a terminal of known size; if either is redirected, progress is plain lines.
+    // Drawing requires that stdout and stderr are terminals of known size. If either is redirected, progress
+    // is plain lines.
     progress: progressMode(wanted, {
       env,
       columns: process.stdout.isTTY && process.stderr.isTTY ? process.stderr.columns : 0,

@@ -3,7 +3,7 @@ import { engineFlag, flagSettings } from "./setting-flags.ts";
 
 const sandboxFlag = ["--sandbox <id>", "its id, name or container; without it the latest one"] as const;
 
-/** The commands of `swarm sandbox`. */
+/** The definitions of the commands below `swarm sandbox`. */
 export const sandboxCommands: readonly Command[] = [
   {
     name: "up",
@@ -78,7 +78,7 @@ const imageFlags = [
   ["--no-build-network", "no network for the steps of the project's image"],
 ] as const;
 
-/** The commands of `swarm image`. */
+/** The definitions of the commands below `swarm image`. */
 export const imageCommands: readonly Command[] = [
   {
     name: "build",

@@ -5,7 +5,7 @@ import type { SettingsFile } from "../domain/settings.ts";
 import { numberOrText } from "../domain/settings-environment.ts";
 import type { CommandOptions, Flag } from "./command.ts";
 
-/** The flags that set settings of workers. */
+/** Flags that override settings of workers for one command. */
 export const settingFlags: readonly Flag[] = [
   [
     "--agent <kind>",
@@ -51,20 +51,20 @@ export const engineFlag: Flag = [
   "the container engine to use, for example unix:///var/run/docker.sock",
 ];
 
-/** The owner's policy for failures. */
+/** Flags that decide how the owner treats failed workers. */
 export const failureFlags: readonly Flag[] = [
   ["--max-attempts <n>", "how often a worker that fails is tried in all (default 1)"],
   ["--fail-fast", "end the swarm at the first failure"],
 ];
 
-/** Former spellings. */
+/** Former names of flags, which still work. */
 export const oldStartFlags: readonly Flag[] = [
   ["--file <path>", "a task file", "old"],
   ["--files <paths>", "task files, by commas", "old"],
   ["--max <n>", "--parallel", "old"],
 ];
 
-/** Flags whose names differ from their settings, by the setting's JSON pointer. */
+/** Flags that are not named after their setting, by the setting's JSON pointer. */
 const flagByPointer: Readonly<Record<string, string>> = {
   "/budgetUsd": "--worker-budget-usd",
   "/budgetTokens": "--worker-budget-tokens",
@@ -75,7 +75,7 @@ const flagByPointer: Readonly<Record<string, string>> = {
   "/registries": "--registry",
 };
 
-/** The flag that sets a setting, as the user typed it. */
+/** Returns the flag that sets the setting at this JSON pointer. */
 export function flagOf(pointer: string): string {
   const [, group = ""] = pointer.split("/");
   if (group === "agentCommand") return "the program after --";
@@ -83,7 +83,7 @@ export function flagOf(pointer: string): string {
   return flagByPointer[`/${group}`] ?? `--${group}`;
 }
 
-/** The settings given by flags and by the words of the agent's program. */
+/** Converts flags, and the words of the agent's program, into settings. */
 export function flagSettings(options: CommandOptions, program: readonly string[]): SettingsFile {
   const { agent, parallel, max, isolation, network, engine, allow, escalate } = options;
   if (program.length > 0 && agent === "claude")
@@ -96,7 +96,7 @@ export function flagSettings(options: CommandOptions, program: readonly string[]
     swarmBudgetUsd: toAmount(options["budgetUsd"]),
     swarmBudgetTokens: toAmount(options["budgetTokens"]),
     swarmBudgetTime: options["budgetTime"],
-    // An unattended merge requires proof first.
+    // `--then merge` merges results without a user, so it requires proof of each result first.
     prove: options["prove"] === true || options["then"] === "merge" ? true : undefined,
     modelEndpoints: options["modelEndpoint"],
     registries: options["registry"],
@@ -105,7 +105,10 @@ export function flagSettings(options: CommandOptions, program: readonly string[]
   return Object.fromEntries(Object.entries(flags).filter(([, value]) => value !== undefined));
 }
 
-/** Parses words such as `anthropic=file:…`. A malformed word gets an unknown provider, which validation reports. */
+/**
+ * Parses words such as `anthropic=file:…` into references by provider. A malformed word gets an unknown
+ * provider, which the validation then reports.
+ */
 function toReferences(words: CommandOptions[string]): Record<string, string> | undefined {
   if (!Array.isArray(words)) return undefined;
   return Object.fromEntries(
@@ -120,7 +123,7 @@ function toAmount(text: CommandOptions[string]): unknown {
   return typeof text === "string" ? numberOrText(text) : text;
 }
 
-/** A count as a number; other text stays as typed, so that validation can quote it. */
+/** Converts digits into a number. Other text stays unchanged, so that the validation can quote it. */
 function toCount(text: CommandOptions[string]): unknown {
   return typeof text === "string" && /^\d+$/.test(text) ? Number(text) : text;
 }

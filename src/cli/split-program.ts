@@ -1,13 +1,13 @@
 import type { Command } from "./command.ts";
 
-/** The words of swarm's command, and those of the agent's program. */
+/** The command line in two parts: the words of swarm's command, and the words of the agent's program. */
 export interface SplitWords {
   readonly own: readonly string[];
   readonly program: readonly string[];
 }
 
 /**
- * Splits off the agent's program: `… --agent command -- sh agent.sh`. Without `--agent`, `--` has its usual
+ * Splits off the agent's program: `… --agent command -- sh agent.sh`. Without `--agent`, `--` keeps its usual
  * meaning: no flags follow.
  */
 export function splitProgram(words: readonly string[], commands: readonly Command[]): SplitWords {

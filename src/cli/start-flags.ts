@@ -7,7 +7,7 @@ export const detachFlag: Flag = [
   "go on in the background, after this terminal is closed, too",
 ];
 
-/** The flags of commands that may become a swarm's owner. */
+/** The flags of all commands that can make this process the owner of a swarm. */
 export const ownerFlags: readonly Flag[] = [...failureFlags, ...settingFlags, engineFlag];
 
 export const nightFlags: readonly Flag[] = [
@@ -33,7 +33,7 @@ export const startFlags: readonly Flag[] = [
   forceFlag,
 ];
 
-/** Every flag of `swarm start`. */
+/** All flags of `swarm start`. */
 export const startOptions: readonly Flag[] = [
   ...startFlags,
   ...nightFlags,

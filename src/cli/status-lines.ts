@@ -12,14 +12,14 @@ import { whyWaiting } from "../domain/why-waiting.ts";
 import { describeShown } from "./describe-correction.ts";
 import { table } from "./table.ts";
 
-/** Further input for showing a swarm. */
+/** Facts that the status lines need in addition to the swarm's status. */
 export interface StatusContext {
   readonly now: Date;
-  /** The file names of the tasks on which a worker depends. */
+  /** Returns the file names of the tasks on which a worker depends. */
   readonly dependsOn: (record: ContainerRecord) => readonly string[];
 }
 
-/** The document that `swarm status --json` prints. */
+/** Makes the document that `swarm status --json` prints. */
 export function statusDocument(status: SwarmStatus | null): SwarmStatusDocument {
   const { swarm = null, reconciled = true, owner = null, orphans = [] } = status ?? {};
   const corrections = (status?.corrections ?? []).map(({ container, from, action, applied }) => ({
@@ -29,7 +29,7 @@ export function statusDocument(status: SwarmStatus | null): SwarmStatusDocument 
   return { swarm: swarm && { ...swarm }, reconciled, corrections, orphans, owner };
 }
 
-/** The swarm, its owner, a line for each worker, and remarks. */
+/** Renders the swarm's status: the swarm, the owner, a line per worker, and remarks. */
 export function statusLines(status: SwarmStatus, context: StatusContext): string[] {
   const { swarm } = status;
   const { swarmId, updatedAt, containers } = swarm;
@@ -44,7 +44,7 @@ export function statusLines(status: SwarmStatus, context: StatusContext): string
   ];
 }
 
-/** A worker's cells in the table; the last one is the reason for its status. */
+/** Renders a worker's row of the status table. The last cell is the reason for the worker's status. */
 export function workerCells(
   record: ContainerRecord,
   { swarm, owner }: Pick<SwarmStatus, "swarm" | "owner">,
@@ -63,13 +63,16 @@ export function workerCells(
   ];
 }
 
-/** The owner's line; none for a finished swarm without an owner. */
+/** Renders the line about the owner. A finished swarm without an owner gets no line. */
 export function ownerLines({ swarm, owner }: SwarmStatus): string[] {
   if (owner !== null) return [cleanText(`owned by ${describeHolder(owner)}`)];
   return isOver(swarm) ? [] : ["no process is running it"];
 }
 
-/** A line for each remark: an unreachable engine, a difference between record and container, a denied request, an orphan. */
+/**
+ * Renders a line per remark: an unreachable engine, a difference between record and container, a denied
+ * request, or a container without a record.
+ */
 export function remarkLines({ swarm, reconciled, corrections, orphans, owner }: SwarmStatus): string[] {
   const slugByName = new Map(swarm.containers.map((record) => [record.containerName, workerSlug(record)]));
   const remark = { ownerPid: owner?.pid ?? null, isOwnEngine: swarm.engine !== null };
@@ -91,7 +94,7 @@ function notReconciled(engine: SwarmStatus["swarm"]["engine"]): string {
   return `not reconciled: ${cleanText(who)}; this is the last recorded state`;
 }
 
-/** The hint about the next command. */
+/** Suggests the next command for the user. */
 export function statusNext(status: SwarmStatus | null): string {
   if (status === null)
     return "`swarm plan` shows what could run, `swarm init` writes an example, `swarm help` shows every command";

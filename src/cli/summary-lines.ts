@@ -14,11 +14,14 @@ import {
   workWords,
 } from "../domain/summary-words.ts";
 
-/** The number of last lines shown of a failed and of a passed check. */
+/**
+ * The maximum number of lines to show from the end of a check's output: for a failed check, and for a passed
+ * one.
+ */
 const [failedLines, passedLines] = [10, 1];
 const maxCommits = 10;
 
-/** A summary as text: lines for the swarm, then each worker with its stories. */
+/** Renders a summary as text: first lines about the swarm, then each worker with its stories. */
 export function summaryLines(summary: SwarmSummary): string[] {
   const { swarmId, createdAt, systemCalls, workers } = summary;
   return [

@@ -4,7 +4,7 @@ import type { ExitCode } from "../domain/exit-codes.ts";
 import { swarmExit } from "../domain/swarm-exit.ts";
 import type { SwarmState } from "../domain/swarm-state.ts";
 
-/** The exit code and the next command after running or waiting for a swarm. */
+/** Returns the exit code, and the next command to suggest, after the user ran a swarm or waited for one. */
 export function outcomeOf(swarm: Pick<SwarmState, "containers">): {
   readonly exit: ExitCode;
   readonly next: string;

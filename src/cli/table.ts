@@ -1,6 +1,6 @@
 import { cleanText } from "../domain/clean-text.ts";
 
-/** Aligns rows in columns; the last column is not padded. */
+/** Aligns the cells of rows in columns. The last column gets no padding. */
 export function table(rows: readonly (readonly string[])[]): string[] {
   const clean = rows.map((row) => row.map((cell) => cleanText(cell)));
   const widths = clean.reduce<number[]>(

@@ -1,9 +1,12 @@
-/** JSON that is safe on a terminal: escapes control, bidirectional and invisible characters. */
+/**
+ * Renders a document as JSON that is safe on a terminal: control, bidirectional and invisible characters are
+ * escaped.
+ */
 export function toJson(document: unknown): string {
   return escaped(JSON.stringify(document, null, 2));
 }
 
-/** The JSON of `toJson` on a single line. */
+/** Renders the same JSON as `toJson`, on a single line. */
 export function toJsonLine(document: unknown): string {
   return escaped(JSON.stringify(document));
 }

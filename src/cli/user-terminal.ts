@@ -1,12 +1,12 @@
 import { spawnSync } from "node:child_process";
 import type { TerminalSession, TerminalSize } from "../ports/containers.ts";
 
-/** The terminal of the user who typed the command. */
+/** The terminal in which the user typed the command. */
 export interface UserTerminal {
   size(): TerminalSize;
   /**
-   * Connects the terminal to a program until the program ends: passes all input unchanged, Ctrl-C too, and shows the
-   * output. It always restores the terminal's mode. `onGone` is called when the terminal itself goes away.
+   * Connects the terminal to a program until the program ends. Passes all input on unchanged, even Ctrl-C,
+   * and shows the output. Always restores the terminal's mode. Calls `onGone` if the terminal goes away.
    */
   connect(
     session: Pick<TerminalSession, "write" | "output" | "resize">,
@@ -16,23 +16,23 @@ export interface UserTerminal {
 
 type Emitter = Pick<NodeJS.EventEmitter, "on" | "off">;
 
-/** The parts used of a process's streams. */
+/** The parts of the process's standard streams that a terminal session uses. */
 export interface TerminalStreams {
   readonly stdin: Emitter & Pick<NodeJS.ReadStream, "isTTY" | "setRawMode" | "resume" | "destroy">;
   readonly stdout: Emitter & Pick<NodeJS.WriteStream, "isTTY" | "columns" | "rows" | "write">;
-  /** Turns off the terminal's output processing, until its mode is set again. */
+  /** Turns off the terminal's output processing. The next change of the terminal's mode turns it on again. */
   readonly setPlain: () => void;
 }
 
 /**
- * Node's raw mode leaves output processing on: the terminal adds a carriage return to each line feed, which breaks
- * programs that draw. Without `stty` this has no effect.
+ * Turns off the terminal's output processing, which Node's raw mode leaves on: it adds a carriage return to
+ * each line feed, and so breaks programs that draw. Has no effect if `stty` is missing.
  */
 export function setOutputPlain(): void {
   spawnSync("stty", ["-opost"], { stdio: ["inherit", "ignore", "ignore"] });
 }
 
-/** The user's terminal; null unless both input and output are one. */
+/** Returns the user's terminal; null unless both stdin and stdout are terminals. */
 export function userTerminal({ stdin, stdout, setPlain }: TerminalStreams): UserTerminal | null {
   if (!stdin.isTTY || !stdout.isTTY) return null;
   const size = (): TerminalSize => ({ columns: stdout.columns || 80, rows: stdout.rows || 24 });
@@ -44,7 +44,7 @@ export function userTerminal({ stdin, stdout, setPlain }: TerminalStreams): User
       const resize = (): void => void session.resize(size()).catch(onGone);
       const gone = (): void => onGone(new Error("the terminal is gone"));
       using undo = new DisposableStack();
-      // An open stdin would keep the process alive.
+      // An open stdin would keep this process alive.
       undo.defer(() => stdin.destroy());
       for (const event of ["end", "error"]) undo.use(listen(stdin, event, gone));
       undo.use(listen(stdout, "error", gone));
@@ -55,7 +55,7 @@ export function userTerminal({ stdin, stdout, setPlain }: TerminalStreams): User
       setPlain();
       undo.use(listen(stdin, "data", type));
       stdin.resume();
-      // The size may have changed before the listener was added.
+      // The terminal's size may have changed before the `resize` listener was added.
       resize();
       for await (const bytes of session.output) if (!stdout.write(bytes)) await drained(stdout);
     },
@@ -67,7 +67,7 @@ function listen(target: Emitter, event: string, listener: (bytes: Uint8Array) =>
   return { [Symbol.dispose]: () => void target.off(event, listener) };
 }
 
-/** Resolves when the stream accepts more, has closed or has failed. */
+/** Resolves when the stream accepts more data, has closed, or has failed. */
 async function drained(stdout: Emitter): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   using undo = new DisposableStack();

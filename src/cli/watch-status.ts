@@ -15,14 +15,14 @@ import {
 import { table } from "./table.ts";
 
 const reconcileEveryMs = 5_000;
-/** The interval for redrawing elapsed times. */
+/** The interval between redraws of elapsed times, in milliseconds. */
 const tickMs = 1_000;
 
 type Watched = SwarmStatus | null;
 
 /**
- * Shows a swarm on each change of its state, and compares it with the engine every few seconds, until every worker
- * has ended and no owner runs.
+ * Shows a swarm after each change of its state, and compares it with the engine every few seconds. Ends when
+ * every worker has ended and no owner runs.
  */
 export async function watchStatus(
   { output, signal }: Pick<CommandContext, "output" | "signal">,
@@ -63,7 +63,9 @@ async function watch(upkeep: UpkeepOperations, show: Show, signal: AbortSignal):
   }
 }
 
-/** Updates the last status with the recorded state, and drops outdated corrections. */
+/**
+ * Replaces the state in the last status by the recorded one, and drops corrections that are outdated by now.
+ */
 function withRecorded(
   last: SwarmStatus,
   now: Awaited<ReturnType<UpkeepOperations["recordedStatus"]>>,
@@ -71,7 +73,7 @@ function withRecorded(
   return now && { ...last, ...now, corrections: currentCorrections(now.swarm, last.corrections) };
 }
 
-/** A wake signal for changes of the state; changes between two waits are merged into one. */
+/** Watches the state for changes. Several changes between two calls of `within` count as one. */
 async function watchChanges(
   upkeep: UpkeepOperations,
   signal: AbortSignal,
@@ -80,7 +82,7 @@ async function watchChanges(
   signal.addEventListener("abort", () => changed.resolve(true), { once: true });
   await upkeep.watchState(() => changed.resolve(true), signal);
   return {
-    /** Waits for a change, at most `ms`; resolves with whether there was one. */
+    /** Waits for a change for at most `ms` milliseconds; resolves with whether there was one. */
     async within(ms) {
       const waiting = new AbortController();
       const late = delay(ms, false, { signal: waiting.signal }).catch(() => false);
@@ -94,7 +96,7 @@ async function watchChanges(
 
 type Show = (status: Watched) => void;
 
-/** Draws in place, as many lines as the window holds. */
+/** Makes a function that draws the status in place, with at most as many lines as the window has. */
 function drawer(live: LiveResult, dependsOn: StatusContext["dependsOn"]): Show {
   return (status) => {
     const lines = status ? statusLines(status, { now: new Date(), dependsOn }) : [];
@@ -107,7 +109,10 @@ function drawer(live: LiveResult, dependsOn: StatusContext["dependsOn"]): Show {
   };
 }
 
-/** Prints everything at first, then a line for each change. */
+/**
+ * Makes a function that prints the full status at its first call, and at later calls only the lines that
+ * changed.
+ */
 function printer(output: Output, dependsOn: StatusContext["dependsOn"]): Show {
   const shownByKey = new Map<string, string>();
   return (status) => {
@@ -115,7 +120,7 @@ function printer(output: Output, dependsOn: StatusContext["dependsOn"]): Show {
     const context = { now: new Date(), dependsOn };
     const rows = status.swarm.containers.map((record) => workerCells(record, status, context));
     const lines = table(rows);
-    // Times and tokens change constantly, so they do not count as changes.
+    // Times and tokens change constantly, so they alone do not make a line count as changed.
     const entries: [key: string, content: string, line: string][] = [
       ...rows.map(([word, slug = "", , stories, , , why], at): [string, string, string] => [
         ...([slug, `${word} ${stories} ${why}`, lines[at] ?? ""] as const),

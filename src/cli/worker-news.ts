@@ -3,7 +3,7 @@ import { cleanText } from "../domain/clean-text.ts";
 import type { SwarmEvent } from "../swarm/swarm-deps.ts";
 import { eventWords } from "./event-words.ts";
 
-/** Describes a worker's message in a line; null for messages that are not shown. */
+/** Describes a worker's message in one line; null for messages that swarm does not show. */
 export function describeMessage(slug: string, message: AdapterMessage): string | null {
   switch (message.type) {
     case "progress-update": {
@@ -18,7 +18,7 @@ export function describeMessage(slug: string, message: AdapterMessage): string |
   }
 }
 
-/** Describes an event of the owner in a line; null for events that only the event log needs. */
+/** Describes an event of the owner in one line; null for events that only the event log needs. */
 export function describeEvent(event: SwarmEvent): string | null {
   if (isQuiet(event)) return null;
   const { worker, ...facts } = event;

@@ -11,13 +11,13 @@ import {
 } from "./worker-line.ts";
 import { hasEnded, type ShownStatus, type WorkerPicture } from "./worker-picture.ts";
 
-/** The facts shown of a running swarm. */
+/** The facts about a running swarm that the board shows. */
 export interface SwarmPicture {
-  /** The workers in the order of their records. */
+  /** The workers, in the order of the records in the state. */
   readonly workers: readonly WorkerPicture[];
-  /** The current step of preparation; null when workers can begin. */
+  /** The current step of the preparation; null once workers can start. */
   readonly step: string | null;
-  /** The reason why the owner is stopping the swarm early; null when it is not. */
+  /** The reason why the owner is stopping the swarm early; null if it is not. */
   readonly stopping: string | null;
   readonly beganAt: number;
 }
@@ -27,19 +27,20 @@ export interface Window {
   readonly rows: number;
 }
 
-/** The minimum width of a line. */
+/** The minimum width of a line, in columns. */
 const minColumns = 16;
 
 /**
- * The lines for a window, within its width and height, with a row left for the cursor. If not all workers fit,
- * running ones come first, then failed ones, then the last completed ones; the others are counted.
+ * Renders the board's lines to fit a terminal window, with one row left for the cursor. If not all workers
+ * fit, running workers come first, then failed ones, then those that completed last. A line counts the
+ * others.
  */
 export function boardLines(
   picture: SwarmPicture,
   window: Window,
   look: TerminalStyle & { readonly now: number },
 ): string[] {
-  // Some terminals begin a new line after a character in the last column.
+  // Some terminals wrap after a character in the last column, so the board leaves this column empty.
   const columns = Math.max(minColumns, window.columns - 1);
   const rows = Math.max(0, window.rows - 1);
   const below = [
@@ -60,7 +61,7 @@ export function boardLines(
   return lines.slice(Math.max(0, lines.length - rows));
 }
 
-/** The most important workers that fit, in their order. */
+/** Chooses the most important workers, at most `maxLines`, and returns them in their original order. */
 function mostImportant(workers: readonly WorkerPicture[], maxLines: number): WorkerPicture[] {
   const rank = (worker: WorkerPicture): number =>
     hasEnded(worker) ? (worker.status === "completed" ? 2 : 1) : 0;
@@ -72,12 +73,12 @@ function mostImportant(workers: readonly WorkerPicture[], maxLines: number): Wor
   return workers.filter((worker) => chosen.has(worker));
 }
 
-/** Lines about the swarm as a whole: preparing or stopping. */
+/** Renders the lines about the swarm as a whole: the preparation step, and the reason for stopping. */
 function wholeLines(
   { workers, step, stopping, beganAt }: SwarmPicture,
   look: TerminalStyle & { readonly now: number },
 ): string[] {
-  // With workers, the summary line shows the time.
+  // If there are workers, the summary line shows the elapsed time instead.
   const elapsed = workers.length > 0 ? "" : `  ${clockTime(look.now - beganAt)}`;
   return [
     ...(step === null ? [] : [`${look.unicode ? "◦ " : ""}preparing  ${shown(step, look)}${elapsed}`]),
@@ -87,7 +88,10 @@ function wholeLines(
 
 const maxReasons = 3;
 
-/** A line such as `12 waiting: 9 for a free slot, 3 for what they depend on`; none if no worker waits. */
+/**
+ * Renders a line such as `12 waiting: 9 for a free slot, 3 for what they depend on`; no line if no worker
+ * waits.
+ */
 function waitingLine({ workers }: SwarmPicture, look: TerminalStyle): string[] {
   const waiting = workers.filter(({ status }) => status === "waiting");
   if (waiting.length === 0) return [];
@@ -106,7 +110,7 @@ function waitingLine({ workers }: SwarmPicture, look: TerminalStyle): string[] {
   return [`${waiting.length} waiting${reasons ? `: ${reasons}` : ""}`];
 }
 
-/** As many as fit of: counts by status, stories, time, tokens and cost. */
+/** Renders the summary line: counts by status, stories, time, tokens and cost, as many of these as fit. */
 function summaryLine(picture: SwarmPicture, columns: number, { now }: { readonly now: number }): string {
   const { workers, beganAt } = picture;
   const stories = workers.map(({ record }) => record.storyProgress);
@@ -131,7 +135,7 @@ const order: readonly ShownStatus[] = [
   ...(["completed", "failed", "skipped", "stopped"] as const),
 ];
 
-/** `4 running, 20 completed, 1 failed`. */
+/** Renders the number of workers by status: `4 running, 20 completed, 1 failed`. */
 function countsOf(workers: readonly WorkerPicture[]): string {
   const counts = Map.groupBy(workers, ({ status }) => status);
   return order

@@ -2,21 +2,22 @@ import { stripVTControlCharacters } from "node:util";
 import type { ListrEventManager, ListrRendererFactory, ListrTaskObject } from "listr2";
 import { widthOf } from "./text-width.ts";
 
-/** Lines at the bottom of a terminal's output that are redrawn in place. */
+/** Lines at the bottom of a terminal that swarm redraws in place. */
 export interface LiveLines {
   draw(lines: readonly string[]): void;
-  /** Prints permanent lines above the live ones. */
+  /** Prints permanent lines above the live lines. */
   above(lines: readonly string[]): void;
   /** Removes the live lines. */
   end(): Promise<void>;
 }
 
-/** The stream to draw on. */
+/** The parts of a terminal's output stream that drawing uses. */
 export type Terminal = Pick<NodeJS.WriteStream, "write" | "columns" | "on" | "off" | "rows">;
 
 /**
- * A listr2 task with its own renderer. The default one cannot print notes above its lines, hides the cursor until
- * its end, which a killed process never reaches, and leaves signal listeners behind.
+ * Opens live lines, as a listr2 task with a custom renderer. listr2's default renderer cannot print notes
+ * above its lines. It hides the cursor until its end, which a killed process never reaches, and leaves signal
+ * listeners behind.
  */
 export async function openLiveLines(terminal: Terminal): Promise<LiveLines> {
   const { Listr, ListrEventType } = await import("listr2");
@@ -52,7 +53,7 @@ export async function openLiveLines(terminal: Terminal): Promise<LiveLines> {
         return ended.promise;
       },
     },
-    // The process handles signals itself.
+    // swarm handles signals itself, so listr2 must not.
     { renderer, registerSignalListeners: false },
   );
   const over = tasks.run();
@@ -70,7 +71,10 @@ export async function openLiveLines(terminal: Terminal): Promise<LiveLines> {
 }
 
 const csi = "\u001b[";
-/** Synchronised output with a hidden cursor; each write restores the terminal's modes. */
+/**
+ * Escape codes around each write: they synchronise the output and hide the cursor, then restore both, so that
+ * a killed process leaves the terminal in order.
+ */
 const begin = `${csi}?2026h${csi}?25l`;
 const end = `${csi}?25h${csi}?2026l`;
 const eraseBelow = `${csi}J`;
@@ -84,13 +88,16 @@ function penOn(terminal: Terminal): Pen {
   let drawn: readonly string[] = [];
   let drawnColumns = 0;
 
-  /** The rows of a drawn line: a terminal that became narrower has wrapped longer lines. */
+  /**
+   * Returns the number of rows that a drawn line occupies: if the terminal became narrower, it has wrapped
+   * long lines.
+   */
   const rowsOf = (line: string): number => {
     if (!terminal.columns || terminal.columns >= drawnColumns) return 1;
     const width = Math.min(drawnColumns, widthOf(stripVTControlCharacters(line)));
     return Math.max(1, Math.ceil(width / terminal.columns));
   };
-  /** Moves the cursor to the first drawn line. */
+  /** Returns the escape codes that move the cursor to the first drawn line. */
   const toTop = (): string => {
     const rows = drawn.reduce((sum, line) => sum + rowsOf(line), 0);
     return rows === 0 ? "\r" : `\r${csi}${rows}A`;
@@ -98,7 +105,10 @@ function penOn(terminal: Terminal): Pen {
   const write = (text: string): void => {
     terminal.write(`${begin}${text}${end}`);
   };
-  /** Disables wrapping, so that a line of misjudged width is cut and shifts nothing. */
+  /**
+   * Disables line wrapping while drawing: if a line is wider than computed, the terminal cuts it instead of
+   * shifting the lines below.
+   */
   const asBlock = (rows: readonly string[]): string =>
     rows.length === 0 ? "" : `${csi}?7l${rows.join("")}${csi}?7h`;
   const anew = (line: string): string => `${line}${csi}K\r\n`;

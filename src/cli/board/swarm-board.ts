@@ -9,18 +9,18 @@ import { openLiveLines, type Terminal } from "./live-lines.ts";
 import type { TerminalStyle } from "./worker-line.ts";
 import { pictureOf, type WorkerPicture, withAdapterMessage, withEvent } from "./worker-picture.ts";
 
-/** A live view of a running swarm for the user. */
+/** A live view of a running swarm. */
 export interface SwarmBoard {
-  /** Sets the workers; called again when workers are added. */
+  /** Adds the swarm's workers to the view. The owner calls it again after it adds workers. */
   begun(state: SwarmState): void;
-  /** Shows a step of preparation before workers begin. */
+  /** Shows a step of the preparation, before workers start. */
   step(text: string): void;
   event(event: SwarmEvent): void;
-  /** Shows a message of the worker with this slug. */
+  /** Shows a message from the worker with this slug. */
   message(slug: string, message: AdapterMessage): void;
-  /** Prints a permanent note. */
+  /** Prints a note that stays on the terminal. */
   note(line: string): void;
-  /** Ends the view. */
+  /** Removes the live view from the terminal. */
   close(): Promise<void>;
 }
 
@@ -31,12 +31,15 @@ export interface BoardOptions extends TerminalStyle {
 }
 
 export interface BoardClock {
-  /** The monotonic time, in milliseconds. */
+  /** Returns the monotonic time in milliseconds. */
   now(): number;
   date(): Date;
 }
 
-/** Opens the board for a mode: redrawn lines on a terminal, a line for each change elsewhere. */
+/**
+ * Opens the view for a mode: `tty` redraws lines in place, `plain` prints a line per change, `json` prints
+ * events, `quiet` nothing.
+ */
 export async function openSwarmBoard(options: BoardOptions): Promise<SwarmBoard> {
   const say = (line: string): void => void options.terminal.write(`${line}\n`);
   switch (options.mode) {
@@ -70,7 +73,7 @@ async function drawnBoard({ terminal, clock, unicode, style }: BoardOptions): Pr
     const picture = { workers: [...workers.values()], step, stopping, beganAt };
     const window = { columns: terminal.columns || 80, rows: terminal.rows || 24 };
     live.draw(boardLines(picture, window, { unicode, style, now: drawnAt }));
-    // Redraws regularly, because elapsed times change.
+    // Redraws even without an event, because elapsed times change.
     drawIn(tickMs);
   };
   const drawIn = (ms: number): void => {
@@ -89,7 +92,7 @@ async function drawnBoard({ terminal, clock, unicode, style }: BoardOptions): Pr
     drawSoon();
   };
   terminal.on("resize", drawSoon);
-  // Delays the first drawing: a command that fails at once or ends quickly needs no board.
+  // Delays the first drawing: a command that ends at once needs no board.
   drawIn(drawMs);
   return {
     begun({ containers }) {
@@ -122,7 +125,10 @@ async function drawnBoard({ terminal, clock, unicode, style }: BoardOptions): Pr
   };
 }
 
-/** The minimum time between two activity lines of a worker; changes of status are printed at once. */
+/**
+ * The minimum interval between two printed activity lines of a worker, in milliseconds. Changes of status
+ * print at once.
+ */
 const activityMs = 10_000;
 
 function plainBoard(clock: BoardClock, say: (line: string) => void): SwarmBoard {
@@ -148,7 +154,7 @@ function plainBoard(clock: BoardClock, say: (line: string) => void): SwarmBoard 
   };
 }
 
-/** Writes events as JSON, for programs. */
+/** Makes a board that passes events as JSON objects to `write`, for programs. */
 function jsonBoard(write: (event: object) => void): SwarmBoard {
   return {
     begun() {},

@@ -1,4 +1,4 @@
-/** Characters that terminals show in two columns: East Asian wide ones, and emoji. */
+/** Matches characters that terminals show two columns wide: East Asian wide characters and emoji. */
 const wide =
   /[\u1100-\u115f\u2329\u232a\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97c\uac00-\ud7a3\uf900-\ufaff\ufe10-\ufe19\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{16fe0}-\u{18dff}\u{1aff0}-\u{1b2ff}\u{1f200}-\u{1f265}\u{20000}-\u{3fffd}]|\p{Emoji_Presentation}|\ufe0f/u;
 const invisible = /^[\p{Mark}\p{Format}\p{Default_Ignorable_Code_Point}]+$/u;
@@ -6,7 +6,7 @@ const ascii = /^[ -~]*$/;
 
 const characters = new Intl.Segmenter();
 
-/** The width in columns of a text without control characters. */
+/** Returns the width of a text on a terminal, in columns. The text must have no control characters. */
 export function widthOf(text: string): number {
   if (ascii.test(text)) return text.length;
   let width = 0;
@@ -14,7 +14,7 @@ export function widthOf(text: string): number {
   return width;
 }
 
-/** The text, cut at its end with a mark if it is too wide. */
+/** Cuts the end of a text to fit the columns, and puts `mark` where it cut. */
 export function cutTo(text: string, columns: number, mark: string): string {
   if (text.length <= columns / 2 || widthOf(text) <= columns) return text;
   const room = columns - widthOf(mark);
@@ -28,7 +28,7 @@ export function cutTo(text: string, columns: number, mark: string): string {
   return room < 0 ? "" : `${text.slice(0, end).trimEnd()}${mark}`;
 }
 
-/** The text, cut in its middle if it is too wide: names often differ at their ends. */
+/** Cuts the middle of a text to fit the columns, since long names often differ only at their ends. */
 export function cutMiddleTo(text: string, columns: number, mark: string): string {
   if (widthOf(text) <= columns) return text;
   const behind = Math.floor((columns - widthOf(mark)) / 2);
@@ -41,7 +41,7 @@ export function cutMiddleTo(text: string, columns: number, mark: string): string
   return `${cutTo(text, columns - widthOf(end), mark)}${end}`;
 }
 
-/** A text reduced to ASCII, for terminals without Unicode. */
+/** Replaces non-ASCII characters of a text, for terminals without Unicode. */
 export function asciiOf(text: string): string {
   if (ascii.test(text)) return text;
   return text

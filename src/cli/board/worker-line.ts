@@ -2,13 +2,13 @@ import { cleanText } from "../../domain/clean-text.ts";
 import { asciiOf, cutMiddleTo, cutTo, widthOf } from "./text-width.ts";
 import { elapsedMs, hasEnded, type ShownStatus, type WorkerPicture } from "./worker-picture.ts";
 
-/** The capabilities of the terminal: colours and glyphs. */
+/** What the terminal can show: Unicode glyphs and colours. */
 export interface TerminalStyle {
   readonly unicode: boolean;
   readonly style: (format: "green" | "red" | "yellow" | "cyan" | "dim", text: string) => string;
 }
 
-/** The width of each column in the workers' lines; 0 for a column that does not fit. */
+/** The width of each column in the lines of workers. 0 if the column does not fit. */
 export interface Layout {
   readonly columns: number;
   readonly gap: string;
@@ -21,9 +21,9 @@ export interface Layout {
 }
 
 const wordWidth = "completed".length;
-/** The minimum width left for story and activity when a further column is added. */
+/** The minimum width that must remain for story and activity if the layout adds another column. */
 const minActivityWidth = 20;
-/** The minimum width of a branch's name. */
+/** The minimum width of the column with the branch name. */
 const minBranchWidth = 12;
 
 const signs: Readonly<
@@ -43,7 +43,9 @@ const signs: Readonly<
   stopped: ["▪", "yellow"],
 };
 
-/** The columns for these workers, equal for all of them and stable until a value grows. */
+/**
+ * Computes the column widths for all workers' lines. The widths stay the same until a value becomes wider.
+ */
 export function layoutFor(
   pictures: readonly WorkerPicture[],
   columns: number,
@@ -75,7 +77,7 @@ export function layoutFor(
   };
 }
 
-/** A worker's line, within the width of the window. */
+/** Renders a worker's line, cut to the width of the window. */
 export function workerLine(
   picture: WorkerPicture,
   { columns, gap, ...widths }: Layout,
@@ -97,18 +99,21 @@ export function workerLine(
   return `${paintStatus(picture.status, word, look)}${gap}${cutTo(rest, room, mark)}`;
 }
 
-/** The column of a status; a glyph always comes with its word. */
+/**
+ * Renders the status column. A word always accompanies the glyph, so that the status does not depend on the
+ * glyph.
+ */
 function statusWord(status: ShownStatus, { unicode }: TerminalStyle): string {
   const word = status.padEnd(wordWidth);
   return unicode ? `${signs[status][0]} ${word}` : word;
 }
 
-/** Paints a text in the colour of a status. */
+/** Colours a text in the colour of a status. */
 function paintStatus(status: ShownStatus, text: string, { style }: TerminalStyle): string {
   return style(signs[status][1], text);
 }
 
-/** Minutes and seconds, and hours if any. */
+/** Renders a duration as minutes and seconds, with hours if there are any. */
 export function clockTime(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / 1000));
   const two = (count: number): string => String(count).padStart(2, "0");
@@ -116,19 +121,19 @@ export function clockTime(ms: number): string {
   return hours > 0 ? `${hours}:${two(minutes)}:${two(seconds % 60)}` : `${minutes}:${two(seconds % 60)}`;
 }
 
-/** 950, 9.5k, 310k, 1.2M. */
+/** Shortens a number: 950, 9.5k, 310k, 1.2M. */
 export function shortCount(count: number): string {
   if (count < 1_000) return String(count);
   const [amount, unit] = count < 999_500 ? [count / 1_000, "k"] : [count / 1_000_000, "M"];
   return `${amount < 9.95 ? amount.toFixed(1) : Math.round(amount)}${unit}`;
 }
 
-/** All tokens that a worker's agent has read and written. */
+/** Returns the number of all tokens that a worker's agent has read and written. */
 export function tokenCount({ record: { usage } }: WorkerPicture): number {
   return usage === null ? 0 : usage.tokensIn + usage.cacheRead + usage.cacheWrite + usage.tokensOut;
 }
 
-/** Untrusted text, made safe for a line of this terminal. */
+/** Cleans untrusted text for a line on this terminal. */
 export function shown(text: string, { unicode }: TerminalStyle): string {
   const clean = cleanText(text);
   return unicode ? clean : asciiOf(clean);

@@ -6,28 +6,33 @@ import type { ContainerRecord } from "../../domain/swarm-state.ts";
 import { withMessage } from "../../domain/worker-record.ts";
 import type { SwarmEvent } from "../../swarm/swarm-deps.ts";
 
-/** The status shown of a worker, finer than that of its record. */
+/** The worker status that the board shows. It has more values than the record's status. */
 export type ShownStatus =
   | ("waiting" | "starting" | "running" | "stopping")
   | ("stalled" | "lost" | "paused" | "retrying")
   | ("completed" | "failed" | "skipped" | "stopped");
 
-/** The facts shown of a worker in a running swarm. */
+/** The facts about a worker that the board shows. */
 export interface WorkerPicture {
   readonly slug: string;
   readonly record: ContainerRecord;
   readonly status: ShownStatus;
-  /** The reason why it waits, is stalled, failed … */
+  /**
+   * The reason for the worker's status, for example why it waits, stalls or failed; null if there is none.
+   */
   readonly why: string | null;
   readonly story: string | null;
-  /** The agent's current activity, or the outcome of the story. */
+  /** The agent's current activity, or the outcome of the worker's current story. */
   readonly activity: string | null;
-  /** The start and end by a monotonic clock; null if not reached, or reached before this process began. */
+  /**
+   * When the worker began, and below, when it ended, in milliseconds of a monotonic clock. Null if this
+   * process has not observed that.
+   */
   readonly beganAt: number | null;
   readonly endedAt: number | null;
 }
 
-/** A worker from its record alone: one that has not ended counts as waiting. */
+/** Describes a worker from its record alone. A worker that has not ended counts as waiting. */
 export function pictureOf(record: ContainerRecord): WorkerPicture {
   const hasEnded = isTerminal(record.status);
   return {
@@ -39,19 +44,19 @@ export function pictureOf(record: ContainerRecord): WorkerPicture {
   };
 }
 
-/** Whether the worker has ended. */
+/** Whether the worker's shown status is a final one. */
 export function hasEnded({ status }: WorkerPicture): boolean {
   return status === "completed" || status === "failed" || status === "skipped" || status === "stopped";
 }
 
-/** The duration of its run so far; null when it never ran. */
+/** Returns how long the worker has run, in milliseconds; null if it never ran. */
 export function elapsedMs({ record, beganAt, endedAt }: WorkerPicture, now: number): number | null {
   if (beganAt !== null) return (endedAt ?? now) - beganAt;
   const { startedAt, finishedAt } = record;
   return startedAt === null || finishedAt === null ? null : Date.parse(finishedAt) - Date.parse(startedAt);
 }
 
-/** Updates a worker after an event of the owner. */
+/** Updates a worker's picture after an event from the owner. */
 export function withEvent(
   picture: WorkerPicture,
   { event, ...facts }: SwarmEvent,
@@ -86,7 +91,7 @@ export function withEvent(
   }
 }
 
-/** Updates a worker after a message of its adapter. */
+/** Updates a worker's picture after a message from its adapter. */
 export function withAdapterMessage(
   picture: WorkerPicture,
   message: AdapterMessage,

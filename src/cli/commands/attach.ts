@@ -3,7 +3,7 @@ import { exitCodes } from "../../domain/exit-codes.ts";
 import { workerSlug } from "../../domain/slug.ts";
 import { argumentAt, type CommandHandler } from "../command.ts";
 
-/** The number of earlier lines to show first. */
+/** The number of earlier log lines to show first. */
 const last = 20;
 
 export const attach: CommandHandler = async ({ swarm, output, signal }, args) => {

@@ -32,7 +32,10 @@ export const cleanup: CommandHandler = async (context, args, options) => {
   return failure?.exitCode ?? exitCodes.done;
 };
 
-/** Lists what all projects of the user share, and asks before removing it. */
+/**
+ * Shows what `swarm cleanup` would remove, which includes files that all projects of the user share, and asks
+ * for consent.
+ */
 async function isAgreed(
   { swarm, output, signal }: CommandContext,
   request: CleanupRequest,

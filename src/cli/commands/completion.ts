@@ -2,10 +2,13 @@ import { SwarmError } from "../../domain/errors.ts";
 import { exitCodes } from "../../domain/exit-codes.ts";
 import { argumentAt, type Command, type CommandHandler } from "../command.ts";
 
-/** The words that may follow each sequence of words: `""`, `state`, `state update` … */
+/** The words that may follow each command path. Keys are `""`, `state`, `state update` … */
 type WordsByPath = ReadonlyMap<string, readonly string[]>;
 
-/** The handler for a tree of commands; it is given the tree, which would otherwise import it in a circle. */
+/**
+ * Makes the handler for a tree of commands. The tree is a parameter, because an import of it would be
+ * circular.
+ */
 export const completionOf =
   (commands: readonly Command[]): CommandHandler =>
   async ({ output }, args) => {

@@ -25,7 +25,7 @@ export const diff: CommandHandler = async ({ swarm, output, signal }, args, { st
     return exitCodes.done;
   }
   const patch = found.patch(stat === true, signal);
-  // Without a terminal a program reads the patch, so it has to stay unchanged.
+  // Without a terminal, a program such as `git apply` may read the patch, so the patch must stay unchanged.
   if (!output.isTerminal) for await (const bytes of patch) await output.stream({ stream: "stdout", bytes });
   else
     for await (const lines of lineGroups(patch))

@@ -9,7 +9,10 @@ import { argumentAt, type CommandHandler } from "../command.ts";
 const events = ["pre-tool-use", "session-start", "post-tool-use"];
 const orphanLookMs = 2_000;
 
-/** `quick-answers.ts` handles the fast hooks; only `post-tool-use`, which waits, and typing errors get here. */
+/**
+ * Handles the hook `post-tool-use`, which waits for the end of a swarm. `quick-answers.ts` handles the fast
+ * hooks before this handler, so all other events here are typing errors.
+ */
 export const hook: CommandHandler = async (context, args, { plugin }) => {
   const event = argumentAt(args, 0);
   if (event !== "post-tool-use" || typeof plugin !== "string")
@@ -21,7 +24,7 @@ export const hook: CommandHandler = async (context, args, { plugin }) => {
   using session = sessionSignal();
   const words = { slugs: null, timeoutMs: null, onEnded: () => {} };
   const watch = swarm.watch();
-  // Throws when the state belongs to another project.
+  // Throws if the state file belongs to another project.
   await watch.state();
   const { state } = await watch.wait(words, AbortSignal.any([signal, session.signal]));
   const failed = state.containers.filter(({ status }) => status === "failed").map(failedWords);
@@ -32,13 +35,19 @@ export const hook: CommandHandler = async (context, args, { plugin }) => {
   return exitCodes.done;
 };
 
-/** Gives only the error code: text from a worker must not reach an agent as if swarm had written it. */
+/**
+ * Describes a failed worker by its error code only: an agent must not read a worker's text as if swarm had
+ * written it.
+ */
 function failedWords(record: ContainerRecord): string {
   const code = record.reason?.code ?? "";
   return `${workerSlug(record).slice(0, 30)}: ${/^[A-Z][A-Z_]{2,39}$/.test(code) ? code : "failed"}`;
 }
 
-/** Whether a tool call started a swarm in the background; a command that only mentions one does not count. */
+/**
+ * Whether a tool call started a swarm in the background. A command that only mentions such a call does not
+ * count.
+ */
 function beginsSwarm(input: string, program: string): boolean {
   try {
     const { tool_name: tool, tool_input: call } = JSON.parse(input);
@@ -57,7 +66,10 @@ function beginsSwarm(input: string, program: string): boolean {
   }
 }
 
-/** Aborts when the session ends: its process, this one's parent, has then exited. */
+/**
+ * Returns a signal that aborts when the Claude Code session ends. The session is this process's parent, so
+ * its exit gives this process a new parent.
+ */
 function sessionSignal(): Disposable & { readonly signal: AbortSignal } {
   const controller = new AbortController();
   const parent = process.ppid;

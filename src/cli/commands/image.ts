@@ -84,7 +84,7 @@ function wordsOf(options: CommandOptions): {
   };
 }
 
-/** Omits the builder's internal steps. */
+/** Reports a build step, except for internal steps of the builder. */
 function shown(event: BuildEvent, onStep: (step: string) => void): void {
   const line = lineOf(event);
   if (line !== "" && !/ copy \/context /.test(line)) onStep(line);
@@ -106,7 +106,7 @@ function shortStep(step: string): string {
   return line.length > 100 ? `${line.slice(0, 99)}…` : line;
 }
 
-/** Shortens checksums. */
+/** Shortens a text if it is a checksum. */
 function short(value: string): string {
   return /^(sha256:)?[0-9a-f]{40,}$/.test(value) ? value.replace("sha256:", "").slice(0, 12) : value;
 }

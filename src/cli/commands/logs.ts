@@ -37,7 +37,7 @@ export const logs: CommandHandler = async (context, args, options) => {
   return exitCodes.done;
 };
 
-/** Prints why following ended. */
+/** Prints why `swarm logs --follow` ended. */
 async function printEnd({ swarm, output }: CommandContext, record: ContainerRecord): Promise<void> {
   const worker = workerSlug(record);
   const now = (await swarm.findState())?.containers.find((other) => workerSlug(other) === worker);
@@ -65,7 +65,7 @@ function storyIn(option: unknown, { stories }: ContainerRecord): string | null {
   throw new SwarmError("INVALID_VALUE", { name: "--story", value: option, expected });
 }
 
-/** The reason why a worker has no journal. */
+/** Returns the reason why a worker has no journal. */
 async function whyNothing({ swarm }: CommandContext, record: ContainerRecord): Promise<string> {
   const worker = workerSlug(record);
   const upkeep = swarm.upkeep();

@@ -11,7 +11,7 @@ export const merge: CommandHandler = async ({ swarm, output, signal }, args, { i
   const request: MergeRequest = {
     workers: listAt(args, 0),
     into: into === undefined ? null : String(into),
-    // commander sets `check` to false for `--no-check`, and to true when neither flag is given.
+    // commander sets `check` to false for `--no-check`, and to true if the user gave neither flag.
     check: typeof check === "string" ? asked(check) : check === false ? asked(null) : { kind: "recognised" },
   };
   const report = await output.during("Bringing the results together", (onStep) =>

@@ -62,7 +62,10 @@ function checked(checks: readonly string[]): string {
   return checks.length > 0 ? ` [${countOf(checks.length, "check")}]` : "";
 }
 
-/** Names both transports of the gateway: the owner probes which one works when a swarm starts. */
+/**
+ * Describes the network. For the gateway it names both transports: the owner finds out which one works only
+ * when a swarm starts.
+ */
 function networkWords(network: string): string {
   if (network !== "gateway") return network;
   return "gateway (by a socket and no network where the runtime allows it, else by networks of two)";

@@ -5,7 +5,7 @@ import type { MadeTask, TaskCheck } from "../../swarm/make-task.ts";
 import { type CommandHandler, type CommandOptions, listAt } from "../command.ts";
 import { start } from "./start.ts";
 
-/** Writes a task file for the prompt, and starts it like any other. */
+/** Writes a task file for the prompt, and starts it like any other task file. */
 export const run: CommandHandler = async (context, args, options) => {
   const words = listAt(args, 0);
   await refuseFile(words[0] ?? "");
@@ -19,7 +19,7 @@ export const run: CommandHandler = async (context, args, options) => {
   return start({ ...context, words: startWords(made.file, options) }, [[made.file]], options);
 };
 
-/** Refuses the former meaning of `swarm run`: to run a file in a sandbox. */
+/** Throws if the user names a file: `swarm run` formerly ran a file in a sandbox. */
 async function refuseFile(word: string): Promise<void> {
   const stats = await stat(word).catch(() => null);
   if (stats?.isFile())
@@ -57,7 +57,7 @@ function shown(commands: readonly string[]): string {
   return commands.map((command) => cleanText(command, 200)).join("; ");
 }
 
-/** The words for the background process; the task file has the rest. */
+/** Returns the arguments for the background process. All other options are in the task file. */
 function startWords(file: string, options: CommandOptions): string[] {
   const values = {
     parallel: "--parallel",

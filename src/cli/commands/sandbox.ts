@@ -65,10 +65,10 @@ export const run: CommandHandler = async ({ swarm, output, signal }, args, optio
     output.note(summaryLine(record, summary));
     if (summary.outputFiles.length > 0) output.note(`outputs: .aimi/sandboxes/${record.id}/outputs/`);
     if (failure !== null && failure !== undefined) {
-      // If the program failed by itself, its own exit code is the more useful one.
+      // If the program itself failed, its exit code says more than swarm's error.
       const ownCode = summary.exitCode === 0 ? null : summary.exitCode;
       if (output.json && failure instanceof SwarmError) {
-        // With `--json` the summary must stay the only document.
+        // With `--json`, the summary must be the only document on stdout, so the error goes to stderr.
         output.note(`error ${failure.code}: ${cleanText(failure.message, Number.POSITIVE_INFINITY)}`);
         return ownCode ?? exitOf(failure);
       }

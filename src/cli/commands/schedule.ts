@@ -62,7 +62,9 @@ export const remove: CommandHandler = async ({ swarm, output }) => {
   return exitCodes.done;
 };
 
-/** The words of the scheduled command. Validates them now: no user is there to see an error at night. */
+/**
+ * Returns the arguments of the scheduled command. Validates them now, because at night no user sees an error.
+ */
 function nightWords({ until, notify, merge }: CommandOptions, more: readonly string[]): readonly string[] {
   const then = merge === false ? undefined : "merge";
   nightIn({ until, notify, then }, { json: false });

@@ -6,7 +6,7 @@ import { argumentAt, type CommandContext, type CommandHandler, listAt } from "..
 import { withPassThroughCodes } from "../passing-through.ts";
 import type { UserTerminal } from "../user-terminal.ts";
 
-/** The exit code that a shell reports after SIGHUP. */
+/** The exit code that a shell reports for a program that SIGHUP ended. */
 const hungUp = 129;
 
 interface Inside {

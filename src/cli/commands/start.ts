@@ -30,14 +30,14 @@ export const start: CommandHandler = async (context, args, options) => {
       force: force === true,
     },
   };
-  // A background owner cannot ask, so pass it the chosen files.
+  // A background owner cannot ask the user, so it gets the files that the user chose.
   const typed = isNamed ? context.words : ["start", ...files, ...context.words.slice(1)];
   const isLeftToAnother = request.append && (await context.swarm.upkeep().recordedStatus())?.owner != null;
   if (options["detach"] && !isLeftToAnother) return startDetached({ ...context, words: typed }, request);
   return startSwarm(context, request, night);
 };
 
-/** Starts a swarm, and waits until it has ended. */
+/** Starts a swarm and waits until it has ended. */
 async function startSwarm(context: CommandContext, request: StartRequest, night: Night): Promise<number> {
   const notifier = userNotifier(context, night);
   const started = await runWithProgress(context, (report) => context.swarm.swarm().start(request, report), {
@@ -48,7 +48,10 @@ async function startSwarm(context: CommandContext, request: StartRequest, night:
   return started.kind === "carried out" ? endNight(context, night, exit) : exit;
 }
 
-/** Merges and notifies after the swarm's end. A failed swarm's exit code wins over that of the merge. */
+/**
+ * Merges results and notifies the user after the swarm has ended. If the swarm failed, its exit code wins
+ * over the merge's.
+ */
 async function endNight(
   context: CommandContext,
   { thenMerge, notify }: Night,
@@ -65,7 +68,7 @@ async function endNight(
   return last;
 }
 
-/** Runs the notification command; its failure is only a note. */
+/** Runs the user's notification command. A failure only prints a note. */
 async function notifyUser(
   { swarm, output }: Pick<CommandContext, "swarm" | "output">,
   notify: string,
@@ -80,7 +83,10 @@ interface Notifier {
   readonly sent: () => Promise<void>;
 }
 
-/** Notifies the user of workers that need attention, one notice after the other, while the swarm runs. */
+/**
+ * Notifies the user, while the swarm runs, of workers that need attention. Sends the notices one after
+ * another.
+ */
 function userNotifier(context: CommandContext, { notify }: Night): Notifier {
   let sending = Promise.resolve();
   return {
@@ -147,7 +153,7 @@ export const retry: CommandHandler = async (context, args, options) => {
 
 export const own: CommandHandler = ownCommand({ start, resume });
 
-/** Parses `--fail-fast` and `--max-attempts`. */
+/** Parses `--fail-fast`, `--max-attempts` and the swarm's ID. */
 export function ownRequest({ failFast, maxAttempts, swarmId }: CommandOptions): OwnRequest {
   const attempts = Number(maxAttempts ?? 1);
   if (!Number.isInteger(attempts) || attempts < 1 || attempts > 100) {

@@ -66,7 +66,7 @@ export const list: CommandHandler = async ({ swarm, output }) => {
 
 export const cleanup: CommandHandler = async ({ swarm, output }) => {
   const removed = await swarm.cleanupState();
-  // Prints JSON even without `--json`, because users' scripts rely on it.
+  // Prints JSON even without `--json`, because users' scripts rely on the format.
   output.result({ removed }, () => [JSON.stringify({ removed })]);
   return exitCodes.done;
 };

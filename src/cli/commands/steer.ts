@@ -3,7 +3,9 @@ import type { SteeringCommand } from "../../swarm/steer-unowned.ts";
 import { type CommandHandler, listAt } from "../command.ts";
 import { resultLines } from "../result-lines.ts";
 
-/** A command that the owner applies, or this process when no owner runs. */
+/**
+ * Makes the handler for a command to the owner. If no owner runs, this process applies the command itself.
+ */
 function steering(command: SteeringCommand, next: string): CommandHandler {
   return async ({ swarm, output, signal }, args) => {
     const { by, state } = await output.during(`Asking to ${command}`, () =>
