@@ -14,10 +14,13 @@ import { outcomeOf } from "./swarm-outcome.ts";
 
 /** The time after the first Ctrl-C in which agents may end their turn, in milliseconds. */
 const graceMs = 60_000;
-/** The same time for `--until`, when no user waits at the terminal. */
+/**
+ * The time after `--until` in which agents may end their turn, in milliseconds. Longer, since no user waits
+ * for the end.
+ */
 const nightGraceMs = 10 * 60_000;
 
-/** A worker that needs the user, and why. */
+/** A worker that needs the user's attention, and the reason. */
 export interface AttentionNeeded {
   readonly worker: string;
   readonly why: string;

@@ -6,7 +6,7 @@ import type { Output } from "./output.ts";
 export const commandGroups = ["START", "WATCH", "REVIEW", "STEER", "UPKEEP", "SANDBOX", "OTHER"] as const;
 export type CommandGroup = (typeof commandGroups)[number];
 
-/** What a command gets when it runs. */
+/** The context in which a command runs: its operations, its output and its arguments. */
 export interface CommandContext {
   readonly swarm: Composition;
   readonly output: Output;

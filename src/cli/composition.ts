@@ -41,7 +41,7 @@ export interface PlanRequest {
   readonly strict: boolean;
 }
 
-/** The operations behind all commands. Each loads its modules on first use. */
+/** The operations behind all commands. The modules of an operation load at its first use. */
 export interface Composition {
   plan(request: PlanRequest): Promise<SwarmPlan>;
   explainSettings(): Promise<ExplainedSetting[]>;

@@ -25,8 +25,8 @@ export interface TerminalStreams {
 }
 
 /**
- * Turns off the terminal's output processing, which Node's raw mode leaves on: it adds a carriage return to
- * each line feed, and so breaks programs that draw. Has no effect if `stty` is missing.
+ * Turns off the terminal's output processing, which adds a carriage return to each line feed and so breaks
+ * programs that draw. Node's raw mode leaves output processing on. Has no effect if `stty` is missing.
  */
 export function setOutputPlain(): void {
   spawnSync("stty", ["-opost"], { stdio: ["inherit", "ignore", "ignore"] });

@@ -1,4 +1,7 @@
-/** The observed growth of a size towards its limit: by `grownBytes` within `inMs` milliseconds. */
+/**
+ * The observed growth of a size, such as a disk usage, towards its limit: by `grownBytes` within `inMs`
+ * milliseconds.
+ */
 export interface Growth {
   readonly grownBytes: number;
   readonly inMs: number;

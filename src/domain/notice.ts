@@ -18,7 +18,8 @@ export function noticeOf(summary: SwarmSummary, occasion: Occasion): Notice {
     text: isEnd ? text : `${occasion.worker} needs you: ${occasion.why}`,
     needsYou: [
       ...(isEnd ? [] : [{ worker: occasion.worker, why: occasion.why }]),
-      // Omits the occasion's worker: the list has it already, and its record changes only after the notice.
+      // Omits the worker that is the occasion: the list has this worker already, and swarm writes the
+      // worker's record only after the notice.
       ...open
         .filter(({ worker }) => isEnd || worker !== occasion.worker)
         .map(({ worker, status, reason }) => ({

@@ -97,7 +97,10 @@ function nameOf(prompt: string): string {
   return name;
 }
 
-/** Returns the prompt's first line as the title; only the line's first sentence if the line is too long. */
+/**
+ * Returns the prompt's first line as the title. If the line is too long, returns only the line's first
+ * sentence.
+ */
 function titleOf(text: string): string {
   const [line = ""] = text.split("\n").filter((each) => cleanText(each).trim() !== "");
   const [sentence = line] = line.length > maxTitleLength ? line.split(/(?<=[.!?])\s/) : [line];

@@ -16,8 +16,8 @@ export function hasBudget(settings: unknown): boolean {
 }
 
 /**
- * Finds an environment variable that overrides the budget in the user's settings file; null if none is set.
- * The project may have set the variable.
+ * Finds a set environment variable that overrides the budget in the user's settings file; null if none is
+ * set. The variable may come from the project.
  */
 export function budgetVariable(env: Readonly<Record<string, string | undefined>>): string | null {
   return budgets.find(([, variable]) => env[variable])?.[1] ?? null;

@@ -1,11 +1,11 @@
 /**
- * Exit codes of programs that HUP, INT, KILL or TERM ended; 255 is what an engine reports if it does not know
- * the code.
+ * The exit codes of programs that HUP, INT, KILL or TERM ended. An engine that does not know the code reports
+ * 255.
  */
 const fromOutside: readonly number[] = [129, 130, 137, 143, 255];
 
 /**
- * Whether the program in a container ended the container by itself, so that it would end again after a
+ * Whether a container ended because of the program in it, so that the container would end again after a
  * restart.
  */
 export function endedByItself(exitCode: number | null): boolean {

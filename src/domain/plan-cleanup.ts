@@ -138,9 +138,7 @@ interface Judged {
   readonly rank: number;
 }
 
-/**
- * Decides about gateways: swarm can remove one if no remaining worker of the gateway's swarm could use it.
- */
+/** Decides which gateways to remove: those whose swarm has no remaining worker that could use the gateway. */
 function judgeGateways(state: SwarmState | null, resources: readonly EngineResource[]): Judged[] {
   return resources
     .filter(({ isOfGateway }) => isOfGateway)
@@ -155,7 +153,10 @@ function judgeGateways(state: SwarmState | null, resources: readonly EngineResou
     });
 }
 
-/** Decides about the resources of checks. They can always go: only a killed process leaves them behind. */
+/**
+ * Decides about the resources of checks. Swarm can always remove them: only a killed process leaves them
+ * behind.
+ */
 function judgeChecks(resources: readonly EngineResource[]): Judged[] {
   return resources
     .filter(({ isOfCheck }) => isOfCheck)

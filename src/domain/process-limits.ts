@@ -10,13 +10,16 @@ export interface ProcessLimits {
    * all containers.
    */
   readonly ofUser: number | null;
-  /** The number of processes and threads at which the container counts as exhausted, if it stays there. */
+  /**
+   * The number of processes and threads at which the container counts as exhausted, if the number stays so
+   * high.
+   */
   readonly full: number;
 }
 
 /**
- * gVisor is a program itself. It needs about eight threads per busy process, more under load, and it ends if
- * it gets no more.
+ * gVisor runs as an ordinary program on the host. It needs about eight threads per busy process, more under
+ * load, and ends if it gets no further thread.
  */
 const threadsEach = 16;
 const threadsOfItsOwn = 128;

@@ -17,7 +17,10 @@ export interface TestImage {
   readonly isOwn: boolean;
 }
 
-/** The repository's test command, and the fact in the repository that showed it. */
+/**
+ * The repository's test command, and the fact from which swarm recognised it, for example "package.json has a
+ * test script".
+ */
 export interface TestCommand {
   readonly command: string;
   readonly by: string;

@@ -28,8 +28,8 @@ export function needsHuman(code: string): boolean {
 }
 
 /**
- * The maximum number of restarts of a container that ended without a final message. After them, only the user
- * restarts it.
+ * The maximum number of times that the owner restarts a container that ended without a final message.
+ * Afterwards the user decides.
  */
 const maxRestarts = 5;
 
@@ -42,7 +42,7 @@ export function nextAttemptMs(record: ContainerRecord, policy: RetryPolicy, rand
 }
 
 /**
- * Whether a worker's last two attempts ended in the same way. A third attempt would then end in this way,
+ * Whether a worker's last two attempts failed in the same way, so that a third attempt would probably fail,
  * too.
  */
 export function failedLikeBefore({ reason, earlier = [] }: ContainerRecord): boolean {
@@ -68,8 +68,8 @@ const passing: readonly string[] = [
 ];
 
 /**
- * Whether the container ended by itself twice with the same exit code. Another restart would then end in this
- * way, too.
+ * Whether the container ended by itself twice with the same exit code, so that another restart would probably
+ * not help.
  */
 export function endedLikeBefore({ exitCode, reason }: ContainerRecord, before: number | null): boolean {
   return reason?.code === "INTERRUPTED" && endedByItself(exitCode) && exitCode === before;

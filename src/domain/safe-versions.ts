@@ -3,8 +3,8 @@ export interface KnownVulnerability {
   readonly part: "Docker" | "runc";
   readonly ids: readonly string[];
   /**
-   * For each release line, oldest first, the first version with the fix. Later lines than the last are safe;
-   * earlier lines than the first are not.
+   * The first version with the fix in each release line, oldest first. Release lines after the last one are
+   * safe; release lines before the first one are not.
    */
   readonly fixedIn: readonly string[];
   /** The versions of Debian packages that apply the fix to an older version of the component. */

@@ -135,7 +135,10 @@ export function findSandboxSpecProblems(file: SandboxSpecFile): SandboxSpecProbl
   ];
 }
 
-/** Finds the problems of environment variables; `pointer` is the JSON pointer of their object. */
+/**
+ * Finds the problems of environment variables. `pointer` is the JSON pointer of the object that holds the
+ * variables.
+ */
 export function findEnvProblems(
   env: Readonly<Record<string, string | number | boolean>>,
   pointer: string,

@@ -43,8 +43,8 @@ const loginFiles =
 const loginInAddress = /[a-z][a-z0-9+.-]{1,20}:\/\/[^\s/:@"']{0,200}:(?<value>[^\s/:@"']{1,400})@/i;
 
 /**
- * Returns the reason why a manifest must not be copied into an image: it holds a password or token. Null if
- * it holds none; references to variables are allowed.
+ * Returns the reason why a manifest must not be copied into an image: the manifest holds a login or password.
+ * Null if it holds none. References to variables are allowed.
  */
 export function findSecretInManifest(path: string, text: string): string | null {
   const hasLogins = loginFiles.test(nameOf(path));

@@ -15,7 +15,8 @@ import { parseReference, referenceForms } from "./secret-reference.ts";
 export interface SettingProblem {
   readonly pointer: string;
   /**
-   * The part of the value that is safe to show. The user may have typed a secret where a reference belongs.
+   * The part of the setting's value that is safe to show: the user may have typed a secret where a reference
+   * belongs.
    */
   readonly shown: string;
   readonly expected: string;

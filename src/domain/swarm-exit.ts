@@ -2,7 +2,7 @@ import { isTerminal } from "./container-status.ts";
 import { type ExitCode, exitCodes } from "./exit-codes.ts";
 import type { ContainerRecord, SwarmState } from "./generated/swarm-state.ts";
 
-/** Error codes of workers that ended at a limit. With a higher limit, such work can continue. */
+/** The error codes of workers that ended at a limit. With a higher limit, their work can continue. */
 const limits: readonly string[] = [
   ...["AGENT_LIMIT_REACHED", "BUDGET_EXCEEDED", "CONTAINER_OOM", "DISK_FULL", "PROCESSES_EXHAUSTED"],
   "WORK_TOO_LARGE",

@@ -21,8 +21,8 @@ export type SystemCallFilter =
     };
 
 /**
- * Runtimes under which the filter applies to the kernel that agents call; gVisor, for example, is a kernel of
- * its own.
+ * The runtimes under which the filter takes effect unchanged. Others, such as gVisor, have a kernel of their
+ * own.
  */
 const runtimesThatApplyIt: readonly string[] = ["runc", "crun"];
 const compiledFor: readonly string[] = ["x86_64", "amd64", "aarch64", "arm64"];

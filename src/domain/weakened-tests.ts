@@ -85,7 +85,10 @@ export function watchTests(): TestWatch {
   };
 
   return {
-    /** Counts the lines of each hunk to tell content from headers: a content line can look like a header. */
+    /**
+     * Takes the next line of the patch. Counts the lines of each hunk to tell content from headers, because a
+     * content line can look like a header.
+     */
     see(line) {
       if (toRemove > 0 && line.startsWith("-")) {
         toRemove -= 1;

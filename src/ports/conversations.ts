@@ -48,8 +48,8 @@ export type ConversationEvent =
   | { readonly kind: "end"; readonly end: ConversationEnd };
 
 /**
- * A conversation with an adapter. Back-pressure: the conversation reads no further message until the owner
- * takes the last event.
+ * A conversation between the host and an adapter. Back-pressure: the conversation waits while the owner takes
+ * no events.
  */
 export interface Conversation extends AsyncDisposable {
   /** The conversation's events, for a single reader. The last event is `end`. */

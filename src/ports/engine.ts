@@ -12,7 +12,7 @@ export interface EngineCandidate {
   readonly endpoint: string;
 }
 
-/** What a container engine reports about itself. */
+/** The facts that a container engine reports about itself. */
 export interface EngineInfo {
   readonly endpoint: string;
   readonly id: string;

@@ -1,7 +1,7 @@
 /**
- * A lock that keeps pausing a container and starting programs in it apart, across all processes of this user.
- * If a container is paused while a program starts in it, the engine deadlocks: the start waits for the
- * unpausing, and the unpausing for the start.
+ * A lock, shared by all processes of this user, that prevents programs from starting in a container while
+ * swarm pauses the container. Otherwise the engine deadlocks: the start waits until the container is
+ * unpaused, and unpausing waits for the start.
  */
 export interface PauseGate {
   /**

@@ -9,7 +9,7 @@ export interface SandboxEvent {
   readonly [fact: string]: unknown;
 }
 
-/** What swarm records about a sandbox after the sandbox is destroyed. */
+/** The record that remains of a destroyed sandbox. */
 export interface DestroyedSandbox {
   readonly id: string;
   readonly sandbox: string;

@@ -22,7 +22,8 @@ export interface BundleToImport {
    */
   readonly old: string | null;
   /**
-   * What the adapter recorded when the story started: the commit before the story, and the tree of the files.
+   * The state that the adapter recorded at the start of the story: the commit before the story, and the tree
+   * of the files.
    */
   readonly start?: StoryStart;
 }

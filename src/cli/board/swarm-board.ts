@@ -11,7 +11,7 @@ import { pictureOf, type WorkerPicture, withAdapterMessage, withEvent } from "./
 
 /** A live view of a running swarm. */
 export interface SwarmBoard {
-  /** Adds the swarm's workers to the view. The owner calls it again after it adds workers. */
+  /** Adds the swarm's workers to the view. Called again whenever the swarm gets further workers. */
   begun(state: SwarmState): void;
   /** Shows a step of the preparation, before workers start. */
   step(text: string): void;

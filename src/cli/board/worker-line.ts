@@ -2,7 +2,7 @@ import { cleanText } from "../../domain/clean-text.ts";
 import { asciiOf, cutMiddleTo, cutTo, widthOf } from "./text-width.ts";
 import { elapsedMs, hasEnded, type ShownStatus, type WorkerPicture } from "./worker-picture.ts";
 
-/** What the terminal can show: Unicode glyphs and colours. */
+/** The capabilities of the terminal: whether it shows Unicode glyphs, and how to colour text on it. */
 export interface TerminalStyle {
   readonly unicode: boolean;
   readonly style: (format: "green" | "red" | "yellow" | "cyan" | "dim", text: string) => string;

@@ -25,8 +25,8 @@ export interface WorkerPicture {
   /** The agent's current activity, or the outcome of the worker's current story. */
   readonly activity: string | null;
   /**
-   * When the worker began, and below, when it ended, in milliseconds of a monotonic clock. Null if this
-   * process has not observed that.
+   * The time at which the worker began, in milliseconds of a monotonic clock; null if this process has not
+   * observed the beginning. `endedAt` is the same for the end.
    */
   readonly beganAt: number | null;
   readonly endedAt: number | null;
