@@ -5,7 +5,10 @@ import type { Output } from "./output.ts";
 /** The exit codes for failures that are not the sandbox program's own. `docker` uses the same codes. */
 export const passThroughCodes = { ours: 125, notExecutable: 126, notFound: 127 } as const;
 
-/** Runs `work`. Reports an error of swarm, and maps it to an exit code that a program rarely uses itself. */
+/**
+ * Runs `work`. If swarm itself fails, prints the error and returns an exit code that differs from the usual
+ * codes of programs.
+ */
 export async function withPassThroughCodes(
   output: Pick<Output, "fail">,
   work: () => Promise<number>,

@@ -1,6 +1,6 @@
 /**
- * How the hook of an installed plugin answers two test calls: a command of swarm, which it should approve,
- * and another command.
+ * The answers of an installed plugin's hook to two test calls: a command of swarm, which the hook should
+ * approve, and another command, which it should not.
  */
 export interface ReplayedHook {
   /** The path of the installed plugin's folder. */
