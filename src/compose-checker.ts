@@ -6,7 +6,7 @@ import type { CommitReader } from "./ports/commit-reader.ts";
 import { type ContainerEngine, labels } from "./ports/engine.ts";
 import type { WorkRepository } from "./ports/work-repository.ts";
 
-/** Runs commands on a commit, one after the other, in a fresh sandbox. */
+/** Runs commands one after the other on a commit's files, in a fresh sandbox. Returns the result of each. */
 export type CheckCommits = (
   commit: string,
   commands: readonly string[],
@@ -22,10 +22,13 @@ export interface CheckerContext {
   readonly image: string;
 }
 
-/** The timeout of a check: longer than any run of tests that a user would wait for. */
+/** The maximum time for a check, in milliseconds: longer than any test run that a user would wait for. */
 const checkLimitMs = 60 * 60_000;
 
-/** Prepares checks of a swarm's commits, as its owner. Removes the leftovers of a killed owner. */
+/**
+ * Prepares to run checks on a swarm's commits. First removes check containers that a killed owner of the
+ * swarm left.
+ */
 export async function openChecker(
   deps: Pick<ComposeOwnerDeps, "limits" | "crashPoint" | "repository">,
   { state: { swarmId, project }, work, commits, engine, runtime, image }: CheckerContext,

@@ -14,7 +14,10 @@ import type { AgentAccess } from "./swarm/agent-access.ts";
 import type { NetworkAccess } from "./swarm/doors.ts";
 import type { SwarmDeps } from "./swarm/swarm-deps.ts";
 
-/** `setTimeout` fires at once beyond 2³¹−1 ms. No owner runs for so long. */
+/**
+ * The maximum delay of a timer in milliseconds: beyond 2³¹−1 ms `setTimeout` fires at once. No owner runs for
+ * so long.
+ */
 const maxTimerMs = 2 ** 31 - 1;
 
 export interface NetworkAccessDeps {
@@ -25,12 +28,12 @@ export interface NetworkAccessDeps {
   readonly stateStore: () => Promise<StateStore>;
 }
 
-/** The facts and decisions about this swarm. */
+/** What network access depends on in one swarm: its state, its engine, its settings and where its events go. */
 export interface NetworkAccessContext extends Pick<SwarmDeps, "runtime" | "change" | "update" | "emit"> {
   readonly state: SwarmState;
   readonly engine: ContainerEngine;
   readonly runtimes: readonly string[];
-  /** The network of every sandbox when there is no gateway. */
+  /** The network of every sandbox if the swarm has no gateway. */
   readonly network: ContainerNetwork;
   readonly access: AgentAccess;
   readonly recall: (record: ContainerRecord) => Promise<WorkerTask | null>;
@@ -40,11 +43,14 @@ export interface NetworkAccessContext extends Pick<SwarmDeps, "runtime" | "chang
 
 /** The network access of a swarm's sandboxes while its owner runs. */
 export interface OwnedNetworkAccess extends NetworkAccess, AsyncDisposable {
-  /** Removes the gateway, if there is one. */
+  /** Removes the gateway, if the swarm has one. */
   end(how: { readonly isFinished: boolean }): Promise<void>;
 }
 
-/** Composes the network access of a swarm's sandboxes, by its setting `network`. */
+/**
+ * Composes the network access of a swarm's sandboxes: through a gateway or without one, as the setting
+ * `network` says.
+ */
 export async function openSwarmNetworkAccess(
   deps: NetworkAccessDeps,
   context: NetworkAccessContext,

@@ -24,7 +24,7 @@ export interface ComposeEngineDeps {
   readonly gateAt: (folder: string) => Promise<PauseGate>;
 }
 
-/** Composes the access to engines: the private one, and any at an endpoint. */
+/** Composes the access to container engines: swarm's private engine, and any engine at an endpoint. */
 export function composeEngine({ env, stateFolder, lockAt, gateAt }: ComposeEngineDeps): ComposedEngine {
   const privateEngine = once(async (): Promise<PrivateEngine> => {
     const [engine, { callEngine }] = await Promise.all([
@@ -65,18 +65,24 @@ export interface ComposeSearchDeps extends ComposedEngine {
   readonly explainAllSettings: () => Promise<{ readonly settings: readonly ExplainedSetting[] }>;
 }
 
-/** The search for the engine of a command. */
+/** How a command finds the container engine that it uses. */
 export interface EngineSearch {
   readonly engineDeps: (how?: { readonly tolerant?: boolean }) => Promise<FindEngineDeps>;
-  /** The first engine that answers. */
+  /** Finds the first engine that answers. */
   readonly findAny: () => Promise<ContainerEngine>;
-  /** The engine at the endpoint, even if it does not answer; without an endpoint the first that does, or null. */
+  /**
+   * Returns the engine at the endpoint, even if it does not answer. If the endpoint is null, returns the
+   * first engine that answers, or null if none does.
+   */
   readonly findEngine: (endpoint: string | null) => Promise<ContainerEngine | null>;
-  /** The first engine that answers; starts the private one if it is the recorded one. */
+  /**
+   * Finds the first engine that answers. If the swarm's recorded engine is swarm's private engine and has
+   * stopped, starts it first.
+   */
   readonly engineOrOwn: (recorded: string | null) => Promise<ContainerEngine>;
 }
 
-/** Composes the search for an engine, by the settings. */
+/** Composes the search for a container engine, in the order that settings and environment give. */
 export function composeSearch({
   env,
   home,
@@ -86,7 +92,8 @@ export function composeSearch({
 }: ComposeSearchDeps): EngineSearch {
   const engineDeps = async ({ tolerant = false } = {}): Promise<FindEngineDeps> => {
     const { engineCandidates } = await import("./host/engine-candidates.ts");
-    // Settings leave out what an untrusted project may not choose. `doctor` reports invalid settings itself.
+    // An untrusted project cannot choose the engine, because these settings leave its choice out. With
+    // `tolerant`, invalid settings are no error here: `doctor` reports them itself.
     const explained = await explainAllSettings().catch((error: unknown) => {
       if (tolerant && error instanceof SwarmError) return null;
       throw error;
@@ -125,15 +132,18 @@ export function composeSearch({
   return { engineDeps, findAny, findEngine, engineOrOwn };
 }
 
-/** The file of the bundled adapter, for code in `src/` and in the bundle alike. */
+/**
+ * The path of the bundled adapter. It is the same whether this module runs from `src` or from the bundle in
+ * `dist`.
+ */
 export const adapterFile: string = fileURLToPath(
   new URL(import.meta.url.includes("/src/") ? "../dist/adapter.mjs" : "./adapter.mjs", import.meta.url),
 );
 
-/** The folder with the sources of images. */
+/** The folder with the Dockerfiles and start scripts of swarm's images. */
 export const imagesFolder: string = fileURLToPath(new URL("../images", import.meta.url));
 
-/** The checksum that identifies the adapter. */
+/** Returns the checksum of the bundled adapter, which identifies its version. */
 export async function adapterId(): Promise<string> {
   return createHash("sha256")
     .update(await readFile(adapterFile))

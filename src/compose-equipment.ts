@@ -21,7 +21,7 @@ export interface OwnerServicesDeps {
   readonly ledger: () => Promise<LedgerFile>;
 }
 
-/** The facts and decisions about this swarm. */
+/** What the services of an owner depend on in one swarm: its image, its settings and where its events go. */
 export interface OwnerChoices
   extends Pick<
     OwnerServices,
@@ -31,7 +31,7 @@ export interface OwnerChoices
   readonly report: SwarmReport;
 }
 
-/** Composes the services of a swarm's owner. */
+/** Composes what a swarm's owner needs to run workers. */
 export async function buildOwnerServices(
   deps: OwnerServicesDeps,
   state: SwarmState,
@@ -118,7 +118,7 @@ export async function buildOwnerServices(
     read: async () => (await deps.stateStore()).read(),
     readScript: (path) => readScript(join(root, ".aimi"), path),
     async addToLedger({ task }, outcome) {
-      // The ledger is keyed by the file's content, so a task without a file has no entry.
+      // The ledger's key is the checksum of the task file, so a task without a file has no entry.
       if (task.sha256 === null) return;
       await ledger.add([
         { sha256: task.sha256, file: task.fileName, outcome, swarmId, at: deps.clock().toISOString() },

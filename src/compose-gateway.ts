@@ -43,11 +43,11 @@ export interface GatewayParts
   readonly root: string;
   readonly gitFolder: string;
   readonly onWarning: (warning: string) => void;
-  /** The task in a worker's request. */
+  /** Reads the task from a worker's recorded request; null if it cannot be read. */
   readonly recall: (record: ContainerRecord) => Promise<WorkerTask | null>;
 }
 
-/** Composes the gateway of a swarm; its container is created when the first worker needs it. */
+/** Composes the gateway of a swarm. The gateway's container is created when the first worker needs it. */
 export async function composeGateway(parts: GatewayParts): Promise<SwarmGateway> {
   const [
     { holdGateway },
@@ -77,7 +77,8 @@ export async function composeGateway(parts: GatewayParts): Promise<SwarmGateway>
   return superviseGateway({
     ...parts,
     ...{ containers, networks, volumes, routes: localRoutes },
-    // The owner adds networks to the running gateway, and not every runtime supports that.
+    // The gateway uses a runtime of its own: the owner adds networks to the running container, and not every
+    // runtime supports that.
     ownRuntime: parts.runtimes.includes("runc") ? "runc" : "crun",
     connect: (container, listener, signal) => holdGateway(line, container, listener, signal),
     record: { find: () => files.findGateway(), keep: (note) => files.storeGateway(note) },
@@ -106,7 +107,7 @@ export async function composeGateway(parts: GatewayParts): Promise<SwarmGateway>
   });
 }
 
-/** The workers with a container, each with its adapter's request. */
+/** Finds the unfinished workers that have a container, each with its task and its adapter's request. */
 async function findWorkersAtWork(
   { read, recall }: Pick<GatewayParts, "read" | "recall">,
   { findRequest }: Pick<RequestFiles, "findRequest">,
@@ -133,7 +134,7 @@ type SecretReader = Pick<GatewayDeps, "mirrors" | "storeLogin"> & {
   readonly endpoints: GatewayDeps["resolve"];
 };
 
-/** Reads secrets by their references: each once, and into memory only. */
+/** Composes the reader of secrets. It reads each secret once, by its reference, and keeps it in memory only. */
 async function secretReader({ env, folders, settings, onWarning }: GatewayParts): Promise<SecretReader> {
   const [{ readSecret }, { secretPrograms }, { resolveEndpoint, resolveHeaders }, { writeLogin }] =
     await Promise.all([
@@ -148,20 +149,21 @@ async function secretReader({ env, folders, settings, onWarning }: GatewayParts)
   const read = (reference: string): Promise<string> => {
     const secret = known.get(reference) ?? readSecret(reference, { env, home, run, onWarning });
     known.set(reference, secret);
-    // Forgets a failed read: the user may have fixed the cause before the next one.
+    // Forgets a failed read, so that the next call reads again: the user may have fixed the cause.
     secret.catch(() => known.delete(reference));
     return secret;
   };
   return {
     async endpoints(plans) {
       const resolved: ModelEndpoint[] = [];
-      // One after another, because a secret's program may ask the user.
+      // Resolves one endpoint after another, because the program that provides a secret may ask the user.
       for (const plan of plans) resolved.push(await resolveEndpoint(plan, read));
       return resolved;
     },
     async mirrors() {
       const mirrors: Mirror[] = [];
-      // All mirrors: the admission limits which ones each worker may read.
+      // Gives the gateway all mirrors. Which of them a worker may read is decided when the gateway admits the
+      // worker.
       for (const { name, url, headers } of planMirrors(Object.keys(mirrorUrls), settings.registries))
         mirrors.push({ name, url, headers: await resolveHeaders(headers, read) });
       return mirrors;

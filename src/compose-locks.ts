@@ -9,13 +9,16 @@ export interface ComposedLocks {
   readonly gateAt: (folder: string) => Promise<PauseGate>;
 }
 
-/** Composes locks, of the kind that the user chose. */
+/** Composes file locks and pause gates, of the kind that `SWARM_LOCK` chooses. */
 export function composeLocks({
   env,
   command,
 }: {
   readonly env: Environment;
-  /** The command that messages name as the holder of this process's locks. */
+  /**
+   * The command line of this process. Other processes show it in messages about locks that this process
+   * holds.
+   */
   readonly command: string;
 }): ComposedLocks {
   const lockKind = (): "kernel" | "portable" => {

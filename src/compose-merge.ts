@@ -30,12 +30,12 @@ export interface ComposeMergeDeps
     | "repository"
   > {
   readonly resolveSettings: () => Promise<Settings>;
-  /** The state of this project; throws STATE_MISSING when there is none. */
+  /** Returns the state of this project; throws STATE_MISSING if there is none. */
   readonly state: () => Promise<SwarmState>;
   readonly summary: () => Promise<SwarmSummary>;
 }
 
-/** Composes the merging of a swarm's results. */
+/** Composes the use case that merges a swarm's results. */
 export function composeMerge(deps: ComposeMergeDeps): MergeOperations {
   return {
     async merge({ workers, into, check }, onStep, signal) {
@@ -83,8 +83,8 @@ export function composeMerge(deps: ComposeMergeDeps): MergeOperations {
   };
 
   /**
-   * Removes the home volumes of merged workers: their conversations are needed no more. `swarm cleanup` removes those
-   * that remain after an error.
+   * Removes the home volumes of merged workers, because their agents' conversations are not needed any more.
+   * Ignores expected errors: `swarm cleanup` removes the volumes that remain.
    */
   async function removeHomeVolumes(
     state: SwarmState,
@@ -108,7 +108,10 @@ export function composeMerge(deps: ComposeMergeDeps): MergeOperations {
     await drop().catch(forgive);
   }
 
-  /** Writes the files for summaries and the report. Ignores errors, because the merge itself is complete. */
+  /**
+   * Writes the merge report, and the swarm's summary for people. Only reports errors, because the merge
+   * itself is complete.
+   */
   async function writeReports(report: MergeReport, onStep: (step: string) => void): Promise<void> {
     const [{ mergeFile }, { writeReport }] = await Promise.all([
       import("./host/merge-file.ts"),
@@ -124,7 +127,7 @@ export function composeMerge(deps: ComposeMergeDeps): MergeOperations {
   }
 }
 
-/** The check from the setting `verify`, or else the repository's own tests. */
+/** Returns the check command from the setting `verify`, else from the repository's own tests, else null. */
 async function recognisedCheck(
   { resolveSettings }: ComposeMergeDeps,
   commits: CommitReader,
@@ -136,7 +139,7 @@ async function recognisedCheck(
   return tests.kind === "found" ? tests.command : null;
 }
 
-/** The settings that the swarm was started with, overridden by the flags of this command. */
+/** Returns the settings that the swarm was started with, overridden by the flags of this command. */
 async function settingsOfSwarm(
   { explainAllSettings, repository }: ComposeMergeDeps,
   swarmId: string,

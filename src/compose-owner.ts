@@ -39,7 +39,10 @@ export interface ComposeOwnerDeps extends OwnerServicesDeps {
   readonly folders: UserFolders;
   readonly project: () => Promise<ProjectRef>;
   readonly explainAllSettings: () => Promise<{ readonly settings: readonly ExplainedSetting[] }>;
-  /** The first engine that answers; starts the private one if it is the recorded one. */
+  /**
+   * Returns the first engine that answers. If the recorded engine is swarm's private engine and has stopped,
+   * starts it first.
+   */
   readonly engine: (recorded: string | null) => Promise<ContainerEngine>;
   readonly images: () => Promise<ImageOperations>;
   readonly ownerLock: () => Promise<Lock>;
@@ -48,21 +51,21 @@ export interface ComposeOwnerDeps extends OwnerServicesDeps {
   readonly taskDeps: () => Promise<LoadTasksDeps & { readonly parsers: DocumentParsers }>;
 }
 
-/** The work of an owner. */
+/** The request to an owner, with the work to add. */
 export interface OwnedWork extends OwnRequest {
-  /** New work, beside that in the state. */
+  /** New work, in addition to the workers in the state. */
   readonly works: readonly PlannedWork[];
 }
 
 export interface ComposedOwner {
-  /** Takes ownership of the swarm, and runs it to its end. */
+  /** Takes ownership of the swarm and runs it to its end. */
   readonly own: (work: OwnedWork, report: SwarmReport) => Promise<SwarmState>;
-  /** The agents' access to models by these settings; null for those of a new swarm. */
+  /** Returns the agents' access to models by these settings. Null stands for the settings of a new swarm. */
   readonly accessToModels: (settings: Settings | null) => Promise<AgentAccess>;
   readonly watcher: () => Promise<(onChange: () => void, signal: AbortSignal) => void>;
 }
 
-/** Composes the owner of a swarm. */
+/** Composes the owner of a swarm, the process that runs the swarm's workers. */
 export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
   return { own, accessToModels, watcher };
 
@@ -94,7 +97,8 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
         is: `project ${projectId}`,
       });
     const isResumed = known !== null && !request.force && !(works.length > 0 && isFinished(known));
-    // An archived swarm keeps its id, so a new one cannot reuse it.
+    // A new swarm gets a new id if the requested id is that of the known swarm: the archive keeps the known
+    // swarm under its id.
     const freshId =
       request.swarmId === undefined || request.swarmId === known?.swarmId ? randomUUID() : request.swarmId;
     const swarmId = isResumed ? known.swarmId : freshId;
@@ -110,7 +114,8 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
     const found = await runtimeFor(deps, engine, settings, report.signal);
     const systemCalls = filterWords(chooseFilter(filter, found.runtime), await deps.limits());
     const { keepSettings } = await requestsOf(swarmId);
-    // Records the settings before the state file, so that a visible swarm always has them.
+    // Records the settings before the state file is written, so that every swarm with a state file has
+    // settings.
     if (!isResumed) await keepSettings(recordable(settings));
     deps.crashPoint("before-state-init");
     const state = await beginSwarm(
@@ -201,7 +206,7 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
     return ended;
   }
 
-  /** Gives results back to their agents for rework. */
+  /** Gives results back to their workers' agents, for rework onto another branch. */
   async function rework(
     services: SwarmDeps,
     {
@@ -221,7 +226,10 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
     await reworkWorkers(services, { names, branch, report });
   }
 
-  /** Writes the summary to a file. Ignores errors, because the work itself is complete. */
+  /**
+   * Writes the summary of a swarm to a file. Only reports errors, because the swarm's work itself is
+   * complete.
+   */
   async function writeSummary(ended: SwarmState, report: SwarmReport): Promise<void> {
     const [{ composeReview }, { writeReport }] = await Promise.all([
       import("./compose-review.ts"),
@@ -257,13 +265,16 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
     return requestFiles((await deps.repository()).gitFolder, swarmId);
   }
 
-  /** The settings that a swarm was started with, overridden by the flags of this command. */
+  /** Returns the settings that a swarm was started with, overridden by the flags of this command. */
   async function settingsFor(swarmId: string | null): Promise<Settings> {
     const { settings } = await deps.explainAllSettings();
     return withRecorded(settings, swarmId === null ? null : await (await requestsOf(swarmId)).findSettings());
   }
 
-  /** Refuses another network while sandboxes exist: they and their agents are set up for the recorded one. */
+  /**
+   * Throws if the setting `network` has changed while sandboxes exist: sandboxes and their agents are set up
+   * for the recorded value.
+   */
   async function refuseOtherNetwork(state: SwarmState, { network }: Settings): Promise<void> {
     const recorded = await (await requestsOf(state.swarmId)).findSettings();
     const isAnyThere = state.containers.some(
@@ -286,7 +297,10 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
     });
   }
 
-  /** The tag of this repository's image; empty when the owner is to start no more workers. */
+  /**
+   * Returns the tag of this repository's image, and builds the image if it is missing. Returns an empty tag
+   * if `halt` ends the build: then the owner starts no more workers.
+   */
   async function build(report: SwarmReport, withAgents: readonly string[]): Promise<string> {
     deps.crashPoint("before-image-build");
     // No worker runs yet, so `halt` can end the build at once.

@@ -10,10 +10,13 @@ export interface ComposePluginDeps {
   readonly lockAt: (file: string) => Promise<Lock>;
 }
 
-/** The root of the package, from this file in `src` and from its bundle in `dist`. */
+/**
+ * The root folder of the package. Both `src`, with this file, and `dist`, with the bundle, lie directly in
+ * the root.
+ */
 const packageRoot = fileURLToPath(new URL("..", import.meta.url)).replace(/\/$/, "");
 
-/** Composes the use cases of the plugin for Claude Code. */
+/** Composes the use cases of swarm's plugin for Claude Code. */
 export function composePlugin({ folder, folders, lockAt }: ComposePluginDeps): PluginOperations {
   const target = join(folders.state, "plugin");
 

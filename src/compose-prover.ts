@@ -8,7 +8,10 @@ export interface ProverContext extends CheckerContext {
   readonly work: WorkRepository;
 }
 
-/** Composes the proof of workers' results in fresh sandboxes. It loads nothing before the first result. */
+/**
+ * Composes the proof of workers' results: running checks on each result in a fresh sandbox. Loads its modules
+ * when the first result arrives.
+ */
 export function composeProver(
   deps: Pick<ComposeOwnerDeps, "clock" | "limits" | "crashPoint" | "repository">,
   swarm: ProverContext,
@@ -22,7 +25,7 @@ export function composeProver(
       deps.repository(),
       openChecker(deps, swarm, signal),
     ]);
-    // Proofs are only written here, so the validator of reading is not needed.
+    // A prover only writes proof files and never reads them, so it needs no validator.
     const files = proofFiles({ root, swarmId: swarm.state.swarmId }, async () => true);
     return workProver({
       ...files,

@@ -16,15 +16,15 @@ import { nullIfInvalid } from "./ports/state-store.ts";
 export interface ComposeReviewDeps {
   readonly clock: () => Date;
   readonly repository: () => Promise<Repository>;
-  /** The state of this project; throws PROJECT_MOVED when it belongs to another one. */
+  /** Returns the state of this project, or null. Throws PROJECT_MOVED if the state belongs to another project. */
   readonly findState: () => Promise<SwarmState | null>;
-  /** The state of this project; throws STATE_MISSING when there is none. */
+  /** Returns the state of this project; throws STATE_MISSING if there is none. */
   readonly state: () => Promise<SwarmState>;
   readonly ownerLock: () => Promise<Lock>;
   readonly taskDeps: () => Promise<{ readonly folder: TaskFolder; readonly parsers: DocumentParsers }>;
 }
 
-/** Composes the reviewing use cases: events, summaries and diffs. */
+/** Composes the use cases for reviewing a swarm: events, summaries, diffs and notices. */
 export function composeReview(deps: ComposeReviewDeps): ReviewOperations {
   const readTask = async (path: string): Promise<TaskFile | null> => {
     const { findTask } = await import("./swarm/load-tasks.ts");
@@ -49,7 +49,7 @@ export function composeReview(deps: ComposeReviewDeps): ReviewOperations {
         deps.repository(),
       ]);
       const folder = dirname(await ownFile(root, "events.ndjson"));
-      // Events stay readable even when the state is invalid.
+      // Events stay readable even if the state is invalid.
       const state = await deps.findState().catch(nullIfInvalid);
       const reader = eventReader(folder);
       return chosen(follow ? reader.follow(signal) : reader.read(), eventFilter(state, choice, deps.clock()));

@@ -10,7 +10,10 @@ export interface ComposeHostCapacityDeps {
   readonly findEngine: (endpoint: string | null) => Promise<ContainerEngine | null>;
 }
 
-/** Composes the reader of a plan's host capacity: of the engine's host, or of this machine if no engine answers. */
+/**
+ * Composes the reader of the host capacity that a plan needs. It measures the engine's host, or this machine
+ * if no engine answers.
+ */
 export function composeHostCapacity({
   repository,
   project,
@@ -21,7 +24,7 @@ export function composeHostCapacity({
       const engine = await findEngine(null);
       return engine === null ? await ownMachine() : await askEngine(engine);
     } catch (error) {
-      // A plan works without an engine.
+      // An error of the engine is no error of the plan: a plan works without an engine.
       if (error instanceof SwarmError) return ownMachine();
       throw error;
     }
@@ -33,7 +36,7 @@ export function composeHostCapacity({
       import("./swarm/host-room.ts"),
       repository(),
     ]);
-    // A plan changes nothing, so it creates no identity.
+    // A plan changes nothing, so it must not create the project's identity.
     const id = (await hasIdentity(commonFolder)) ? (await project()).id : null;
     const isOwn = (found: Readonly<Record<string, string>>): boolean =>
       found[labels.project] === id && found[labels.worktree] === worktree;

@@ -6,7 +6,7 @@ import type { Settings } from "./domain/settings.ts";
 import type { ContainerEngine } from "./ports/engine.ts";
 import type { FoundRuntime } from "./sandbox/find-runtime.ts";
 
-/** The tag of this repository's image at HEAD; builds it if it is missing. */
+/** Returns the tag of this repository's image at HEAD, and builds the image if it is missing. */
 export async function projectImage(
   deps: Pick<ComposeOwnerDeps, "images" | "repository">,
   withAgents: readonly string[],
@@ -25,7 +25,7 @@ export async function projectImage(
   return built.project.tag;
 }
 
-/** The runtime of sandboxes by these settings. */
+/** Finds the container runtime for sandboxes: one that gives the isolation in the settings. */
 export async function runtimeFor(
   deps: Pick<ComposeOwnerDeps, "clock" | "folders">,
   engine: ContainerEngine,

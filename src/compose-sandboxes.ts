@@ -26,9 +26,9 @@ export interface ComposeSandboxesDeps {
   readonly clock: () => Date;
   readonly resolveSettings: () => Promise<Settings>;
   readonly openEngine: () => Promise<(endpoint: string) => ContainerEngine>;
-  /** The engine for new sandboxes and images. */
+  /** Returns the engine for new sandboxes and images. */
   readonly engine: () => Promise<ContainerEngine>;
-  /** The endpoints of every engine in the user's settings and environment. */
+  /** Returns the endpoints of all engines that the user's settings and environment name. */
   readonly knownEndpoints: () => Promise<readonly string[]>;
   readonly repository: () => Promise<Repository>;
   readonly project: () => Promise<ProjectRef>;
@@ -37,7 +37,7 @@ export interface ComposeSandboxesDeps {
 export interface ComposedSandboxes {
   readonly sandboxes: () => Promise<SandboxOperations>;
   readonly images: () => Promise<ImageOperations>;
-  /** The resource limits of one sandbox, by the settings. */
+  /** Returns the resource limits of one sandbox, by the settings. */
   readonly limits: () => Promise<ContainerLimits>;
 }
 
@@ -70,7 +70,8 @@ export function composeSandboxes(deps: ComposeSandboxesDeps): ComposedSandboxes 
       }),
       clock,
       async engineAt(endpoint) {
-        // Another user may have made the folder and the record in it, so the record must not choose the engine.
+        // Another user may have written the sandbox's folder and record. So the record must not choose an
+        // engine that this user's settings do not name.
         if (!(await deps.knownEndpoints()).includes(endpoint))
           throw new SwarmError("ENGINE_UNREACHABLE", {
             tried: [`${endpoint}: it is named by a sandbox's record, and by none of your settings`],
@@ -229,7 +230,10 @@ export function composeSandboxes(deps: ComposeSandboxesDeps): ComposedSandboxes 
   return { sandboxes, images, limits };
 }
 
-/** Eight characters that are safe in a URL, a file name and a command; the first is no `-`, which looks like a flag. */
+/**
+ * Returns a random id of eight characters that are safe in a URL, a file name and a command. The first is
+ * never `-`, which looks like a flag.
+ */
 function newSandboxId(): string {
   for (;;) {
     const id = randomBytes(6).toString("base64url");
@@ -250,7 +254,7 @@ function limitsOf(settings: Settings, defaults: ContainerLimits): ContainerLimit
   };
 }
 
-/** The named spec, else `sandbox.yaml` if it exists, else the defaults. */
+/** Reads the named spec, else `sandbox.yaml` if it exists, else returns the default spec. */
 async function readSpec(folder: string, named: string | null): Promise<{ file: string; bytes: Uint8Array }> {
   const file = named ?? "sandbox.yaml";
   try {

@@ -16,13 +16,16 @@ export interface ComposeScheduleDeps {
 
 const program = join(fileURLToPath(new URL("..", import.meta.url)), "bin", "swarm");
 const usualPath = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
-/** Variables that locate the engine and swarm's folders. Never secrets: a crontab must not hold any. */
+/**
+ * The variables that a scheduled run needs to find the engine and swarm's folders. They are never secrets: a
+ * crontab must not hold secrets.
+ */
 const needed = [
   ...["DOCKER_HOST", "DOCKER_CONTEXT", "DOCKER_CONFIG", "DOCKER_TLS_VERIFY", "DOCKER_CERT_PATH"],
   ...["SWARM_ENGINE", "SWARM_STATE_DIR", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR"],
 ];
 
-/** Composes scheduling by the user's crontab. */
+/** Composes the scheduling of runs with the user's crontab. */
 export function composeSchedule({ env, repository, project }: ComposeScheduleDeps): ScheduleOperations {
   const crontab = once(async () => {
     const { userCrontab } = await import("./host/crontab.ts");
@@ -76,7 +79,7 @@ export function composeSchedule({ env, repository, project }: ComposeScheduleDep
   };
 }
 
-/** Decodes a line that swarm wrote. */
+/** Decodes a crontab line that swarm wrote: the table is read as Latin-1, and the line is UTF-8. */
 function readable(line: string): string {
   return Buffer.from(line, "latin1").toString();
 }

@@ -23,7 +23,7 @@ export interface ComposedSettings {
   readonly userSettings: () => Promise<SettingsFile>;
 }
 
-/** Composes the settings from flags, environment, the project's file and the user's. */
+/** Composes the settings from flags, environment variables, the project's settings file and the user's. */
 export function composeSettings({
   env,
   folder,

@@ -16,12 +16,12 @@ import { refuseWithoutBase } from "./swarm/refuse-without-base.ts";
 
 export interface ComposeSwarmDeps extends ComposeOwnerDeps {
   readonly resolveSettings: () => Promise<Settings>;
-  /** The state of this project; throws PROJECT_MOVED when it belongs to another one. */
+  /** Returns the state of this project, or null. Throws PROJECT_MOVED if the state belongs to another project. */
   readonly findState: () => Promise<SwarmState | null>;
   readonly plan: (request: PlanRequest) => Promise<SwarmPlan>;
 }
 
-/** Composes the use cases that run a swarm. Loads their parts when a swarm starts. */
+/** Composes the use cases that run a swarm. Loads their modules only when a command needs them. */
 export function composeSwarm(deps: ComposeSwarmDeps): SwarmOperations {
   const { own, accessToModels, watcher } = composeOwner(deps);
 
@@ -39,9 +39,9 @@ export function composeSwarm(deps: ComposeSwarmDeps): SwarmOperations {
       const access = await accessToModels(null);
       access.refuse(await access.due(works, null, []));
       report.planned(plan);
-      // Throws when the state belongs to another project.
+      // Throws PROJECT_MOVED if the state belongs to another project.
       const known = await deps.findState();
-      // `--all` means new task files and unfinished workers.
+      // No file in the request means `--all`: new task files and the swarm's unfinished workers.
       const isLeft = request.files.length === 0 && known !== null && isOpen(known);
       if (works.length === 0 && (!isLeft || request.append))
         return { kind: "nothing", plan, files: request.files };
@@ -50,7 +50,7 @@ export function composeSwarm(deps: ComposeSwarmDeps): SwarmOperations {
       if (request.append && (await isOwned())) {
         refuseEnded(works, known);
         const state = await append(works);
-        // If the owner exited before it saw the new work, this process continues as owner.
+        // If the owner exited before it saw the new work, this process becomes the owner below.
         if (await isOwned()) return { kind: "appended", state, files: works.map(({ task }) => task.path) };
       }
       refuseEnded(works, resumed);
@@ -70,7 +70,7 @@ export function composeSwarm(deps: ComposeSwarmDeps): SwarmOperations {
       const state = await readState();
       const { onto } = request;
       if (onto !== undefined) {
-        // A running owner accepts no branch with a retry command.
+        // A running owner cannot receive a branch with a retry command.
         await refuseOwner();
         const chosen = chooseWorkers(state, workers).map(({ containerName }) => containerName);
         return {
@@ -84,7 +84,7 @@ export function composeSwarm(deps: ComposeSwarmDeps): SwarmOperations {
       if (names.length === 0) return { kind: "nothing", state };
       const commands = names.map((name) => ({ of: "container", name, wish: "retry" }) as const);
       await refuseFlagsBesideOwner();
-      // This process runs no work yet, so `halt` simply ends the wait for the owner.
+      // This process runs no work yet, so `halt` only ends the wait for the owner's answer.
       if (await sendToOwner(commands, AbortSignal.any([report.signal, report.halt])))
         return { kind: "asked", state: await readState() };
       const retried = { ...request, retry: names, works: [] };
@@ -150,7 +150,10 @@ export function composeSwarm(deps: ComposeSwarmDeps): SwarmOperations {
     if (holder !== null) throw new SwarmError("OWNED_BY_ANOTHER", { holder: describeHolder(holder) });
   }
 
-  /** Refuses flags that set settings while an owner runs: it keeps its own settings and would ignore them. */
+  /**
+   * Refuses flags that change settings if an owner runs: a running owner keeps the settings it started with
+   * and would ignore the flags.
+   */
   async function refuseFlagsBesideOwner(): Promise<void> {
     const { settings } = await deps.explainAllSettings();
     const holder = await (await deps.ownerLock()).holder();

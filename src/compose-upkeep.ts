@@ -23,7 +23,7 @@ export interface ComposeUpkeepDeps {
   readonly ownerLock: () => Promise<Lock>;
   readonly stateFile: () => Promise<StateFile>;
   readonly stateStore: () => Promise<StateStore>;
-  /** The state of this project; throws PROJECT_MOVED when it belongs to another one. */
+  /** Returns the state of this project, or null. Throws PROJECT_MOVED if the state belongs to another project. */
   readonly findState: () => Promise<SwarmState | null>;
   readonly findEngine: (endpoint: string | null) => Promise<ContainerEngine | null>;
   readonly readJournal: ReadJournal;
@@ -33,7 +33,7 @@ export interface ComposeUpkeepDeps {
   readonly images: () => Promise<ImageOperations>;
 }
 
-/** Composes the use cases that keep a swarm's records and its engine in order. */
+/** Composes the use cases that inspect and clean up a swarm: status, waiting for changes and cleanup. */
 export function composeUpkeep(deps: ComposeUpkeepDeps): UpkeepOperations {
   const scope = async (): Promise<EngineScope> => ({
     projectId: (await deps.project()).id,
@@ -112,7 +112,11 @@ export function composeUpkeep(deps: ComposeUpkeepDeps): UpkeepOperations {
     return chooseWorkers(state, workers).map(({ containerName }) => containerName);
   }
 
-  /** The engine to clean up; null when an earlier run has removed the private engine's data. */
+  /**
+   * Returns the engine to clean up. Starts swarm's private engine if everything is to go and it has stopped.
+   * Returns null if an earlier cleanup has removed the private engine's data. Throws if the engine cannot be
+   * reached otherwise.
+   */
   async function engineFor(
     state: SwarmState | null,
     { everything, dryRun }: CleanupRequest,

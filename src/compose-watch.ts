@@ -14,12 +14,15 @@ import type { RunningWorker } from "./swarm/find-running.ts";
 export interface ComposeWatchDeps extends Omit<ComposeReviewDeps, "state"> {
   readonly stateFile: () => Promise<StateFile>;
   readonly stateStore: () => Promise<StateStore>;
-  /** The engine at that endpoint; null when it does not answer. */
+  /**
+   * Returns the engine at the endpoint, even if it does not answer. If the endpoint is null, returns the
+   * first engine that answers, or null if none does.
+   */
   readonly findEngine: (endpoint: string | null) => Promise<ContainerEngine | null>;
   readonly env: Environment;
 }
 
-/** Composes the use cases that observe a swarm. */
+/** Composes the use cases that observe a running swarm. */
 export function composeWatch(deps: ComposeWatchDeps): WatchOperations {
   const state = async (): Promise<SwarmState> => {
     const found = await deps.findState();
@@ -52,7 +55,7 @@ export function composeWatch(deps: ComposeWatchDeps): WatchOperations {
       const owner = await deps.ownerLock();
       const isOver = async (): Promise<boolean> => {
         if (!follow) return true;
-        // Checks the owner before the state, so that the last writes of an exiting owner are seen.
+        // Reads the owner before the state. If the owner has exited by then, the state holds its last writes.
         const isOwned = (await owner.holder()) !== null;
         const now = await deps.findState();
         const record = now?.containers.find((other) => workerSlug(other) === worker);
@@ -79,7 +82,7 @@ export function composeWatch(deps: ComposeWatchDeps): WatchOperations {
     async openTerminal(record, words, signal) {
       const { openAgentTerminal } = await import("./sandbox/agent-shell.ts");
       const term = deps.env["TERM"] ?? "";
-      // Replaces a TERM that is no valid name of a terminal.
+      // Replaces TERM if it is no valid name of a terminal, because it is passed into the container.
       const known = { ...words, term: /^[\w.+-]{1,50}$/.test(term) ? term : "dumb" };
       return openAgentTerminal(await runningWorker(record, signal), known, signal);
     },

@@ -34,15 +34,18 @@ import type { FileToTrust } from "./swarm/trust-files.ts";
 export interface ComposeOptions {
   readonly env: Environment;
   readonly folder: string;
-  /** The command, as shown to other processes while it holds a lock. */
+  /**
+   * The command line of this process. Other processes show it in messages about locks that this process
+   * holds.
+   */
   readonly command: string;
   readonly flags: SettingsFile;
-  /** Called at points where a test may kill the process. */
+  /** Called at named points of the program, where a test may kill the process. */
   readonly crashPoint?: CrashHook;
   readonly clock?: () => Date;
 }
 
-/** Composes all use cases. Loads heavy parts when a command first needs them. */
+/** Composes all use cases. Heavy modules are loaded when a command first needs them. */
 export function compose({
   env,
   folder,
@@ -88,7 +91,10 @@ export function compose({
     return fencedLock(bareStateLock, await stateFile());
   });
 
-  /** The owner writes often. It needs no fence with a kernel lock, which no other process can break. */
+  /**
+   * The owner writes the state often, so it avoids the fenced lock if it can. A kernel lock needs no fence:
+   * no other process can break it.
+   */
   const ownerStateLock = async (): Promise<Lock> =>
     lockKind() === "kernel" ? bareStateLock : fencedStateLock();
 
@@ -167,13 +173,16 @@ export function compose({
     return check({ store: await stateStore(), owner: await ownerLock(), findEngine, readJournal }, scope);
   };
 
-  /** The state. In a repository without swarm it asks no engine and creates no identity. */
+  /**
+   * Finds the swarm's state. In a repository that has never used swarm, returns null without asking an engine
+   * or creating an identity.
+   */
   const findState = async (): Promise<SwarmState | null> => {
     const { hasIdentity } = await import("./state/project-identity.ts");
     const state = await (await stateStore()).find();
     if (!(await hasIdentity((await repository()).commonFolder))) {
       if (state === null) return null;
-      // The state file came with the repository, so its engine, workers and texts are not this user's.
+      // The state file came with the repository, so the engine, workers and texts in it are not this user's.
       throw new SwarmError("PROJECT_MOVED", {
         was: `project ${state.project.id}`,
         is: "no project known here",
@@ -183,7 +192,7 @@ export function compose({
     if (state && state.project.id !== id) {
       throw new SwarmError("PROJECT_MOVED", { was: `project ${state.project.id}`, is: `project ${id}` });
     }
-    // Without a state file, asks the engine: containers of this project may still exist.
+    // If there is no state file, asks the engine: containers of this project may still exist.
     return state ?? (await checkState()).state;
   };
 
@@ -371,7 +380,7 @@ export function compose({
       countTasks: async () => {
         const { loadTasks } = await import("./swarm/load-tasks.ts");
         const settings = settingsOf((await explainAllSettings()).settings);
-        // Assumes trust, which has its own finding.
+        // Counts tasks as if the user trusted them: `doctor` reports trust separately.
         const deps = { ...(await taskDeps()), trust: { isTrusted: async () => true } };
         return (await loadTasks(deps, { files: [], settings, strict: false })).tasks.length;
       },
@@ -407,7 +416,10 @@ function ifForeseen(error: unknown): SwarmError {
   throw error;
 }
 
-/** Loads a lock's implementation when it is first held: commands that only read need none. */
+/**
+ * Returns a lock whose implementation is loaded when the lock is first used: most commands that only read
+ * never use it.
+ */
 function lazyLock(open: () => Promise<Lock>): Lock {
   const lock = once(open);
   return {

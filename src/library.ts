@@ -12,11 +12,14 @@ import type { Sandbox } from "./sandbox/sandbox.ts";
 import type { checkCall } from "./schema/check-call.ts";
 
 export interface LibraryOptions {
-  /** The endpoint of the container engine; by default the first one that `swarm doctor` shows. */
+  /** The endpoint of the container engine. The default is the first engine that `swarm doctor` shows. */
   readonly engine?: string;
 }
 
-/** Creates and starts a sandbox. Hold it with `await using`, or call `destroy` in a `finally`. */
+/**
+ * Creates and starts a sandbox. To have it destroyed in every case, use `await using`, or call `destroy` in a
+ * `finally`.
+ */
 export async function createSandbox(
   said: SandboxOptions & LibraryOptions = {},
   signal?: AbortSignal,
@@ -28,7 +31,7 @@ export async function createSandbox(
   return checked(await create(library, options, signal));
 }
 
-/** Opens an existing sandbox by its id (twelve characters suffice) or its name. */
+/** Opens an existing sandbox by its name or its id. The first twelve characters of the id suffice. */
 export async function openSandbox(
   id: string,
   said: OpenSandboxOptions & LibraryOptions = {},
@@ -42,12 +45,15 @@ export async function openSandbox(
 }
 
 export interface BaseImageOptions extends LibraryOptions {
-  /** Agents' names, as for `swarm image build --agents`; null for all. */
+  /**
+   * The names of the agents to install, as in `swarm image build --agents`. If null, the agents of the
+   * present image stay.
+   */
   readonly agents?: readonly string[] | null;
   readonly onStep?: (step: string) => void;
 }
 
-/** The default image of sandboxes; builds it unless it is up to date. */
+/** Returns the default image of sandboxes. Builds the image unless it is up to date. */
 export async function buildBaseImage(
   said: BaseImageOptions = {},
   signal?: AbortSignal,
@@ -110,7 +116,10 @@ async function openLibrary(endpoint: string | undefined) {
 
 const { lockAt, gateAt } = composeLocks({ env: process.env, command: "a program that uses swarm" });
 
-/** One engine per endpoint in this process, so that its limit of concurrent starts is shared. */
+/**
+ * The engines of this process, one per endpoint, so that all sandboxes share one engine's limit of concurrent
+ * starts.
+ */
 const engineByEndpoint = new Map<string, ContainerEngine>();
 
 function remembered(open: (endpoint: string) => ContainerEngine): (endpoint: string) => ContainerEngine {

@@ -5,7 +5,8 @@ import { version } from "./cli/version.ts";
 import type { QuickContext } from "./hooks/quick-answers.ts";
 import { userFolders } from "./host/user-folders.ts";
 
-// Commands that prompts, scripts and hooks run constantly take fast paths; only the others load the whole program.
+// Prompts, scripts and hooks run some commands constantly. Those commands take fast paths; all others load
+// the whole program.
 const words: readonly string[] = process.argv.slice(2);
 
 void run();
@@ -18,7 +19,7 @@ async function run(): Promise<void> {
   }
   if (command === "hook" || command === "statusline") {
     const { answerQuickly } = await import("./hooks/quick-answers.ts");
-    // Ignores errors such as a deleted folder: no user would see them.
+    // Ignores errors, such as a deleted working folder: hooks and status lines show no errors to the user.
     if (await answerQuickly(words, quickPlace).catch(() => true)) return;
   }
   forgiveClosedOutput();
@@ -26,8 +27,8 @@ async function run(): Promise<void> {
     const { quickStatus } = await import("./quick-status.ts");
     if (await quickStatus(words, process.env)) return;
   }
-  // Keeps the cache beside the program, so that only users who can write the program can write the cache. A user who
-  // cannot write there gets no cache.
+  // Keeps Node's compile cache beside the program, so that only users who can write the program can write the
+  // cache. If this user cannot write there, there is no cache.
   enableCompileCache(join(programFolder(), ".compiled"));
   const { runWholeProgram } = await import("./whole-program.ts");
   process.exitCode = await runWholeProgram(words);
@@ -43,12 +44,15 @@ function quickPlace(): QuickContext {
   };
 }
 
-/** The folder of the bundle, `dist`. */
+/** Returns the folder of the bundle, `dist`. */
 function programFolder(): string {
   return dirname(realpathSync(process.argv[1] ?? "."));
 }
 
-/** Writes without `process.stdout`, whose creation takes as long as the answer. */
+/**
+ * Writes to standard output without `process.stdout`, because creating that stream takes as long as the whole
+ * answer.
+ */
 function write(text: string): void {
   try {
     writeSync(1, text);
@@ -62,6 +66,7 @@ function forgiveClosedOutput(): void {
 }
 
 function failedOutput({ code }: NodeJS.ErrnoException): void {
-  // `swarm … | head` closes the output early, which is no failure. On a full disk an error could not be printed either.
+  // EPIPE is no failure: `swarm … | head` closes the output early. Other errors, such as a full disk, only
+  // set the exit code, because they could not be printed.
   if (code !== "EPIPE") process.exitCode = 3;
 }

@@ -16,9 +16,10 @@ const localPrefix = "unix://";
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * The fast path of `swarm status` for the regular case: a plain repository, a valid state, a matching identity, and a
- * local engine that agrees in one request, if it has to be asked at all. In all other cases it prints nothing and
- * returns false, and the whole program takes over. It loads no npm packages, since it runs between two keystrokes.
+ * Prints `swarm status` on a fast path, and returns whether it did. The fast path covers a plain repository
+ * with a valid state, a matching identity and, if containers must be compared, a local engine that agrees
+ * with the state in one request. In all other cases it prints nothing, and the whole program takes over. It
+ * loads no npm packages, because users wait for the status at each prompt.
  */
 export async function quickStatus(words: readonly string[], env: Environment): Promise<boolean> {
   const [command = "status", ...flags] = words;
@@ -47,12 +48,12 @@ export async function quickStatus(words: readonly string[], env: Environment): P
   return true;
 }
 
-/** Whether the state agrees with the engine, so that there are no remarks to print. */
+/** Returns whether the state agrees with the engine, so that the status has no corrections to print. */
 async function agrees(swarm: SwarmState, ownerAlive: boolean): Promise<boolean> {
   const role = engineNeed(swarm);
   if (role === "none") return true;
   if (!swarm.engine?.endpoint.startsWith(localPrefix)) return false;
-  // Loaded only here, because most calls have nothing to compare.
+  // Imports the comparison only here, because most calls have nothing to compare.
   const { compareContainers, isOwnEngine, needsJournal } = await import("./swarm/compare-containers.ts");
   const isCompleted = ({ status }: { readonly status: string }): boolean => status === "completed";
   if (!swarm.containers.every((record) => isCompleted(record) || !needsJournal(record))) return false;
@@ -64,13 +65,14 @@ async function agrees(swarm: SwarmState, ownerAlive: boolean): Promise<boolean> 
   const { corrections, orphans } = compareContainers(swarm, containers, {
     ownerAlive,
     volumes: [],
-    // Completed workers were collected before, so the collected commit is their last checkpoint.
+    // This point is reached only with completed workers, whose work was collected. So the collected commit is
+    // their last checkpoint.
     lastCheckpointOf: ({ collected }) => collected?.commit ?? null,
   });
   return corrections.length === 0 && orphans.length === 0;
 }
 
-/** The engine's containers; null without a valid answer. */
+/** Lists the containers of the project in the engine. Returns null if the engine gives no valid answer. */
 async function listed({ engine, project }: SwarmState): Promise<LabelledContainer[] | null> {
   const [{ askSocket }, { containersIn, listPath }] = await Promise.all([
     import("./docker/ask-socket.ts"),
@@ -96,7 +98,7 @@ function readGoodState(): { readonly swarm: SwarmState; readonly root: string } 
       ? { swarm: state as SwarmState, root }
       : null;
   } catch {
-    // Ignores the error: the whole program meets it again and reports it.
+    // Ignores the error, because the whole program meets the same error and reports it.
     return null;
   }
 }
@@ -105,7 +107,7 @@ function findRoot(folder: string): string {
   for (let root = folder; ; root = dirname(root)) {
     const gitFolder = join(root, ".git");
     if (existsSync(join(gitFolder, "HEAD"))) return root;
-    // Leaves linked worktrees and submodules to the whole program.
+    // A `.git` file marks a linked worktree or a submodule. The whole program handles them.
     if (existsSync(gitFolder) && !statSync(gitFolder).isDirectory())
       throw new Error("not a plain repository");
     if (root === dirname(root)) throw new Error("not in a repository");

@@ -6,14 +6,14 @@ import type { CrashHook } from "./domain/crash-points.ts";
 import { SwarmError } from "./domain/errors.ts";
 import { userFolders } from "./host/user-folders.ts";
 
-/** Replacements for tests. */
+/** Replacements for parts of the program, for tests. */
 export interface ProgramSeams {
-  /** Called at points where a test may kill the process. */
+  /** Called at named points of the program, where a test may kill the process. */
   readonly crashPoint?: CrashHook;
   readonly clock?: () => Date;
 }
 
-/** Runs any command, and turns signals and failures into the exit code. */
+/** Runs a command of swarm, and returns its exit code. Handles signals: the first one stops the command. */
 export async function runWholeProgram(words: readonly string[], seams: ProgramSeams = {}): Promise<number> {
   const stopping = new AbortController();
   let stoppedBy: NodeJS.Signals | undefined;
@@ -27,7 +27,7 @@ export async function runWholeProgram(words: readonly string[], seams: ProgramSe
       onSecond = undefined;
       act();
     } else {
-      // Restores the default action of the signal.
+      // Restores the default action of the signals, so that the signal ends this process.
       process.off("SIGINT", stop).off("SIGTERM", stop);
       process.kill(process.pid, signal);
     }
@@ -78,7 +78,10 @@ const fileProblems: readonly string[] = [
   ...["EEXIST", "ENOTEMPTY", "EBUSY", "EMFILE", "ENFILE", "EXDEV", "ENOENT"],
 ];
 
-/** Turns errors of the filesystem into expected errors: the user can fix them, and they are no bugs of swarm. */
+/**
+ * Turns errors of the filesystem into expected errors: the user can fix them, so they are not reported as
+ * bugs of swarm.
+ */
 function asForeseen(error: unknown): unknown {
   if (error instanceof SwarmError || !(error instanceof Error)) return error;
   const { code, path, syscall } = error as NodeJS.ErrnoException;

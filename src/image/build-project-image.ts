@@ -22,7 +22,10 @@ export interface EnsuredProjectImage extends EnsuredImage {
 
 const buildWaitMs = 30 * 60_000;
 
-/** The image of the repository's commit: an existing image with the same inputs, or a new build. */
+/**
+ * Returns the image of the repository's HEAD commit: an existing image with the same inputs, else a new
+ * build.
+ */
 export async function ensureProjectImage(
   deps: ImageDeps & { readonly project: ImageProject },
   {
@@ -48,7 +51,7 @@ export async function ensureProjectImage(
   const same = present.find(isSame);
   if (same) return { ...same.image, warnings: plan.warnings };
   await using _held = await deps.lock.hold(buildWaitMs, signal);
-  // Another process may have built it while this one waited for the lock.
+  // Another process may have built the image while this process waited for the lock.
   const meanwhile = (await list()).find(isSame);
   if (meanwhile) return { ...meanwhile.image, warnings: plan.warnings };
 
@@ -85,7 +88,7 @@ export async function ensureProjectImage(
 
 type ProjectImages = readonly { readonly image: EnsuredImage; readonly quickKey: string | undefined }[];
 
-/** The images of this project, by its id: two projects with one name do not share images. */
+/** Lists the images of this project. Selects by the project's id, because two projects may have the same name. */
 async function listProjectImages(
   engine: ContainerEngine,
   { id: project }: ImageProject,
@@ -95,7 +98,7 @@ async function listProjectImages(
   const marks = { [labels.role]: "project-image", [labels.project]: project };
   return (await images.list(marks, signal)).flatMap(({ id, tags, labels: found }) => {
     const checksum = found[labels.checksum] ?? "";
-    // An image that a user builds on ours inherits our labels, but not our tag.
+    // A user's image that is based on swarm's image inherits swarm's labels, but not its tag.
     const tag = tags.find((each) => each.startsWith("aimi-sandbox-") && each.endsWith(`:${checksum}`));
     return tag === undefined
       ? []
@@ -127,7 +130,7 @@ async function* contextOf(
     yield { ...plain, kind: "file", path, content, mode: file.kind === "program" ? 0o755 : 0o644 };
 }
 
-/** A tracked file and its path in the build context. */
+/** A tracked file, with its path in the build context. */
 interface Copy {
   readonly path: string;
   readonly file: TrackedFile;
@@ -136,7 +139,10 @@ interface Copy {
 const maxBatchBytes = 4 * 1024 * 1024;
 const maxBatchFiles = 256;
 
-/** Reads in batches: one git process for many files, without all of them in memory at once. */
+/**
+ * Reads the contents of files in batches: one git process for many files, without all contents in memory at
+ * once.
+ */
 async function* withContents(
   commits: Pick<CommitReader, "contents">,
   copies: readonly Copy[],
@@ -153,14 +159,18 @@ async function* withContents(
   }
 }
 
-/** Turns a failed build into IMAGE_UNSUITABLE where the base image lacks a program that a sandbox needs. */
+/**
+ * Turns a failed build into IMAGE_UNSUITABLE if the base image lacks a program that a sandbox needs; returns
+ * other errors unchanged.
+ */
 function unsuitable(error: unknown, image: string): unknown {
   if (!(error instanceof SwarmError) || error.code !== "IMAGE_BUILD_FAILED") return error;
   const { reason, step } = error.details as { reason: string; step: string };
   const [, absent] = new RegExp(`${unsuitableMark} (.*)`).exec(reason) ?? [];
   if (absent !== undefined)
     return new SwarmError("IMAGE_UNSUITABLE", { image, absent: absent.split(/, */) }, error);
-  // Without a shell the check itself cannot run; its step is recognised by the script's text.
+  // If the image has no shell, the check for missing programs cannot run. Then the failed step still shows
+  // the check's script.
   return /absent="";/.test(step)
     ? new SwarmError("IMAGE_UNSUITABLE", { image, absent: ["sh"] }, error)
     : error;

@@ -20,16 +20,16 @@ import type { Lock } from "../ports/lock.ts";
 export interface ImageDeps {
   readonly engine: ContainerEngine;
   readonly sources: ImageSources;
-  /** Serialises builds: of two processes one builds, the other waits. */
+  /** The lock around builds: of two processes that need the same image, one builds and the other waits. */
   readonly lock: Lock;
 }
 
 export interface BaseOptions {
-  /** Names of `agentPackages`; null for the agents of the present image. */
+  /** The names of agents to install, from `agentPackages`. If null, the agents of the present image stay. */
   readonly agents: readonly string[] | null;
-  /** Agents to install besides `agents`. */
+  /** The names of agents to install in addition to `agents`. */
   readonly withAgents?: readonly string[];
-  /** Whether to rebuild the root filesystem with the newest packages. */
+  /** Whether to make the root filesystem again, with the newest packages. */
   readonly fresh: boolean;
 }
 
@@ -47,7 +47,7 @@ export interface EnsuredImage {
 
 const buildWaitMs = 30 * 60_000;
 
-/** The up-to-date base image: an existing one with the right checksum, or a new build. */
+/** Returns the up-to-date base image: the existing one if its checksum is right, else a new build. */
 export async function ensureBaseImage(
   deps: ImageDeps,
   options: BaseOptions,
@@ -71,7 +71,7 @@ export async function ensureBaseImage(
     });
 
   await using _held = await deps.lock.hold(buildWaitMs, signal);
-  // Another process may have built it while this one waited for the lock.
+  // Another process may have built the image while this process waited for the lock.
   const meanwhile = options.fresh ? null : upToDate(await images.find(baseImage, signal), expected);
   if (meanwhile) return meanwhile;
   const root = await ensureRootImage(deps, options, report, signal);
@@ -100,7 +100,7 @@ export async function ensureBaseImage(
   return { id, tag: baseImage, checksum, built: true };
 }
 
-/** The inputs of the base image without its root, which is replaced only on request. */
+/** Returns the inputs of the base image, without its root filesystem: that is replaced only on request. */
 export async function baseInputs(
   { engine, sources }: Pick<ImageDeps, "engine" | "sources">,
   { agents }: { readonly agents: readonly string[] },
@@ -128,7 +128,7 @@ export function sha256(bytes: string | Uint8Array): string {
   return createHash("sha256").update(bytes).digest("hex");
 }
 
-/** The image, if all its inputs except the root are as expected; else null. */
+/** Returns the image if all its inputs except the root filesystem are as expected, else null. */
 function upToDate(image: ImageFacts | null, expected: ImageInputs): EnsuredImage | null {
   const inputs = readInputs(image?.labels[labels.inputs]);
   if (!image || !inputs?.["root"]) return null;
@@ -138,7 +138,7 @@ function upToDate(image: ImageFacts | null, expected: ImageInputs): EnsuredImage
     : null;
 }
 
-/** The agents in an image, of any version. */
+/** Returns the names of the agents in an image, whatever their versions. */
 export function agentsIn(image: ImageFacts | null): string[] {
   const packages = (readInputs(image?.labels[labels.inputs])?.["agents"] ?? "").split(" ");
   const nameOf = (spec: string): string => spec.slice(0, spec.lastIndexOf("@"));
@@ -160,7 +160,10 @@ function packagesOf(agents: readonly string[]): string[] {
   });
 }
 
-/** A root filesystem: pulled where a registry answers, else made of Debian packages; `onStep` reports which. */
+/**
+ * Returns the root filesystem as an image: an existing one unless `fresh`. Else pulls it if an image registry
+ * answers, else builds it from Debian packages. `onStep` reports which of the two.
+ */
 async function ensureRootImage(
   { engine, sources }: ImageDeps,
   { fresh }: BaseOptions,
@@ -193,7 +196,7 @@ async function baseContext(
   nodePackage: string,
   signal?: AbortSignal,
 ): Promise<PackedFile[]> {
-  // One after the other, so that a failed download leaves no second one running.
+  // Downloads one file after the other, so that a failed download leaves no second one running.
   const node = await sources.download(nodePackage, nodeVersion, signal);
   const npm = await sources.download("npm", npmVersion, signal);
   const [dockerfile, programs, certificates] = await Promise.all([
@@ -221,7 +224,7 @@ async function baseContext(
   ];
 }
 
-/** The programs that run in containers and their start scripts, by their names in the image. */
+/** Returns the programs that run in containers and their start scripts, by their file names in the image. */
 async function ownPrograms(sources: ImageSources) {
   return {
     "adapter.mjs": await sources.readAdapter(),

@@ -16,7 +16,7 @@ import {
 import { type ImageProject, type ProjectImageOptions, planProjectImage } from "./plan-project-image.ts";
 
 export interface BuildRequest extends BaseOptions, ProjectImageOptions {
-  /** Whether to build only the base image, even in a repository. */
+  /** Whether to build only the base image, even if the current folder is in a repository. */
   readonly baseOnly: boolean;
 }
 
@@ -34,18 +34,21 @@ export interface ExplainedImage {
   readonly image: string;
   readonly state: "up to date" | "would be built";
   readonly inputs: ImageInputs;
-  /** Differences from the up-to-date image, else from the newest existing one. */
+  /**
+   * The differences between the inputs of the image that would be built and those of an existing image. An
+   * existing image with the same checksum is preferred, else the newest.
+   */
   readonly changes: readonly InputChange[];
   readonly warnings: readonly string[];
 }
 
-/** The image commands of the command line. */
+/** The operations of the command `swarm image`. */
 export interface ImageOperations {
   build(request: BuildRequest, report: BuildReport, signal: AbortSignal): Promise<BuiltImages>;
   list(signal: AbortSignal): Promise<ListedImage[]>;
   /**
-   * Removes images and returns them; with `dryRun` only returns them. Images that containers use stay. `own` selects
-   * all images of this project.
+   * Removes unneeded images and returns the removed ones. With `dryRun`, only returns the unneeded ones.
+   * Images that containers use stay. `own` selects all images of this project.
    */
   prune(
     words: { readonly all: boolean; readonly own?: boolean; readonly dryRun: boolean },
@@ -58,7 +61,7 @@ export interface ImageOperations {
 }
 
 export interface ImageOperationsDeps extends ImageDeps {
-  /** Returns the repository's project; null outside a repository. */
+  /** Returns the repository to build the project image from; null outside a repository. */
   readonly project: () => Promise<ImageProject | null>;
 }
 
@@ -135,8 +138,8 @@ export function imageOperations(deps: ImageOperationsDeps): ImageOperations {
 }
 
 /**
- * Removes an image tag by tag; the engine deletes it with the last tag. If a container still uses the image, restores the
- * removed tags: lookups go by tag, so they would not find it any more.
+ * Removes an image tag by tag, and returns whether it is gone; the engine deletes the image with its last
+ * tag. If a container still uses the image, restores the removed tags: swarm finds images by tag.
  */
 async function isRemoved(
   images: Images,

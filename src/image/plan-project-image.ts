@@ -8,7 +8,7 @@ import type { CommitReader, TrackedFile } from "../ports/commit-reader.ts";
 import type { ImageSources } from "../ports/image-sources.ts";
 import { type EnsuredImage, sha256 } from "./ensure-base-image.ts";
 
-/** The repository that an image is built from. */
+/** The repository that a project image is built from. */
 export interface ImageProject {
   readonly id: string;
   readonly slug: string;
@@ -17,18 +17,21 @@ export interface ImageProject {
 
 export interface ProjectImageOptions {
   readonly ignoreScripts: boolean;
-  /** Whether install steps may reach the network. */
+  /** Whether the install steps of the build may reach the network. */
   readonly buildNetwork: boolean;
 }
 
-/** The plan of a project's image: its inputs and its Dockerfile. */
+/** The plan of a project's image: the image's inputs and its Dockerfile. */
 export interface ProjectImagePlan {
   readonly commit: string;
   readonly repository: string;
   readonly checksum: string;
   readonly inputs: ImageInputs;
   readonly dockerfile: string;
-  /** Null if the project has its own Dockerfile: then all tracked files go into the context. */
+  /**
+   * The dependency layers of the image. Null if the project has its own Dockerfile: then all tracked files go
+   * into the build context.
+   */
   readonly layers: readonly DependencyLayer[] | null;
   readonly files: readonly TrackedFile[];
   readonly warnings: readonly string[];
@@ -40,8 +43,8 @@ const templateFile = "project.Dockerfile.template";
 const maxManifestBytes = 1024 * 1024;
 
 /**
- * A cache key that needs no plan: the same commit on the same base, with the same options and version of swarm, is the
- * same image.
+ * Returns the key by which an existing image is found without a plan. The key stands for the commit, the base
+ * image, the options and the version of swarm.
  */
 export async function quickKeyOf(
   { sources }: { readonly sources: Pick<ImageSources, "readImageFile"> },
@@ -55,7 +58,8 @@ export async function quickKeyOf(
     readonly options: ProjectImageOptions;
   },
 ): Promise<string> {
-  // Another version of swarm may plan a different image.
+  // The template and the version are parts of the key, because another version of swarm may plan another
+  // image.
   const files = await Promise.all([templateFile, "../package.json"].map(sources.readImageFile));
   return sha256(JSON.stringify([base.id, commit, files.map(sha256), options])).slice(0, 32);
 }
@@ -93,7 +97,8 @@ export async function planProjectImage(
     Dockerfile: sha256(recipe.render(placeholder)),
     base: base.id,
     commit,
-    // Without it, two copies of a project at the same commit would move each other's tag.
+    // The project's id is an input. Otherwise two copies of a project at the same commit would have the same
+    // checksum, and would move each other's tag.
     project: project.id,
     "argument ignore-scripts": String(options.ignoreScripts),
     "argument build-network": String(options.buildNetwork),
@@ -160,7 +165,10 @@ async function generatedRecipe(
   };
 }
 
-/** Warnings about tracked files: the image contains the whole tree. */
+/**
+ * Returns warnings about tracked files that look secret or do not go into the image. The image contains the
+ * whole tree.
+ */
 function treeWarnings(files: readonly TrackedFile[]): string[] {
   const secrets = files.flatMap(({ path }) => {
     const reason = looksSecret(path);
@@ -176,7 +184,7 @@ function treeWarnings(files: readonly TrackedFile[]): string[] {
   ];
 }
 
-/** Whether a tracked file is neither a link nor a submodule. */
+/** Returns whether a tracked file is a regular file: no link and no submodule. */
 export function isPlain({ kind }: TrackedFile): boolean {
   return kind === "file" || kind === "program";
 }
