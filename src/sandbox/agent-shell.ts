@@ -10,24 +10,33 @@ import {
 } from "./run-command.ts";
 import { defaultOutputLimit } from "./sandbox-defaults.ts";
 
-/** The container in which a user opens a shell. */
+/** The container of a worker, in which a user opens a shell or runs a command. */
 export interface AgentContainer {
   readonly containers: Pick<Containers, "exec" | "openTerminal" | "look">;
   readonly containerId: string;
 }
 
 const workspace = "/workspace";
-/** No shell history: the agent could read what the user types. */
+/**
+ * The environment of programs that a user starts in a worker's container. HISTFILE is empty, so the shell
+ * writes no history that the agent could read.
+ */
 const environment = { HOME: "/home/agent", USER: "agent", LOGNAME: "agent", HISTFILE: "" } as const;
 
-/** A terminal in a worker's sandbox. Its disposal ends the processes that still run in it. */
+/**
+ * A terminal in a worker's sandbox. Disposing of the session ends the processes that still run in the
+ * terminal.
+ */
 export interface AgentSession extends Omit<TerminalSession, "exit"> {
-  /** Call it after the output has ended; throws the reason if the engine lost the program before its end. */
+  /**
+   * Returns the exit code of the program in the terminal. Call it after the output has ended. Throws the
+   * reason if the engine lost the program before its end.
+   */
   exitCode(): Promise<number>;
 }
 
 export interface AgentTerminal {
-  /** The program and its arguments; a shell if empty. */
+  /** The program and its arguments. An empty list stands for a shell. */
   readonly command: readonly string[];
   /** The `TERM` of the user's terminal. */
   readonly term: string;
@@ -36,19 +45,29 @@ export interface AgentTerminal {
 }
 
 /**
- * Drops root's user, groups and capabilities, as the supervisor does to start agents. Asking the engine to start a program as
- * user 1000 is not enough: on gVisor it keeps the container's capabilities, and the agent's user would own its terminal.
+ * Drops root's user, groups and capabilities, as the supervisor does to start agents. Asking the engine to
+ * start a program as user 1000 is not enough: on gVisor such a program keeps the container's capabilities,
+ * and on every runtime the terminal would belong to the agent's user.
  */
 const asAgent = ["/usr/bin/setpriv", "--reuid=1000", "--regid=1000", "--clear-groups", "--"] as const;
-/** `sh -c <this> sh <folder> <program> <argument>…`: enters the folder as the agent's user; root may have no access to it. */
+/**
+ * A script that enters a folder and then runs a program: `sh -c <script> sh <folder> <program> <argument>…`.
+ * It runs as the agent's user, because root may have no access to the folder.
+ */
 const goTo = 'cd -- "$1" || exit 126; shift; exec "$@"';
 const inWorkspace: readonly string[] = [...asAgent, "/bin/sh", "-c", goTo, "sh", workspace];
-/** No startup files: the agent could have written them. */
+/**
+ * The command of a shell, bash if present. It reads no startup files, because the agent could have written
+ * them.
+ */
 const anyShell: readonly string[] = [
   ...["/bin/sh", "-c", "command -v bash >/dev/null && exec bash --noprofile --norc; exec sh"],
 ];
 
-/** Opens a terminal as the agent's user in its workspace, with a shell where no command is named. */
+/**
+ * Opens a terminal in the agent's workspace, as the agent's user. Runs the command in it, or a shell if the
+ * command is empty.
+ */
 export async function openAgentTerminal(
   { containers, containerId }: AgentContainer,
   { command, term, prompt, ...size }: TerminalSize & AgentTerminal,
@@ -84,7 +103,7 @@ export async function openAgentTerminal(
   };
 }
 
-/** Runs a command as the agent's user in its workspace, without a terminal. */
+/** Runs a command in the agent's workspace, as the agent's user and without a terminal. */
 export async function runAsAgent(
   { containers, containerId }: AgentContainer,
   request: Pick<CommandRequest, "command" | "input" | "onOutput">,
@@ -102,7 +121,11 @@ export async function runAsAgent(
   );
 }
 
-/** Measures the rights of a program started this way; a runtime's name proves nothing, the engine's operator chooses it. */
+/**
+ * Throws if a program that is started as the agent's user keeps more rights than the agent has. Measures
+ * these rights with a test program: the name of a runtime proves nothing, because the engine's operator
+ * chooses it.
+ */
 async function refuseCapable(
   { containers, containerId }: AgentContainer,
   signal: AbortSignal,
@@ -124,7 +147,10 @@ async function refuseCapable(
     });
 }
 
-/** The excess rights in a `/proc/<pid>/status`, as a reason to refuse; null if there are none. */
+/**
+ * Finds excess rights in the content of `/proc/<pid>/status`. Returns them as a reason to refuse, or null if
+ * there are none.
+ */
 export function findRights(status: string): string | null {
   const fieldOf = (name: string): string | null =>
     new RegExp(`^${name}:\\s*(.*?)\\s*$`, "m").exec(status)?.[1] ?? null;
@@ -133,7 +159,8 @@ export function findRights(status: string): string | null {
     return "a program started in it does not become the agent's user";
   for (const name of ["CapPrm", "CapEff", "CapInh", "CapAmb"]) {
     const set = fieldOf(name);
-    // Every kernel reports the permitted and effective sets, but not every kernel the inheritable and ambient ones.
+    // Every kernel reports the permitted and the effective capabilities. Some kernels do not report the
+    // inheritable and the ambient ones.
     if (set === null && (name === "CapInh" || name === "CapAmb")) continue;
     if (set === null || !/^0+$/.test(set))
       return `a program started in it keeps capabilities (${name} ${set ?? "unknown"})`;

@@ -14,20 +14,23 @@ export type TaskOutcome =
 export interface TaskAttempt {
   readonly record: SandboxRecord;
   readonly command: readonly string[];
-  /** Paths of the folders that are volumes. */
+  /** The paths of the sandbox's folders that are volumes. */
   readonly mounted: readonly string[];
   readonly log: OutputLog;
   readonly onOutput: (chunk: OutputChunk) => Promise<void> | void;
-  /** The command key: with it a later process asks how the task ended if this one dies. */
+  /**
+   * The key of the task's program. If this process dies, a later process uses the key to ask how the task
+   * ended.
+   */
   readonly key: string;
 }
 
-/** The maximum of stdout and stderr together. */
+/** The maximum size of a task's stdout and stderr together, in bytes. */
 const maxOutputBytes = 64 * 1024 * 1024;
 const shownOutput = 10_000;
 const stopAgainMs = 500;
 
-/** Runs the program beside a watchdog for the limits that the engine does not enforce. */
+/** Runs a task's program, and beside it a watchdog for the limits that the engine does not enforce. */
 export async function attemptTask(
   { containers, containerId }: UsableSandbox,
   { record, command, mounted, key, log, onOutput }: TaskAttempt,
@@ -49,7 +52,8 @@ export async function attemptTask(
   ).then(
     async (reason) => {
       broken.abort(reason);
-      // Stops the whole container: there may be no process left to end one program in it.
+      // Stops the whole container instead of one program: at the process limit, no process may be left to end
+      // a program with.
       await stopUntilDone(containers, containerId, done.signal);
       ended.abort(reason);
     },
@@ -80,7 +84,10 @@ export async function attemptTask(
   }
 }
 
-/** Retries on a busy engine until the container is stopped or the task has ended by itself. */
+/**
+ * Stops a container. Retries if the engine is busy, until the container is stopped or the task has ended by
+ * itself.
+ */
 async function stopUntilDone(containers: Containers, id: string, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     try {
@@ -93,7 +100,7 @@ async function stopUntilDone(containers: Containers, id: string, signal: AbortSi
   }
 }
 
-/** The interpreter of a task file; empty for an image, where the file's `#!` line decides. */
+/** Returns the interpreter of a task file. It is empty for an image, where the file's `#!` line decides. */
 export function interpreterOf(runtime: SandboxRecord["runtime"]): string[] {
   switch (runtime) {
     case "python":
@@ -107,7 +114,10 @@ export function interpreterOf(runtime: SandboxRecord["runtime"]): string[] {
   }
 }
 
-/** The kernel's count of OOM kills in this container; engines report only that of the main process. */
+/**
+ * Returns how many processes in this container the kernel has killed for lack of memory. Engines report only
+ * a kill of the container's main process.
+ */
 export async function countMemoryKills(
   { containers, containerId }: Pick<UsableSandbox, "containers" | "containerId">,
   signal?: AbortSignal,

@@ -22,23 +22,25 @@ import { defaultTmpBytes, mainUser } from "./sandbox-defaults.ts";
 
 export interface SpecRequest {
   readonly spec: SandboxSpec;
-  /** The source text of the spec, stored with the sandbox. */
+  /** The source text of the spec. It is stored with the sandbox. */
   readonly specText: string;
   readonly allowed: readonly SandboxDanger["permission"][];
-  /** Whether the time to live applies; if not, only `destroy` ends the sandbox. */
+  /** Whether the spec's time to live ends the sandbox. If not, only `destroy` ends the sandbox. */
   readonly autoDestroy: boolean;
 }
 
 export interface CreatedSandbox {
   readonly record: SandboxRecord;
-  /** Warnings for the user. */
   readonly warnings: readonly string[];
 }
 
 const undoMs = 30_000;
 const folders = ["inputs", "outputs", "task", "work"] as const;
 
-/** Creates a sandbox from a spec, with a container that is not started yet. A failure rolls everything back. */
+/**
+ * Creates a sandbox from a spec. The container is created and filled, but not started. If a step fails, the
+ * earlier steps are rolled back.
+ */
 export async function createFromSpec(
   deps: CreateFromSpecDeps,
   { spec, specText, allowed, autoDestroy }: SpecRequest,
@@ -60,7 +62,8 @@ export async function createFromSpec(
   const container = containerSpecOf({ spec, record: draft, imageId: image.id, limits });
   await using undo = new AsyncDisposableStack();
   await deps.folders.make(id, { spec: specText, inputs });
-  // If the container cannot be removed, the draft record stays, and the next command that reads it removes both.
+  // If the container cannot be removed, the draft record stays. The next command that reads the record then
+  // removes both.
   undo.defer(async () => {
     const isGone = await removeAll(deps, container).then(
       () => true,
@@ -68,7 +71,8 @@ export async function createFromSpec(
     );
     if (isGone) await deps.folders.clear(id, { everything: true });
   });
-  // Held until the sandbox is complete: a draft record without a lock holder means an interrupted creation.
+  // Holds the sandbox's lock until the sandbox is complete. A draft record whose lock is free therefore means
+  // an interrupted creation.
   await using _held = await (await deps.folders.lockOf(id)).hold(0, signal);
   await deps.folders.write(draft);
   const open = await deps.engine.open();
@@ -203,14 +207,18 @@ function containerSpecOf({
     },
     ...{ capabilities: [], readOnlyRoot: spec.readOnlyRoot, privileged: spec.privileged },
     tmpBytes: Math.min(defaultTmpBytes, limits.memoryBytes),
-    // The engine copies no files into a read-only root filesystem, but into volumes.
+    // The engine copies no files into a read-only root filesystem, but it does copy files into volumes. So
+    // the folders become volumes.
     volumes: spec.readOnlyRoot
       ? folders.map((folder) => ({ name: `${name}-${folder}`, path: `/${folder}` }))
       : [],
   };
 }
 
-/** Creates the sandbox's folders: root owns `inputs`, which is read-only; the sandbox's user owns the others. */
+/**
+ * Creates the sandbox's folders and copies the inputs. Root owns `inputs`, which is read-only; the sandbox's
+ * user owns the other folders.
+ */
 async function fill(
   { containers }: OpenEngine,
   { volumes }: ContainerSpec,
@@ -260,13 +268,16 @@ function permissionWarnings({ permissions }: SandboxSpec): string[] {
   ];
 }
 
-/** A warning if the filter of system calls is weaker than the usual one. */
+/** Returns a warning if the sandbox's filter of system calls is weaker than the usual filter. */
 function filterWarnings(filter: SystemCallFilter, limits: ContainerLimits): string[] {
   const isUsual = filter.kind === "ours" ? limits.programs32Bit !== true : filter.isEnough;
   return isUsual ? [] : [`its system calls: ${filterWords(filter, limits)}`];
 }
 
-/** Has its own deadline: the caller's signal may have been the reason for the rollback. */
+/**
+ * Removes a container and its volumes. Uses its own deadline, because an abort of the caller's signal may be
+ * the reason for the rollback.
+ */
 async function removeAll(
   { engine }: CreateFromSpecDeps,
   { name, volumes: mounted }: ContainerSpec,

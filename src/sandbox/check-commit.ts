@@ -12,11 +12,11 @@ import { watchLimits } from "./watch-limits.ts";
 export interface CheckCommitDeps {
   readonly containers: Containers;
   readonly commits: Pick<CommitReader, "bundle">;
-  /** The project's image. */
+  /** The tag of the project's image, from which the check's sandbox is created. */
   readonly image: string;
-  /** The commit that the image's workspace is at. */
+  /** The commit that is checked out in the image's workspace. */
   readonly imageCommit: string | null;
-  /** Whether the workspace's history contains a commit. */
+  /** Returns whether the git history in the image's workspace contains a commit. */
   readonly isInImage: (commit: string) => Promise<boolean>;
   readonly runtime: string;
   readonly limits: ContainerLimits;
@@ -26,12 +26,12 @@ export interface CheckCommitDeps {
 }
 
 export interface CheckToRun {
-  /** The sandbox's name; no other check may use it at the same time. */
+  /** The container name of the check's sandbox. Two checks at the same time need different names. */
   readonly name: string;
   readonly commit: string;
-  /** Commands to run one after the other. */
+  /** The shell commands to run one after the other. */
   readonly commands: readonly string[];
-  /** The time limit of each command. */
+  /** The time limit of each command, in milliseconds. */
   readonly limitMs: number;
 }
 
@@ -40,10 +40,16 @@ const [undoMs, checkoutMs] = [30_000, 10 * 60_000];
 const outputLimit = 1_000_000;
 const shownLength = 2_000;
 const bundleFile = "aimi-check/commit.bundle";
-/** The sandbox ends by itself this long after its work should be done, should its maker be killed. */
+/**
+ * The margin of the sandbox's lifetime, in milliseconds: if swarm is killed, the sandbox ends by itself this
+ * long after the longest possible check.
+ */
 const graceMs = 5 * 60_000;
 
-/** Runs as the agent's user, and so that the tree cannot make git start a program. */
+/**
+ * A script that checks out the commit in the sandbox, as the agent's user. It disables git hooks, so that the
+ * commit's files cannot make git start a program.
+ */
 const checkOut = `
 set -eu
 cd /workspace
@@ -51,7 +57,10 @@ if [ -f "$2" ]; then git -c core.hooksPath=/dev/null fetch --quiet "$2" '+refs/h
 git -c core.hooksPath=/dev/null -c advice.detachedHead=false checkout --quiet --force --detach "$1"
 git clean -fdq`;
 
-/** Ends the processes that a command left running, but not the sandbox's own: process 1 and its `sleep`. */
+/**
+ * A script that ends the processes that a command left running. It spares the sandbox's own processes:
+ * process 1 and its `sleep`.
+ */
 const endOthers = `
 for folder in /proc/[0-9]*; do
   pid=\${folder#/proc/}
@@ -60,14 +69,18 @@ for folder in /proc/[0-9]*; do
 done
 :`;
 
-/** Runs commands on a commit in a new sandbox without agent and network, and removes the sandbox. */
+/**
+ * Runs commands on a commit in a new sandbox, which has no agent and no network. Removes the sandbox
+ * afterwards.
+ */
 export async function checkCommit(
   deps: CheckCommitDeps,
   { name, commit, commands, limitMs }: CheckToRun,
   signal: AbortSignal,
 ): Promise<RanCheck[]> {
   const { containers, commits, image, runtime, limits, labels } = deps;
-  // A check whose process was killed leaves its sandbox, which holds no work.
+  // Removes the sandbox of an earlier check with this name, whose swarm process was killed. Such a sandbox
+  // holds no work.
   await containers.remove(name, signal);
   await using undo = new AsyncDisposableStack();
   undo.defer(() => containers.remove(name, AbortSignal.timeout(undoMs)).catch(() => {}));
@@ -103,7 +116,7 @@ export async function checkCommit(
       reason: `in the sandbox of a check: ${textOf(checkedOut)}`,
     });
   deps.onRunning();
-  // Enforces the limits that the engine does not: agents wrote the code that runs here.
+  // Enforces the limits that the engine does not enforce, because agents wrote the code that runs here.
   const done = new AbortController();
   const broken = new AbortController();
   void watchLimits(
@@ -124,7 +137,8 @@ export async function checkCommit(
     } catch (error) {
       if (broken.signal.aborted)
         return { exitCode: null, output: messageOf(broken.signal.reason), durationMs: durationMs() };
-      // A command that exhausts the sandbox has failed, and the commands after it have no sandbox to run in.
+      // A command that uses up the sandbox's memory or ends its container has failed. Aborts the commands
+      // after it, which have no sandbox to run in.
       if (isError(error, "MEMORY_EXHAUSTED") || isError(error, "CONTAINER_NOT_RUNNING")) broken.abort(error);
       else if (!isError(error, "COMMAND_TIMEOUT")) throw error;
       return { exitCode: null, output: messageOf(error), durationMs: durationMs() };

@@ -1,13 +1,16 @@
 import type { LibraryCall } from "../domain/generated/sandbox-options.ts";
 import type { Sandbox } from "./sandbox.ts";
 
-/** Rejects invalid arguments of a library call. */
+/** Throws if the arguments of a library call are invalid. */
 export type CheckCall = (
   name: keyof Sandbox & keyof LibraryCall,
   said: Readonly<Record<string, unknown>>,
 ) => Promise<void>;
 
-/** A sandbox that validates arguments before each call. A missing required argument is passed as null, which never validates. */
+/**
+ * Returns a sandbox that validates the arguments of each call first. A missing required argument is passed to
+ * the validation as null, which is never valid.
+ */
 export function checkedSandbox(sandbox: Sandbox, check: CheckCall): Sandbox {
   return {
     ...sandbox,

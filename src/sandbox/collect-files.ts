@@ -7,18 +7,30 @@ import type { CollectedOutputs } from "../ports/sandbox-folders.ts";
 import type { ProjectSandboxes } from "./project-sandboxes.ts";
 import { copyPathOut } from "./sandbox-files.ts";
 
-/** The result of a collection. Each list holds its first entries; `more` counts the rest. */
+/**
+ * The result of collecting a sandbox's files. Each list holds only its first entries; `more` counts the
+ * entries that are not listed.
+ */
 export interface CollectedFiles {
   readonly outputFiles: readonly string[];
   readonly missingOutputs: readonly string[];
-  /** Links, devices and unprintable names, each with the reason: these never leave a sandbox. */
+  /**
+   * The paths of links, devices and unprintable names, each with the reason. Such entries are never copied
+   * out of a sandbox.
+   */
   readonly leftOut: readonly string[];
-  /** Paths that could not be copied, or not completely: files, folders, `/work` or `/outputs` itself. */
+  /**
+   * The paths that could not be copied, or not completely: files, folders, or the whole of `/work` or
+   * `/outputs`.
+   */
   readonly missed: readonly string[];
   readonly more: { readonly outputFiles: number; readonly leftOut: number; readonly missed: number };
-  /** The first paths whose only copy is in the sandbox. */
+  /** The first paths whose only copy is still in the sandbox. */
   readonly stillInside: readonly string[];
-  /** The part of `missed` that lies in `/outputs`; null if nothing there was missed. */
+  /**
+   * The first entry of `missed` in `/outputs`, and the number of all entries there. Null if nothing in
+   * `/outputs` was missed.
+   */
   readonly outputsMissed: { readonly first: string; readonly count: number } | null;
 }
 
@@ -28,8 +40,8 @@ const maxMs = 60 * 60_000;
 const listed = { items: 100, characters: 100_000 };
 
 /**
- * Copies `/work` and `/outputs` of a sandbox into its folder on this machine, as far as they can be read, and reports the rest.
- * A folder that cannot be read at all keeps its earlier copy.
+ * Copies `/work` and `/outputs` of a sandbox into the sandbox's folder on this machine. Reports what it could
+ * not copy. If `/work` or `/outputs` cannot be read at all, its earlier copy stays.
  */
 export async function collectFiles(
   { folders }: Pick<ProjectSandboxes, "folders">,
@@ -78,7 +90,7 @@ export async function collectFiles(
     }
   };
 
-  // Outputs first, so that they get the first places in the bounded lists.
+  // Copies the outputs first, so that problems with outputs get the first places in the bounded lists.
   const outputs = await take("outputs");
   const [first] = missed.items;
   const outputsMissed = first === undefined ? null : { first, count: missed.items.length + missed.more };

@@ -11,12 +11,15 @@ import { copyFilesIn, copyPathOut } from "./sandbox-files.ts";
 import { findSandbox, useSandbox } from "./use-sandbox.ts";
 
 export interface CopyRequest {
-  /** A path on this machine, or `sandbox:/path`. */
+  /** The source: a path on this machine, or `sandbox:/path`. */
   readonly from: string;
   readonly to: string;
 }
 
-/** Copies between this machine and a sandbox; the path with a sandbox's name decides the direction. */
+/**
+ * Copies files between this machine and a sandbox. Exactly one of the two paths names a sandbox, and that
+ * decides the direction.
+ */
 export async function copyFiles(
   deps: ProjectSandboxes,
   { from, to }: CopyRequest,
@@ -45,7 +48,8 @@ export async function copyFiles(
   const found = await filesBelow(here);
   const { containers, containerId } = await useSandbox(deps, await findSandbox(deps, sandbox), signal);
   const there = containerPath("/work", path, { absolute: path.startsWith("/") });
-  // As `cp` does: into an existing folder, else under the given name.
+  // Chooses the target as `cp` does: if the path is an existing folder, the copy goes into the folder; else
+  // the path is the copy's new name.
   const isFolder =
     path === "" || path.endsWith("/") || (await isFolderIn(containers, containerId, there, signal));
   const [into, name] = isFolder ? [there, basename(here)] : [dirname(there), basename(there)];
@@ -55,8 +59,8 @@ export async function copyFiles(
 }
 
 /**
- * The real path of a path that the user names. A path below the working folder must stay below it: an agent could have made
- * a link that leads the copy elsewhere.
+ * Returns the real path of a path that the user names. Throws if the path lies below the working folder but
+ * its real path does not: an agent could have made a link that leads the copy elsewhere.
  */
 async function resolveLocal(folder: string, named: string): Promise<string> {
   const path = resolve(folder, named);
@@ -69,7 +73,10 @@ async function resolveLocal(folder: string, named: string): Promise<string> {
   return real;
 }
 
-/** The real path; of a path that does not exist yet, by the nearest folder above it that exists. */
+/**
+ * Returns the real path of a path. If the path does not exist yet, resolves the nearest existing folder above
+ * it.
+ */
 async function nearestRealPath(path: string): Promise<string> {
   try {
     return await realpath(path);
@@ -98,7 +105,10 @@ async function isFolderIn(
   return (await runCommand(containers, request, signal)).exitCode === 0;
 }
 
-/** A path that does not exist yet, in `to` if that is a folder: a copy never overwrites the user's files. */
+/**
+ * Returns the destination of a copy: `to/name` if `to` is a folder, else `to`. Throws if the destination
+ * exists: a copy never overwrites the user's files.
+ */
 async function freePath(to: string, name: string): Promise<string> {
   const stats = await stat(to).catch(() => null);
   const into = stats?.isDirectory() ? join(to, name) : to;

@@ -20,24 +20,27 @@ import {
   mainUser,
 } from "./sandbox-defaults.ts";
 
-/** Options of a new sandbox; each has a default. */
+/** The options of a new sandbox. Each option has a default. */
 export interface SandboxOptions {
-  /** An image with `sh`, `tar`, `sleep` and a C library; pulled if the engine does not have it. */
+  /** The image, which needs `sh`, `tar`, `sleep` and a C library. The engine pulls the image if it is missing. */
   readonly image?: string;
-  /** The prefix of the container's name, before the id. */
+  /** The part of the container's name before the id. */
   readonly prefix?: string;
   readonly workdir?: string;
-  /** The default time limit of a command. */
+  /** The default time limit of a command, in milliseconds. */
   readonly commandTimeoutMs?: number;
-  /** The maximum of characters kept of each output stream of a command. */
+  /** The maximum number of characters to keep of each output stream of a command. */
   readonly outputLimit?: number;
   readonly env?: Readonly<Record<string, string>>;
-  /** The network; `none` by default. */
+  /** The network of the sandbox; the default is `none`. */
   readonly network?: "none" | "bridge";
   readonly isolation?: "auto" | IsolationLevel;
   readonly limits?: Partial<ContainerLimits>;
   readonly readOnlyRoot?: boolean;
-  /** The time to live, from the start of the sandbox; it ends then even if commands still run. */
+  /**
+   * The time to live in milliseconds, from the start of the sandbox. At its end the sandbox ends, even if
+   * commands still run.
+   */
   readonly ttlMs?: number;
   readonly labels?: Readonly<Record<string, string>>;
 }
@@ -50,7 +53,7 @@ const defaultTtlMs = 6 * 60 * 60_000;
 const undoMs = 30_000;
 const neededPrograms: readonly string[] = ["tar", "cat", "head", "wc", "mkdir", "mv", "dirname", "basename"];
 
-/** Creates a sandbox and starts it. The caller ends it with `await using` or `destroy`. */
+/** Creates a sandbox and starts it. The caller must end the sandbox, with `await using` or `destroy`. */
 export async function createSandbox(
   deps: CreateSandboxDeps,
   options: SandboxOptions = {},
@@ -71,7 +74,7 @@ export async function createSandbox(
 
   await using undo = new AsyncDisposableStack();
   const created = await containers.create(spec, signal);
-  // Ignores a failed removal: the caller needs the first error.
+  // Ignores a failed removal, because the caller needs the error that caused the removal.
   undo.defer(() => containers.remove(created.id, AbortSignal.timeout(undoMs)).catch(() => {}));
   const sandbox = sandboxAt(containers, {
     ...{ id: created.id, name: spec.name, workdir, diskLimit: created.diskLimit },
@@ -85,7 +88,10 @@ export async function createSandbox(
   return sandbox;
 }
 
-/** Creates a missing working folder as the sandbox's user; the engine would make root its owner. */
+/**
+ * Creates the working folder if it is missing, with the sandbox's user as its owner. If the engine created
+ * the folder, root would own it.
+ */
 async function makeWorkdir(
   containers: Containers,
   id: string,
@@ -104,7 +110,10 @@ async function makeWorkdir(
   }
 }
 
-/** Starts a container of an unknown image; throws IMAGE_UNSUITABLE with the programs that the image lacks. */
+/**
+ * Starts a container whose image may lack programs. Throws IMAGE_UNSUITABLE with the programs that the image
+ * lacks.
+ */
 export async function startSuitable(
   containers: Containers,
   { id, image }: { readonly id: string; readonly image: string },
@@ -131,7 +140,7 @@ export async function startSuitable(
   ).catch((error: unknown) => {
     if (error instanceof SwarmError && error.code === "EXEC_FAILED")
       throw new SwarmError("IMAGE_UNSUITABLE", { image, absent: ["sh"] }, error);
-    // The engine's init started, found no `sleep` to run, and ended.
+    // The container has ended: the engine's init process found no `sleep` in the image.
     if (error instanceof SwarmError && error.code === "CONTAINER_NOT_RUNNING")
       throw new SwarmError("IMAGE_UNSUITABLE", { image, absent: ["sleep"] }, error);
     throw error;
@@ -171,7 +180,7 @@ function containerSpecOf(
     command: sleepFor(options.ttlMs ?? defaultTtlMs),
     env: { HOME: "/tmp", IS_SANDBOX: "1", ...options.env },
     user: mainUser,
-    // Not `workdir`: the engine would create a missing one with root as its owner.
+    // Not the option `workdir`: if that folder is missing, the engine would create it with root as its owner.
     workdir: "/",
     runtime: runtime.runtime,
     network,
@@ -184,7 +193,10 @@ function containerSpecOf(
   };
 }
 
-/** The main process, a sleep of the time to live: it needs no process of swarm, and no program of the sandbox may stop it. */
+/**
+ * Returns the command of the container's main process: a sleep that lasts for the time to live. So the
+ * sandbox ends even if swarm does not run, and no program in the sandbox can prevent that.
+ */
 export function sleepFor(ttlMs: number | null): string[] {
   return ["sleep", ttlMs === null ? "infinity" : String(Math.ceil(ttlMs / 1000))];
 }

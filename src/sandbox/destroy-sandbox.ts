@@ -9,7 +9,10 @@ import { removeRemains } from "./settle-sandbox.ts";
 
 const destroyMs = 60_000;
 
-/** Ends a sandbox, removes it from the engine and records that. With `purge` its outputs go too. */
+/**
+ * Destroys a sandbox: removes its container and volumes, and records its end. First collects its outputs;
+ * with `purge`, deletes them instead.
+ */
 export async function destroySandbox(
   deps: ProjectSandboxes,
   wanted: SandboxRecord,
@@ -18,12 +21,13 @@ export async function destroySandbox(
   const deadline = AbortSignal.timeout(destroyMs);
   const open = await (await deps.engineAt(wanted.engine)).open();
   await using _held = await holdAgainstTasks(deps, open, wanted, deadline);
-  // Read again: the previous lock holder has recorded the end of its task.
+  // Reads the record again: the previous lock holder has recorded the end of its task.
   const record = (await deps.folders.read(wanted.id)) ?? wanted;
   try {
     const facts = await inspectOwn(open.containers, record, deadline);
     const mayHoldFiles = facts !== null && facts.state !== "created";
-    // Background programs may have written outputs after the last task was collected.
+    // Collects outputs again, because programs in the background may have written outputs after the last
+    // task's end.
     if (mayHoldFiles && !purge) {
       const { stillInside } = await collectFiles(deps, open, {
         record,
@@ -61,7 +65,10 @@ export async function destroySandbox(
   return destroyed;
 }
 
-/** Stops a running task first; the process that waits for the task then records its end and releases the lock. */
+/**
+ * Takes the sandbox's lock. If another process holds the lock while its task runs, stops the container first:
+ * that process then records the task's end and releases the lock.
+ */
 async function holdAgainstTasks(
   { folders }: ProjectSandboxes,
   { containers }: OpenEngine,
@@ -72,8 +79,8 @@ async function holdAgainstTasks(
   if ((await lock.holder()) !== null) {
     const facts = await inspectOwn(containers, record, signal);
     if (facts?.state === "running") {
-      // The process that runs the task reads this mark to learn why the container ended; it holds the lock until it has
-      // recorded that.
+      // The process that runs the task reads this mark to learn why the container ended. It holds the lock
+      // until it has recorded the end.
       await using _mark = await folders.markDestroying(record.id);
       await containers.stop(facts.id, { graceMs: 0 }, signal);
       return await lock.hold(destroyMs, signal);

@@ -2,7 +2,10 @@ import { SwarmError } from "../domain/errors.ts";
 import type { ContainerEngine } from "../ports/engine.ts";
 import type { ImageFacts } from "../ports/images.ts";
 
-/** The image of a reference, pulled if absent, with one retry. Images of swarm itself are built, never pulled. */
+/**
+ * Returns an image by its reference. Pulls a missing image, with one retry. Never pulls images that swarm
+ * builds itself.
+ */
 export async function ensureImage(
   engine: ContainerEngine,
   reference: string,

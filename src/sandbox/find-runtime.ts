@@ -9,15 +9,19 @@ import type { ProbeCache } from "../ports/probe-cache.ts";
 export interface FindRuntimeDeps {
   readonly engine: ContainerEngine;
   readonly probes: ProbeCache;
-  /** The identity of the program that measures, part of the cache key: another version measures other things. */
+  /**
+   * Returns the checksum of the adapter, the program that measures a runtime. It is part of the cache key,
+   * because another version may measure other things.
+   */
   readonly adapterId: () => Promise<string>;
 }
 
 export type FoundRuntime = Extract<RuntimeChoice, { kind: "chosen" }>;
 
 /**
- * The runtime for a sandbox: the first in order of preference that was measured to isolate as demanded. There is no silent
- * fallback: if none does, throws ISOLATION_UNAVAILABLE with what was measured.
+ * Finds the runtime for a sandbox: in the order of preference, the first runtime that was measured to isolate
+ * as strongly as wanted. There is no silent fallback: if no runtime does, throws ISOLATION_UNAVAILABLE with
+ * the measurements.
  */
 export async function findRuntime(
   deps: FindRuntimeDeps,
@@ -32,7 +36,7 @@ export async function findRuntime(
     const measurement = await measure(deps, info, runtime, signal);
     measurements.set(runtime, measurement);
     choice = chooseRuntime(wanted, measurements);
-    // If this runtime is not usable, a later one may be.
+    // A chosen runtime with an unusable part is not final, because a later runtime may be fully usable.
     const isUsable = measurement.kind === "measured" && measurement.found.unusable.length === 0;
     if (choice.kind === "chosen" && choice.runtime === runtime && isUsable) return choice;
   }

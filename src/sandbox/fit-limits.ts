@@ -1,7 +1,10 @@
 import type { ContainerLimits } from "../ports/containers.ts";
 import type { EngineInfo } from "../ports/engine.ts";
 
-/** Caps limits of settings and defaults at what the engine's machine has; callers do not cap those of a spec or an option. */
+/**
+ * Reduces default limits to what the engine's machine has. Limits that a user asks for in a spec or an option
+ * are not reduced.
+ */
 export function fitLimits(limits: ContainerLimits, { cpus, memoryBytes }: EngineInfo): ContainerLimits {
   return {
     ...limits,

@@ -1,10 +1,13 @@
-/** Exit codes of our own scripts, distinct from those of the programs that they call. */
+/**
+ * Exit codes of the scripts in this file. They differ from the usual exit codes of the programs that the
+ * scripts call.
+ */
 export const scriptExits = { missing: 44, wrongKind: 45, forbidden: 46 } as const;
 
 /**
- * Runs a program: `sh -c <this> sh <key> keep|forget <program> <argument>…`. Writes its process id to a file where
- * `endProgram` finds it, with `keep` afterwards its exit code. Distinguishes a missing program from one that itself exits
- * with 127.
+ * A script that runs a program: `sh -c <script> sh <key> keep|forget <program> <argument>…`. It writes its
+ * process id to a file in which the script `endProgram` finds it. With `keep`, the file holds the exit code
+ * afterwards. The script can tell a missing program from one that exits with 127.
  */
 export const runProgram = `
 key=$1; keep=$2; shift 2
@@ -28,7 +31,10 @@ rm -rf -- "$note"
 [ "$keep" = keep ] && { set -C; echo "exit $code" >"$note"; } 2>/dev/null
 exit $code`;
 
-/** `sh -c <this> sh <key>`: prints `running`, `exit <code>`, or nothing if the state is unknown. */
+/**
+ * A script that asks how a program of `runProgram` is: `sh -c <script> sh <key>`. It prints `running`, `exit
+ * <code>`, or nothing if the state is unknown.
+ */
 export const askProgram = `
 note=$([ -f "/tmp/.aimi-$1" ] && cat "/tmp/.aimi-$1" 2>/dev/null)
 case "$note" in
@@ -38,8 +44,8 @@ esac
 true`;
 
 /**
- * Ends all processes of a program: `sh -c <this> sh <key>`. Finds them by descent, by session and by an inherited
- * environment variable, and repeats until none is left.
+ * A script that ends all processes of a program: `sh -c <script> sh <key>`. It finds them by their parents,
+ * by their session and by an inherited environment variable. It repeats the search until no process is left.
  */
 export const endProgram = `
 key=$1
@@ -77,14 +83,17 @@ done
 rm -f -- "/tmp/.aimi-$key"
 [ $left = no ]`;
 
-/** `sh -c <this> sh <path>`: prints the bytes of a plain file. */
+/** A script that prints the bytes of a regular file: `sh -c <script> sh <path>`. */
 export const readFile: string = `
 [ -e "$1" ] || exit ${scriptExits.missing}
 [ -f "$1" ] || exit ${scriptExits.wrongKind}
 [ -r "$1" ] || exit ${scriptExits.forbidden}
 exec cat -- "$1"`;
 
-/** `sh -c <this> sh <path> <length> <unique name>`: atomically writes `length` bytes of its input; needs no end of input. */
+/**
+ * A script that atomically writes a file: `sh -c <script> sh <path> <length> <unique name>`. It reads exactly
+ * `length` bytes of its input, so it does not wait for the end of its input.
+ */
 export const writeFile: string = `
 folder=$(dirname -- "$1")
 mkdir -p -- "$folder" 2>/dev/null || exit ${scriptExits.forbidden}
@@ -94,7 +103,10 @@ head -c "$2" >"$part" 2>/dev/null || { rm -f -- "$part"; exit ${scriptExits.forb
 [ "$(wc -c <"$part")" -eq "$2" ] || { rm -f -- "$part"; exit ${scriptExits.forbidden}; }
 mv -f -- "$part" "$1"`;
 
-/** `sh -c <this> sh <path>`: prints kind, size and name of each entry of a folder, each entry ended by a NUL. */
+/**
+ * A script that lists a folder: `sh -c <script> sh <path>`. It prints kind, size and name of each entry, with
+ * a NUL after each entry.
+ */
 export const listFolder: string = `
 [ -e "$1" ] || exit ${scriptExits.missing}
 [ -d "$1" ] || exit ${scriptExits.wrongKind}
@@ -108,9 +120,11 @@ for name in * .[!.]* ..?*; do
 done`;
 
 /**
- * `sh -c <this> sh <path> <maximum bytes, or nothing>`: prints a file or folder as a tar stream, with paths from its last
- * component on. Leaves out larger files and reports them in the format of `tar`: else a sparse file of a terabyte would be
- * sent whole, only to be discarded. Only GNU tar can exclude a list of files; others send them.
+ * A script that prints a file or folder as a tar stream: `sh -c <script> sh <path> <maximum bytes, or
+ * nothing>`. The paths in the stream begin with the last component of `path`. The script leaves out files
+ * above the maximum and reports them in the format of `tar` errors. Otherwise a sparse file of a terabyte
+ * would be sent whole, only to be discarded. Only GNU tar can exclude a list of files; other versions of tar
+ * send them.
  */
 export const packPath: string = `
 [ -e "$1" ] || [ -L "$1" ] || exit ${scriptExits.missing}
@@ -129,11 +143,11 @@ case "$2$(tar --version 2>/dev/null | head -n 1)" in
   *) exec tar -cf - -- "$top";;
 esac`;
 
-/** `sh -c <this> sh <folder>`: unpacks a tar stream from its input. */
+/** A script that unpacks a tar stream from its input into a folder: `sh -c <script> sh <folder>`. */
 export const unpackInto: string = `
 mkdir -p -- "$1" 2>/dev/null || exit ${scriptExits.forbidden}
 exec tar -xf - -C "$1" --no-same-owner`;
 
-/** `sh -c <this> sh <program>…`: prints the names of the missing ones. */
+/** A script that prints the names of missing programs: `sh -c <script> sh <program>…`. */
 export const findMissing = `
 for name in "$@"; do command -v -- "$name" >/dev/null 2>&1 || echo "$name"; done`;

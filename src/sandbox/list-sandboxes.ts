@@ -5,11 +5,14 @@ import { reconcileSandbox } from "./settle-sandbox.ts";
 
 export interface ListedSandboxes {
   readonly records: readonly SandboxRecord[];
-  /** Messages about records that could not be read, or not be compared with the engine. */
+  /** Messages about records that could not be read, or could not be compared with the engine. */
   readonly problems: readonly string[];
 }
 
-/** The current state of every sandbox of a folder; the last recorded one where an engine does not answer. */
+/**
+ * Returns the record of every sandbox of a folder, up to date with its engine. If an engine does not answer,
+ * the last recorded state stays.
+ */
 export async function listSandboxes(deps: ProjectSandboxes): Promise<ListedSandboxes> {
   const { records, unreadable } = await deps.folders.list();
   const problems = new Set(unreadable);

@@ -9,7 +9,7 @@ export interface OpenSandboxOptions {
   readonly outputLimit?: number;
 }
 
-/** Opens an existing sandbox by its id, the first twelve characters of it, or its name. */
+/** Opens an existing sandbox by its name or its id. The first twelve characters of the id suffice. */
 export async function openSandbox(
   engine: ContainerEngine,
   id: string,

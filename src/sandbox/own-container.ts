@@ -2,17 +2,21 @@ import type { SandboxRecord } from "../domain/generated/sandbox-run.ts";
 import type { ContainerFacts, Containers } from "../ports/containers.ts";
 import { labels } from "../ports/engine.ts";
 
-/** The container's name. It is derived from the id, so that an interrupted creation can be found. */
+/**
+ * Returns the container name of a sandbox. The name is derived from the sandbox's id, so that the container
+ * of an interrupted creation can be found.
+ */
 export function containerNameOf(id: string): string {
-  // Engines want lower case; the suffix encodes the case, so ids that differ only in case get different names.
+  // Engines require lower case. The suffix encodes the case of each character, so ids that differ only in
+  // case get different names.
   const marks = [...id].map((character) => (character === character.toLowerCase() ? "0" : "1")).join("");
   const suffix = Number.parseInt(marks, 2).toString(36);
   return `aimi-sandbox-${id.toLowerCase().replaceAll("_", "-u")}-${suffix}`;
 }
 
 /**
- * The container of a record; null if it is gone. A record may come from another user's checkout and name any container, so
- * the container's own label has to agree.
+ * Returns the container of a sandbox's record, or null if the container is gone. The record may come from
+ * another user's checkout and name any container, so the container's own label must agree.
  */
 export async function inspectOwn(
   containers: Containers,

@@ -1,18 +1,25 @@
-/** A message of `tar` in a sandbox about one file. */
+/**
+ * A message of `tar` in a sandbox about one file. The messages are parsed because they say which files are
+ * missing from the archive.
+ */
 export interface TarComplaint {
   /**
-   * `barred`: never leaves a sandbox. `missed`: could not be read and is still in the sandbox. `torn`: changed while it was
-   * read, so its copy may be a state that the file never had.
+   * What happened to the file. `barred`: such a file is never copied out of a sandbox. `missed`: the file
+   * could not be read and is still in the sandbox. `torn`: the file changed while `tar` read it, so the copy
+   * may be a state that the file never had.
    */
   readonly kind: "barred" | "missed" | "torn";
   readonly path: string;
   readonly reason: string;
 }
 
-/** The maximum length of a kept line: the task chooses file names and their length. */
+/**
+ * The maximum number of characters to keep of a line: the task in the sandbox chooses file names and their
+ * length.
+ */
 const maxLineLength = 600;
 
-/** Splits a stream of chunks into lines of bounded length and parses each. */
+/** Splits the error output of `tar` into lines of bounded length and parses each line. */
 export function complaintLines(take: (complaint: TarComplaint) => void): {
   add(bytes: Uint8Array): void;
   end(): void;
@@ -36,12 +43,15 @@ export function complaintLines(take: (complaint: TarComplaint) => void): {
   };
 }
 
-/** Parses `tar: ./outputs/a: Cannot open: Permission denied`, of GNU tar or BusyBox; null for lines about no file. */
+/**
+ * Parses an error line of GNU tar or BusyBox, such as `tar: ./outputs/a: Cannot open: Permission denied`.
+ * Returns null for a line that is no complaint.
+ */
 export function parseComplaint(line: string): TarComplaint | null {
   const [, text] = /^tar: (.+)$/.exec(line) ?? [];
   if (text === undefined || /^(?:Exiting with|Error is not recoverable|error exit delayed)/.test(text))
     return null;
-  // A copy: a substring would keep the whole chunk in memory.
+  // Parses a copy of the line: a substring of the line would keep the whole chunk in memory.
   const [, path = "", reason = ""] = /^(?:\.\/)?(.*?): (.+)$/.exec(Buffer.from(text).toString()) ?? [];
   return path === "" ? { kind: "missed", path: ".", reason: text } : { kind: kindOf(reason), path, reason };
 }

@@ -12,17 +12,26 @@ export interface CommandRequest {
   readonly env?: Readonly<Record<string, string>>;
   readonly workdir?: string;
   readonly input?: Uint8Array | AsyncIterable<Uint8Array>;
-  /** The time limit; null for none but the sandbox's own. */
+  /** The time limit in milliseconds. If null, only the end of the sandbox limits the command. */
   readonly timeoutMs: number | null;
-  /** The maximum of characters kept of each stream: the first and the last half of it. */
+  /**
+   * The maximum number of characters to keep of each output stream. If a stream is longer, half of them come
+   * from its beginning and half from its end.
+   */
   readonly outputLimit: number;
-  /** The number of output bytes after which the program is ended; null for no limit. */
+  /** The maximum number of output bytes, after which the program is ended; null for no limit. */
   readonly maxOutputBytes?: number | null;
-  /** Receives each chunk as it arrives, with back-pressure on the program. */
+  /** Receives each chunk of output as it arrives. The program waits until the returned promise resolves. */
   readonly onOutput?: (chunk: OutputChunk) => Promise<void> | void;
-  /** A key to ask for the exit code after this process has died; without a key no trace of the program is kept. */
+  /**
+   * A key with which another process can ask for the exit code if this process dies. Without a key, no trace
+   * of the program stays in the container.
+   */
   readonly key?: string;
-  /** A command prefix that drops all rights; if given, root starts the programs through it. */
+  /**
+   * A command prefix that drops root's rights. If given, root starts the programs through it; else the
+   * sandbox's user starts them.
+   */
   readonly through?: readonly string[];
 }
 
@@ -32,7 +41,7 @@ export interface CommandResult {
   readonly stderr: string;
   /** Whether part of the output was left out. */
   readonly isCut: boolean;
-  /** The number of characters that the program wrote to the stream, kept or not. */
+  /** The number of characters that the program wrote to stdout, kept or not. */
   readonly stdoutLength: number;
   readonly stderrLength: number;
   readonly durationMs: number;
@@ -40,7 +49,10 @@ export interface CommandResult {
 
 const endWithinMs = 15_000;
 
-/** Runs a program in a container. On abort or timeout, ends all its processes in the container, not only the engine's client. */
+/**
+ * Runs a program in a container. On abort or timeout, ends all processes of the program in the container, not
+ * only the connection to it.
+ */
 export async function runCommand(
   containers: Pick<Containers, "exec" | "look">,
   request: CommandRequest,
@@ -86,7 +98,8 @@ export async function runCommand(
       },
       ending,
     );
-    // A program may end without reading all of its input; an input that cannot be read ends the program.
+    // The program may end without reading all of its input, so writing the input is not awaited. If the input
+    // cannot be read, the program is ended.
     const fed = new AbortController();
     void feed(execution, request.input, fed.signal).catch((error: unknown) => limit.abort(error));
     await readOutput(execution, { ...request, mark: `aimi-${key}: ` }, texts, limit).finally(() =>
@@ -123,7 +136,7 @@ export type CommandState =
   | { readonly kind: "running" | "unknown" }
   | { readonly kind: "ended"; readonly exitCode: number };
 
-/** The state of a program that another process started with a key. */
+/** Returns the state of a program that another process started with this key. */
 export async function askCommand(
   containers: Containers,
   { containerId, key }: { readonly containerId: string; readonly key: string },
@@ -173,12 +186,12 @@ async function readOutput(
   let total = 0;
   for await (const chunk of execution.output) {
     texts[chunk.stream].add(chunk.bytes);
-    // A message of the wrapper to this function, not output of the program.
+    // This chunk is a message from the script `runProgram` to this module, not output of the program.
     if (chunk.bytes.length < 100 && Buffer.from(chunk.bytes).toString().startsWith(mark)) continue;
     try {
       await onOutput?.(chunk);
     } catch (error) {
-      // A caller that cannot take more output does not need the program any more.
+      // If the caller cannot accept more output, the program is not needed any more.
       limit.abort(error);
       return;
     }
@@ -191,7 +204,10 @@ async function readOutput(
   }
 }
 
-/** Ends the processes that remain when the engine's client is gone. A container that is gone has none left. */
+/**
+ * Ends the processes of a program that remain after the engine's connection to it is closed. Ignores errors
+ * of the engine: if the container is gone, no processes remain.
+ */
 export async function endProcesses(
   containers: Pick<Containers, "exec">,
   { containerId, key, through }: Pick<CommandRequest, "containerId" | "through"> & { readonly key: string },
@@ -216,7 +232,7 @@ export async function endProcesses(
   }
 }
 
-/** The reason why the exit code of a program is unknown: mostly the end of its container. */
+/** Returns the reason why the exit code of a program is unknown. Usually the container has ended. */
 export async function whyLost(
   containers: Pick<Containers, "look">,
   id: string,
@@ -237,8 +253,8 @@ export async function whyLost(
 }
 
 /**
- * Throws if the program did not start. The wrapper reports that with the command's key, which the program does not print by
- * chance; for an image without a shell, the engine's own message does.
+ * Throws if the program did not start. The script `runProgram` reports that in a message with the command's
+ * key, which no program prints by chance. If the image has no shell, the engine's own message reports it.
  */
 function refuseUnstarted(
   [program = ""]: readonly string[],

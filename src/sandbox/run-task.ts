@@ -20,7 +20,7 @@ import { refuseOver, startUsed, type UsableSandbox } from "./use-sandbox.ts";
 
 export interface RunTaskRequest {
   readonly record: SandboxRecord;
-  /** The task file's path as the user named it. */
+  /** The task file's path as the user typed it. */
   readonly file: string;
   readonly content: Uint8Array;
   readonly onOutput: (chunk: OutputChunk) => Promise<void> | void;
@@ -29,22 +29,22 @@ export interface RunTaskRequest {
 export interface RanTask {
   readonly record: SandboxRecord;
   readonly summary: SandboxSummary;
-  /** The error that ended the task or made it incomplete; null if there is none. */
+  /** The error that ended the task or made its outputs incomplete; null if there is none. */
   readonly failure: unknown;
 }
 
 const afterwardsMs = 60_000;
-/** The maximum length of a reason in a record. */
+/** The maximum number of characters of a reason in a sandbox's record. */
 const maxReasonLength = 2_000;
 
-/** Runs a task file in a sandbox with its interpreter, and collects its outputs. */
+/** Runs a task file in a sandbox with the task's interpreter, and collects the outputs. */
 export async function runTask(
   deps: ProjectSandboxes,
   { record: wanted, file, content, onOutput }: RunTaskRequest,
   signal?: AbortSignal,
 ): Promise<RanTask> {
   await using _held = await holdSandbox(deps, wanted, signal);
-  // Read again: another task may have run while this one waited for the lock.
+  // Reads the record again: another task may have run while this process waited for the lock.
   const now = await deps.folders.read(wanted.id);
   if (!now) throw new SwarmError("SANDBOX_DESTROYED", { id: wanted.id, at: "this very moment" });
   const settled = await reconcileHeld(deps, now, signal);
@@ -86,7 +86,10 @@ export async function runTask(
   return await finish(deps, used, { record, memoryKills }, outcome);
 }
 
-/** The volumes of a sandbox with a read-only root, whose content the engine does not count. */
+/**
+ * Returns the folders of a sandbox that are volumes, whose content the engine does not count. Only a sandbox
+ * with a read-only root has such folders.
+ */
 async function mountedFolders(
   deps: ProjectSandboxes,
   { id, engine }: SandboxRecord,
@@ -111,7 +114,7 @@ async function holdSandbox(
   }
 }
 
-/** Records the result, also after an abort; it has its own deadline. */
+/** Records the result of a task, even if the user aborted the task. Uses its own deadline for that reason. */
 async function finish(
   deps: ProjectSandboxes,
   { containers, containerId }: UsableSandbox,
@@ -122,7 +125,8 @@ async function finish(
   const limit = outcome.kind === "stopped" ? reasonOf(outcome.error) : null;
   const facts = await containers.look(containerId, undefined, deadline).catch(() => null);
   if (outcome.kind === "stopped" && facts?.state !== "running" && !isWatchedLimit(limit)) {
-    // The container ended under the task; `reconcileHeld` decides what that means.
+    // The container ended while the task ran. `reconcileHeld` decides whether that was a timeout, a lack of
+    // memory or another end.
     const settled = await reconcileHeld(deps, record, deadline);
     const failure = settled === record ? outcome.error : endOf(settled);
     return { record: settled, summary: await summarizeTask(deps.folders, settled, null), failure };
@@ -154,13 +158,16 @@ async function finish(
   await deps.folders.write(finished);
   const { status, exitCode, reason } = finished;
   await deps.folders.logEvent(record.id, { event: "task-ended", status, exitCode, reason });
-  // No task can run in it any more, so free its space.
+  // The sandbox is over and can run no more tasks, so its space is freed.
   if (isOver(finished) && collected.stillInside.length === 0)
     await removeRemains(open, finished, await inspectOwn(containers, finished, deadline), deadline);
   return { record: finished, summary, failure };
 }
 
-/** Whether a watched limit was exceeded: then swarm itself stopped the container. */
+/**
+ * Returns whether the task ended because of a limit that swarm watches. In that case swarm itself stopped the
+ * container.
+ */
 function isWatchedLimit(reason: SandboxRecord["reason"]): boolean {
   return reason !== null && ["DISK_FULL", "FILES_EXHAUSTED", "PROCESSES_EXHAUSTED"].includes(reason.code);
 }
@@ -181,7 +188,10 @@ function endOf(record: SandboxRecord): unknown {
   }
 }
 
-/** Tolerates foreseen errors: the number only improves a message and must not cost a task its result. */
+/**
+ * Returns an error handler that replaces an expected error by a value. The value only improves a message, so
+ * its lack must not cost a task its result.
+ */
 function ifForeseen<Value>(value: Value): (error: unknown) => Value {
   return (error) => {
     if (error instanceof SwarmError) return value;

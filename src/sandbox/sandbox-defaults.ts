@@ -1,6 +1,6 @@
 import type { ContainerLimits } from "../ports/containers.ts";
 
-/** The default limits of a sandbox. */
+/** The default resource limits of a sandbox. */
 export const defaultLimits: ContainerLimits = {
   cpus: 2,
   memoryBytes: 4 * 1024 ** 3,
@@ -12,9 +12,12 @@ export const defaultLimits: ContainerLimits = {
   logBytes: 10 * 1024 ** 2,
 };
 
-/** The user of the programs in a sandbox. */
+/** The user and group of the programs in a sandbox. */
 export const sandboxUser = "1000:1000";
-/** The user of the main process: root without capabilities, which the programs cannot stop. */
+/**
+ * The user and group of the sandbox's main process: root, but without capabilities. The other programs cannot
+ * stop a process of root.
+ */
 export const mainUser = "0:0";
 
 export const defaultTmpBytes: number = 1024 ** 3;

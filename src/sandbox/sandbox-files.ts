@@ -16,20 +16,23 @@ import { sandboxUser } from "./sandbox-defaults.ts";
 export interface ListedFile {
   readonly name: string;
   readonly kind: "file" | "folder" | "link" | "other";
-  /** The size of a file in bytes; 0 for anything else. */
+  /** The size of a file in bytes; 0 for all other kinds. */
   readonly size: number;
 }
 
-/** The result of a copy. Each list holds its first entries; `more` counts the rest. */
+/**
+ * The result of copying files out of a sandbox. Each list holds only its first entries; `more` counts the
+ * entries that are not listed.
+ */
 export interface CopiedOut {
   readonly files: readonly string[];
   readonly bytes: number;
-  /** Paths that were not copied, or changed while they were read. */
+  /** The paths that were not copied, or that changed while they were read. */
   readonly leftOut: readonly TarComplaint[];
   readonly more: { readonly files: number } & Readonly<Record<TarComplaint["kind"], number>>;
 }
 
-/** The limits of one copy out of a sandbox. */
+/** The maximum size of one copy out of a sandbox. */
 const copyLimits: ArchiveLimits = { entries: 1_000_000, bytes: 8 * 1024 ** 3, nameBytes: 4096 };
 
 const listedComplaints = { items: 100, characters: 60_000 };
@@ -37,7 +40,10 @@ const listedComplaints = { items: 100, characters: 60_000 };
 const fileMs = 10 * 60_000;
 const maxListLength = 64 * 1024 * 1024;
 
-/** The bytes of a file; PATH_REFUSED beyond `maxBytes`. Paths are absolute in the container. */
+/**
+ * Reads a file of the sandbox, by its absolute path in the container. Throws PATH_REFUSED if the file is
+ * larger than `maxBytes`.
+ */
 export async function readFileIn(
   containers: Containers,
   { id, path, maxBytes }: { readonly id: string; readonly path: string; readonly maxBytes: number },
@@ -51,7 +57,7 @@ export async function readFileIn(
       command: ["sh", "-c", scripts.readFile, "sh", path],
       ...{ timeoutMs: fileMs, outputLimit: 2_000, maxOutputBytes: maxBytes },
       onOutput: ({ stream, bytes }) => {
-        // The chunk is a window into a buffer that is used again.
+        // Copies the chunk, because the engine's client reuses the chunk's buffer.
         if (stream === "stdout") chunks.push(Uint8Array.from(bytes));
       },
     },
@@ -64,7 +70,7 @@ export async function readFileIn(
   return Buffer.concat(chunks);
 }
 
-/** Writes a file atomically, and creates the folders above it. */
+/** Writes a file of the sandbox atomically, and creates the folders above it. */
 export async function writeFileIn(
   containers: Containers,
   { id, path, content }: { readonly id: string; readonly path: string; readonly content: Uint8Array },
@@ -84,7 +90,7 @@ export async function writeFileIn(
   refuse(path, exitCode, stderr, "it is a folder");
 }
 
-/** The entries of a folder. */
+/** Lists the entries of a folder in the sandbox, sorted by name. */
 export async function listFolderIn(
   containers: Containers,
   { id, path }: { readonly id: string; readonly path: string },
@@ -115,7 +121,7 @@ export async function listFolderIn(
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** Copies files into a folder of a running sandbox, as its user. */
+/** Copies files into a folder of a running sandbox, as the sandbox's user. */
 export async function copyFilesIn(
   containers: Containers,
   { id, into, files }: { readonly id: string; readonly into: string; readonly files: Iterable<PackedFile> },
@@ -135,8 +141,9 @@ export async function copyFilesIn(
 }
 
 /**
- * Copies a file or folder out of a sandbox to a path that does not exist yet, and checks each entry. Links, devices and
- * unreadable files fail the whole copy unless `leaveOut` is set.
+ * Copies a file or folder out of a sandbox to a path that does not exist yet, and checks each entry. If an
+ * entry is a link, a device or unreadable, the whole copy fails; with `leaveOut`, only that entry is left
+ * out.
  */
 export async function copyPathOut(
   containers: Containers,
@@ -147,7 +154,8 @@ export async function copyPathOut(
     throw new SwarmError("FILE_FAILED", { file: into, reason: "something is there already" });
   const facts = await containers.look(id, undefined, signal);
   if (!facts) throw new SwarmError("CONTAINER_GONE", { id });
-  // Of a running container the engine's own copy can be wrong, so `tar` in the container packs the files.
+  // If the container runs, `tar` in the container packs the files, because the engine's own copy of a running
+  // container can be wrong. Its complaints are collected here.
   const complaints = {
     barred: new BoundedList<TarComplaint>(listedComplaints),
     missed: new BoundedList<TarComplaint>(listedComplaints),
@@ -194,7 +202,7 @@ export async function copyPathOut(
       },
     };
   } catch (error) {
-    // The message of `tar` is nearer to the cause than the gap in its archive.
+    // If `tar` complained, its message explains the error better than the missing entry in the archive.
     const [problem] = complaints.missed.items;
     if (problem && error instanceof SwarmError && error.code === "ARCHIVE_REFUSED")
       throw unreadable(path, problem, error);
@@ -204,7 +212,10 @@ export async function copyPathOut(
   }
 }
 
-/** A tar stream of a path, made by the sandbox's own user, so untrusted: only `unpackArchive` may read it. */
+/**
+ * Returns a path of a running sandbox as a tar stream. A program of the sandbox makes the stream, so it is
+ * untrusted: only `unpackArchive` may read it.
+ */
 async function* packedByProgram(
   containers: Containers,
   { id, path, most }: { id: string; path: string; most: string },
@@ -230,7 +241,8 @@ async function* packedByProgram(
   if (exit.kind === "lost") throw new SwarmError("EXEC_FAILED", { command: "tar", reason: exit.reason });
   const { missing, forbidden } = scripts.scriptExits;
   if (exit.code === missing || exit.code === forbidden) refuse(path, exit.code, "", "it cannot be packed");
-  // `tar` leaves unreadable files out of an otherwise complete archive.
+  // An exit code without a complaint still means that something is missing, because `tar` leaves unreadable
+  // files out of an otherwise complete archive.
   if (exit.code !== 0 && !hasComplaint)
     complain({ kind: "missed", path: basename(path), reason: `tar ended with ${exit.code}` });
 }

@@ -16,10 +16,13 @@ import {
 
 export interface ExecOptions {
   readonly env?: Readonly<Record<string, string>>;
-  /** The folder of the program, relative to the sandbox's working folder or absolute. */
+  /** The program's working folder: absolute, or relative to the sandbox's working folder. */
   readonly workdir?: string;
   readonly input?: string | Uint8Array;
-  /** The time limit, after which the program's processes are ended and COMMAND_TIMEOUT is thrown. */
+  /**
+   * The time limit in milliseconds. After it, the program's processes are ended and COMMAND_TIMEOUT is
+   * thrown.
+   */
   readonly timeoutMs?: number;
   readonly outputLimit?: number;
   readonly onOutput?: (chunk: OutputChunk) => Promise<void> | void;
@@ -27,27 +30,30 @@ export interface ExecOptions {
 }
 
 export interface FileOptions {
-  /** Whether the path is absolute in the container, instead of relative to the working folder. */
+  /** Whether the path is absolute in the container. If not, it is relative to the sandbox's working folder. */
   readonly absolute?: boolean;
   readonly signal?: AbortSignal;
 }
 
-/** An isolated container with limits and a lifetime. */
+/** An isolated container with limits and a lifetime, as the library offers it. */
 export interface Sandbox extends AsyncDisposable {
-  /** The engine's id; its first twelve characters identify the sandbox too. */
+  /** The engine's id of the container. Its first twelve characters suffice to name the sandbox. */
   readonly id: string;
   readonly name: string;
   readonly workdir: string;
   readonly runtime: string;
-  /** The measured isolation of the runtime. */
+  /** The isolation level of the runtime, as swarm measured it. */
   readonly isolation: IsolationLevel;
-  /** Whether the engine enforces the disk limit, or the caller has to watch it. */
+  /** Whether the engine enforces the disk limit. If it is `watched`, the caller has to watch the disk use. */
   readonly diskLimit: "enforced" | "watched";
   start(signal?: AbortSignal): Promise<void>;
   stop(options?: { readonly graceMs?: number }): Promise<void>;
-  /** Runs a program; arguments stay arguments. An exit code is a result, not an error. */
+  /**
+   * Runs a program, without a shell that would interpret the arguments. An exit code other than 0 is a
+   * result, not an error.
+   */
   exec(command: readonly string[], options?: ExecOptions): Promise<CommandResult>;
-  /** Runs a line of shell. */
+  /** Runs a shell script. */
   sh(script: string, options?: ExecOptions): Promise<CommandResult>;
   readFile(path: string, options?: FileOptions & { readonly maxBytes?: number }): Promise<Uint8Array>;
   writeFile(path: string, content: string | Uint8Array, options?: FileOptions): Promise<void>;
@@ -60,14 +66,14 @@ export interface Sandbox extends AsyncDisposable {
     into: string,
     options?: FileOptions & { readonly leaveOut?: boolean },
   ): Promise<CopiedOut>;
-  /** The output of its main process. */
+  /** Reads the output of the container's main process. */
   logs(options?: { readonly follow?: boolean; readonly signal?: AbortSignal }): AsyncIterable<OutputChunk>;
   stats(signal?: AbortSignal): Promise<ContainerStats>;
-  /** The engine's facts about the container; null if it is gone. */
+  /** Returns the engine's facts about the container; null if the container is gone. */
   look(): Promise<ContainerFacts | null>;
-  /** Saves its filesystem as an image; returns the image's id. */
+  /** Saves the sandbox's filesystem as an image. Returns the image's id. */
   commit(tag: string, signal?: AbortSignal): Promise<string>;
-  /** Ends and removes it; idempotent. */
+  /** Ends and removes the sandbox. A second call does nothing. */
   destroy(): Promise<void>;
 }
 
@@ -85,7 +91,7 @@ export interface SandboxFacts {
 const destroyMs = 30_000;
 const maxFileLength = 256 * 1024 * 1024;
 
-/** The `Sandbox` of an existing container. */
+/** Returns the `Sandbox` interface to an existing container. */
 export function sandboxAt(containers: Containers, facts: SandboxFacts): Sandbox {
   const { id, name, workdir } = facts;
   const pathOf = (path: string, options: FileOptions | undefined): string =>

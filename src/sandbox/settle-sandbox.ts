@@ -10,8 +10,8 @@ import { askCommand } from "./run-command.ts";
 import { incompleteness, summarizeTask } from "./summarize-task.ts";
 
 /**
- * Reconciles a record with the engine: if its task or container has ended since, collects the files, then records the end.
- * Leaves a sandbox alone whose lock another process holds.
+ * Brings a sandbox's record up to date with the engine: if the task or the container has ended, collects the
+ * files, then records the end. If another process holds the sandbox's lock, returns the record unchanged.
  */
 export async function reconcileSandbox(
   deps: ProjectSandboxes,
@@ -25,7 +25,7 @@ export async function reconcileSandbox(
   if ((await lock.holder()) !== null) return record;
   try {
     await using _held = await lock.hold(0, signal);
-    // Read again: the record may have changed before the lock was taken.
+    // Reads the record again: it may have changed before this process got the lock.
     const now = await deps.folders.read(record.id);
     if (now === null) return gone;
     return isOver(now) ? now : await reconcileHeld(deps, now, signal);
@@ -35,7 +35,7 @@ export async function reconcileSandbox(
   }
 }
 
-/** Like `reconcileSandbox`, for a caller that holds the sandbox's lock. */
+/** Does the same as `reconcileSandbox`, for a caller that already holds the sandbox's lock. */
 export async function reconcileHeld(
   deps: ProjectSandboxes,
   record: SandboxRecord,
@@ -61,15 +61,15 @@ export async function reconcileHeld(
   await deps.folders.logEvent(record.id, { event: "ended", status: end.status, reason: end.reason });
   for (const problem of collected?.stillInside ?? [])
     await deps.folders.logEvent(record.id, { event: "kept", problem });
-  // An interrupted task has no other summary.
+  // The task was interrupted, so no other process has written its summary.
   if (record.status === "running" && record.task !== null)
     await deps.folders.writeSummary(await summarizeTask(deps.folders, settled, collected));
-  // Removes the container only when all its files are collected; until then it has the only copy.
+  // Removes the container only after all its files are collected. Until then the container has the only copy.
   if (collected === null || collected.stillInside.length === 0) await removeRemains(open, record, facts);
   return settled;
 }
 
-/** Removes the container and the volumes of a sandbox. */
+/** Removes a sandbox's container and volumes. */
 export async function removeRemains(
   { containers, volumes }: OpenEngine,
   record: SandboxRecord,
@@ -81,7 +81,10 @@ export async function removeRemains(
     await volumes.remove(name, signal);
 }
 
-/** Removes what an interrupted creation left: its progress is unknown, so it cannot be continued. */
+/**
+ * Ends an interrupted creation of a sandbox: removes what it left and records the failure. The creation
+ * cannot continue, because its progress is unknown.
+ */
 async function endCreation(
   deps: ProjectSandboxes,
   open: OpenEngine,
@@ -104,7 +107,10 @@ async function endCreation(
   return settled;
 }
 
-/** A task survives its killed client; its exit code is then read from the sandbox. */
+/**
+ * Records the end of a task whose client was killed. The task runs on without its client, and its exit code
+ * is read from the sandbox.
+ */
 async function settleTask(
   deps: ProjectSandboxes,
   open: OpenEngine,

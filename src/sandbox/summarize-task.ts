@@ -7,7 +7,10 @@ import type { CollectedFiles } from "./collect-files.ts";
 
 const shownCharacters = 10_000;
 
-/** OUTPUTS_INCOMPLETE for a task that exited with 0 but whose outputs are not all here; a task's own failure takes precedence. */
+/**
+ * Returns OUTPUTS_INCOMPLETE if a task exited with 0 but not all of its outputs could be copied. If the task
+ * itself failed, returns null: its own failure takes precedence.
+ */
 export function incompleteness(
   exitCode: number | null,
   { outputsMissed }: Pick<CollectedFiles, "outputsMissed">,
@@ -16,7 +19,7 @@ export function incompleteness(
   return new SwarmError("OUTPUTS_INCOMPLETE", outputsMissed);
 }
 
-/** The summary of a task, from its record, its collected files and its logs. */
+/** Summarizes a task from its record, its collected files and its logs. */
 export async function summarizeTask(
   folders: Pick<SandboxFolders, "readOutput">,
   record: SandboxRecord,

@@ -17,7 +17,10 @@ export interface UsableSandbox {
 
 const shortId = 12;
 
-/** Finds a sandbox by id, name or the start of its container's id; the latest one if the user names none. */
+/**
+ * Finds a sandbox by its id, its name or the first twelve or more characters of its container's id. If the
+ * user names none, finds the latest sandbox.
+ */
 export async function findSandbox(
   { folders }: Pick<ProjectSandboxes, "folders">,
   wanted: string | null,
@@ -35,14 +38,14 @@ export async function findSandbox(
     (wanted.length >= shortId && container?.id.startsWith(wanted) === true);
   const found = present.find(isMeant);
   if (found) return found;
-  // Throws the reason if the record exists but is unreadable and therefore not in the list.
+  // If the record exists but is unreadable, it is not in the list. This read then throws the reason.
   await folders.read(wanted);
   const destroyed = await folders.findDestroyed(wanted);
   if (destroyed) throw new SwarmError("SANDBOX_DESTROYED", { id: destroyed.id, at: destroyed.destroyedAt });
   throw new SwarmError("SANDBOX_UNKNOWN", { id: wanted });
 }
 
-/** Ensures that a sandbox runs: the first use starts it; one that is over is refused. */
+/** Ensures that a sandbox's container runs. The first use starts the container. Throws if the sandbox is over. */
 export async function useSandbox(
   deps: ProjectSandboxes,
   wanted: SandboxRecord,
@@ -51,7 +54,10 @@ export async function useSandbox(
   return startUsed(deps, await reconcileSandbox(deps, wanted, signal), { held: false }, signal);
 }
 
-/** Like `useSandbox`, for a record that the caller has just reconciled. `held`: whether the caller holds the sandbox's lock. */
+/**
+ * Does the same as `useSandbox`, for a record that the caller has just reconciled. `held` says whether the
+ * caller holds the sandbox's lock.
+ */
 export async function startUsed(
   deps: ProjectSandboxes,
   record: SandboxRecord,
@@ -78,14 +84,15 @@ export async function startUsed(
     status: "running",
     startedAt: deps.clock().toISOString(),
   };
-  // Does not overwrite the newer record of a task that another process has begun meanwhile.
+  // Writes the record only if no other process has begun a task meanwhile, so as not to overwrite its newer
+  // record.
   const now = await deps.folders.read(record.id);
   if (held || now?.status === "created") await deps.folders.write(started);
   await deps.folders.logEvent(record.id, { event: "started", ttl: record.ttl });
   return { record: started, containerId, containers };
 }
 
-/** Throws how a sandbox ended, if it is over. */
+/** Throws the reason for a sandbox's end if the sandbox is over. */
 export function refuseOver(record: SandboxRecord): void {
   if (!isOver(record)) return;
   const { id, ttl, status, completedAt, reason } = record;

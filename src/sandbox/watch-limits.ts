@@ -11,21 +11,27 @@ export interface WatchedSandbox {
   readonly name: string;
   readonly runtime: string;
   readonly limits: Pick<ContainerLimits, "diskBytes" | "files" | "pids">;
-  /** Folders that are volumes, so not in the container's own layer. */
+  /**
+   * The folders that are volumes. The engine does not count their content as part of the container's disk
+   * use.
+   */
   readonly mounted: readonly string[];
 }
 
-/** The bounds of the polling interval: it is shorter while the disk fills up fast. */
+/** The bounds of the polling interval, in milliseconds. The interval is shorter while the disk fills up fast. */
 const pollMs = { minMs: 250, maxMs: 3_000 };
 const firstPollMs = 1_000;
 const countEveryMs = 3_000;
 const countMs = 20_000;
-/** How long the process limit must stay reached: a momentary peak is no violation. */
+/**
+ * The minimum time in milliseconds for which the number of processes must stay at its limit. A momentary peak
+ * is no violation.
+ */
 const fullMs = 3_000;
 
 const nothing = { files: 0, mountedBytes: 0 };
 
-/** The clock and timer of the polling. */
+/** The clock and the timer of the polling, replaceable in tests. */
 export interface WatchTime {
   now(): number;
   wait(ms: number, signal: AbortSignal): Promise<void>;
@@ -35,18 +41,24 @@ const realTime: WatchTime = {
   now: () => performance.now(),
   wait: async (ms, signal) => delay(ms, undefined, { signal }),
 };
-/** States of a container that ended: they are polled because under gVisor the streams of its programs may stay open. */
+/**
+ * The states of a container that has ended. The watchdog polls them because on gVisor the output streams of
+ * the container's programs may stay open.
+ */
 const ended: ReadonlySet<string> = new Set(["exited", "dead"]);
 
-/** `sh -c <this> sh <maximum> <mounted folder>…`: prints the number of files, and the KiB in the mounted folders. */
+/**
+ * A script that measures disk use: `sh -c <script> sh <maximum> <mounted folder>…`. It prints the number of
+ * files, up to the maximum, and the KiB in the mounted folders.
+ */
 const measure = `
 most=$1; shift
 find / "$@" -xdev -print0 2>/dev/null | tr -cd '\\0' | head -c "$most" | wc -c
 if [ $# -gt 0 ]; then du -skc -- "$@" 2>/dev/null | tail -n 1 | cut -f 1; else echo 0; fi`;
 
 /**
- * Polls the limits that an engine does not enforce: bytes and files on disk, and a process limit that stays reached. Resolves
- * with the reason when a limit is exceeded or the container has ended.
+ * Polls the limits that an engine does not enforce: bytes and files on disk, and a number of processes that
+ * stays at its limit. Resolves with the reason if a limit is exceeded or the container has ended.
  */
 export async function watchLimits(
   containers: Containers,
@@ -70,13 +82,13 @@ export async function watchLimits(
           ? new SwarmError("PROCESSES_EXHAUSTED", { name, limit: limits.pids })
           : new SwarmError("CONTAINER_NOT_RUNNING", { id, state: facts.state });
       const layerBytes = facts?.diskBytes ?? 0;
-      // Before files are counted, which takes long if there are many.
+      // Checks the bytes before it counts files, because counting takes long if there are many files.
       if (layerBytes > limits.diskBytes) return diskFull(layerBytes);
       const { pids } = await containers.stats(id, signal);
       fullSinceMs = pids < most ? null : (fullSinceMs ?? atMs);
       if (fullSinceMs !== null && atMs - fullSinceMs >= fullMs)
         return new SwarmError("PROCESSES_EXHAUSTED", { name, limit: limits.pids });
-      // Counting needs a process, and a full container has none left.
+      // Skips counting if the container is at its process limit, because counting needs a process.
       if (fullSinceMs === null && (mounted.length > 0 || atMs - counted.atMs >= countEveryMs))
         counted = {
           ...(await measureInside(containers, { id, mounted, most: limits.files + 1 }, signal)),
@@ -92,7 +104,7 @@ export async function watchLimits(
       last = { atMs, bytes };
     } catch (error) {
       signal.throwIfAborted();
-      // The next poll makes up for one that failed or whose counting took too long.
+      // Ignores a poll that failed or took too long: the next poll checks the same limits.
       if (!(error instanceof SwarmError)) throw error;
     }
   }
@@ -103,7 +115,10 @@ export async function watchLimits(
   }
 }
 
-/** Counts what the engine does not: files, and bytes in volumes. The timeout also ends the counting inside the container. */
+/**
+ * Measures what the engine does not count: files, and bytes in volumes. On timeout, `runCommand` also ends
+ * the counting inside the container.
+ */
 async function measureInside(
   containers: Containers,
   { id, mounted, most }: { readonly id: string; readonly mounted: readonly string[]; readonly most: number },

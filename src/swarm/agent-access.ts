@@ -14,37 +14,49 @@ import type { WorkerChannel } from "../ports/worker-places.ts";
 
 export interface AgentAccessDeps {
   readonly settings: Pick<Settings, "agent" | "agentCommand"> & ReachSettings;
-  /** The user's environment, as it was when the command began. */
+  /** The environment of the user's command. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly requestsOf: (swarmId: string) => Pick<WorkerChannel, "findRequest">;
   readonly loadTask: (path: string) => Promise<LoadedTask | null>;
 }
 
-/** An agent to start or continue, and its task file. */
+/** An agent that the owner is going to start or continue, with its task file. */
 export interface DueAgent {
   readonly file: string;
   readonly agent: NamedAgent;
-  /** The hosts that its task file allows. */
+  /** The hosts that the agent's task file allows. */
   readonly allow: readonly string[];
 }
 
-/** The network access of a swarm's agents, and their credentials. */
+/** How a swarm's agents reach their models: their network and their credentials. */
 export interface AgentAccess {
-  /** The agents of these tasks, and of the workers in the state that will continue. */
+  /**
+   * Returns the agents that are going to run: those of new tasks, of unfinished workers in the state and of
+   * retried workers.
+   */
   due(
     works: readonly { readonly task: LoadedTask }[],
     state: SwarmState | null,
     retried: readonly string[],
   ): Promise<DueAgent[]>;
-  /** Throws before anything starts if an agent has no network for its model, or no credentials. */
+  /** Throws if an agent has no network for its model, or no credentials. Call it before any worker starts. */
   refuse(due: readonly DueAgent[]): void;
-  /** Lines for the user about access and credentials; they name variables, and contain no values. */
+  /**
+   * Returns lines for the user about network access and credentials. The lines name the variables of
+   * credentials and never contain their values.
+   */
   describe(due: readonly DueAgent[]): string[];
-  /** The agents that the base image must contain. */
+  /** Returns the agents that the base image must contain. */
   inImage(due: readonly DueAgent[]): string[];
-  /** The network of the setting; INVALID_VALUE if the engine has no network of exactly that name. */
+  /**
+   * Returns the network that the settings choose. Throws INVALID_VALUE if the engine has no network of
+   * exactly that name.
+   */
   network(networks: Pick<Networks, "names">, signal: AbortSignal): Promise<ContainerNetwork>;
-  /** The credentials for the environment of a request's agent; read at each connection, never stored. */
+  /**
+   * Returns the credentials of a request's agent, as environment variables. They are read at each connection
+   * and never stored.
+   */
   credentials(request: TaskRequestPayload): Readonly<Record<string, string>> | null;
 }
 
@@ -58,7 +70,8 @@ export function agentAccess({ settings, env, requestsOf, loadTask }: AgentAccess
         const { taskFilePath: file, containerName, status, attempt } = record;
         if (isTerminal(status) && !retried.includes(containerName)) continue;
         const at = { slug: workerSlug(record), attempt };
-        // A stored request wins over the current task file and flags: the attempt continues as it began.
+        // If the attempt has a stored request, its agent wins over the current task file and flags: the
+        // attempt continues as it began.
         const request = state && !isTerminal(status) && (await requestsOf(state.swarmId).findRequest(at));
         const task = await loadTask(file);
         const agent = request ? request.agent : task && agentOf(task, settings);

@@ -7,11 +7,14 @@ import type { StateStore } from "../ports/state-store.ts";
 export interface SendToOwnerDeps {
   readonly store: Pick<StateStore, "update" | "read">;
   readonly owner: Pick<Lock, "holder">;
-  /** Calls back whenever the state may have changed, until the signal is aborted. */
+  /** Watches the state: calls `onChange` whenever the state may have changed, until the signal is aborted. */
   readonly watch: (onChange: () => void, signal: AbortSignal) => void;
 }
 
-/** Writes commands for the owner and waits until it has applied them; false if no owner is left to apply them. */
+/**
+ * Writes commands into the state for the owner, and waits until the owner has applied them. Returns false if
+ * there is no owner to apply them.
+ */
 export async function sendToOwner(
   { store, owner, watch }: SendToOwnerDeps,
   commands: readonly OwnerCommand[],
@@ -29,7 +32,7 @@ export async function sendToOwner(
     if (!isAnyPending(await store.read(), commands)) resolve(true);
     else if ((await owner.holder()) === null) resolve(false);
   };
-  // Polls besides watching: a killed owner changes no file.
+  // Polls in addition to watching the state file: an owner that is killed changes no file.
   const timer = setInterval(() => void poll().catch(reject), 1_000);
   watch(() => void poll().catch(reject), either);
   try {
@@ -58,7 +61,7 @@ interface Named {
   readonly name: string;
 }
 
-/** Ignores the attempt in the name: the worker may have begun its next one meanwhile. */
+/** Compares two container names without their attempts: the worker may have begun its next attempt meanwhile. */
 function isSameWorker(one: Named, other: Named): boolean {
   return homeVolumeName(one.name) === homeVolumeName(other.name);
 }

@@ -18,7 +18,7 @@ export interface BeginDeps {
   readonly clock: () => Date;
 }
 
-/** A task file to carry out, with its slug in the plan. */
+/** A task file that a new worker will carry out, with the slug from the plan. */
 export interface PlannedWork {
   readonly slug: string;
   readonly task: LoadedTask;
@@ -28,11 +28,17 @@ export interface BeginRequest {
   readonly works: readonly PlannedWork[];
   /** Whether to archive the present swarm and begin a new one. */
   readonly isNew: boolean;
-  /** Commands from before this ownership, for which no process waits any more. Later ones are for this owner. */
+  /**
+   * The commands that were in the state before this process became owner. The processes that sent them no
+   * longer wait. Later commands are for this owner.
+   */
   readonly left: readonly OwnerCommand[];
 }
 
-/** Creates or extends the swarm's state, with a record for each task to carry out. Only the owner may call it. */
+/**
+ * Creates the swarm's state or extends it, with a record for each task to carry out. Only the owner may call
+ * it.
+ */
 export async function beginSwarm(deps: BeginDeps, { works, isNew, left }: BeginRequest): Promise<SwarmState> {
   const known = await deps.store.find();
   if (known === null || isNew) return replaceOrCreate(deps, known, works);
@@ -46,12 +52,15 @@ export async function beginSwarm(deps: BeginDeps, { works, isNew, left }: BeginR
   });
 }
 
-/** The state with a record for each task that has none yet. */
+/** Returns the state with a pending record for each task that has no record yet. */
 export function withWorks(state: SwarmState, works: readonly PlannedWork[], now: Date): SwarmState {
   return works.reduce((before, work) => withWork(before, work, now), state);
 }
 
-/** Resuming a swarm ends its pauses. A running worker keeps its pause until the owner attaches to it and unpauses it. */
+/**
+ * Ends the pauses of a resumed swarm. The record of a running worker keeps its pause until the owner attaches
+ * to the worker and unpauses it.
+ */
 function withoutPauses(state: SwarmState): SwarmState {
   const containers = state.containers.map((record) =>
     record.status === "running" ? record : { ...record, paused: null },
@@ -59,7 +68,10 @@ function withoutPauses(state: SwarmState): SwarmState {
   return { ...state, containers };
 }
 
-/** Writes the state with its workers at once: a state without workers would count as a swarm with nothing to do. */
+/**
+ * Writes a new state together with its workers: a state without workers would count as a swarm with nothing
+ * to do.
+ */
 async function replaceOrCreate(
   { store, project, engine, newId, clock }: BeginDeps,
   known: SwarmState | null,
@@ -94,7 +106,10 @@ function withWork(state: SwarmState, { slug, task }: PlannedWork, now: Date): Sw
   );
 }
 
-/** A free container name: a worker that is added later may have the slug of an earlier one. */
+/**
+ * Returns a container name that no worker has: a worker that is added later may have the slug of an earlier
+ * worker.
+ */
 function freeName({ project, swarmId, containers }: SwarmState, slug: string): string {
   const taken = new Set(containers.map(workerSlug));
   let free = slug;
@@ -102,7 +117,7 @@ function freeName({ project, swarmId, containers }: SwarmState, slug: string): s
   return workerContainerName({ projectId: project.id, swarmId, slug: free, attempt: 1 });
 }
 
-/** Every worker of the state that has not ended, with its task. */
+/** Returns every worker of the state that has not ended, with its task. */
 export function waitingWorkers(
   { containers }: SwarmState,
   taskOf: (record: ContainerRecord) => WorkerTask | null,

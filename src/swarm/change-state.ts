@@ -26,7 +26,7 @@ export interface ChangeStateDeps {
   readonly clock: () => Date;
 }
 
-/** Creates a swarm's state; with `force`, archives the present one first. */
+/** Creates a swarm's state; with `force`, archives the present state first. */
 export async function initState(
   deps: ChangeStateDeps,
   { project, swarmId, force }: { project: ProjectRef; swarmId: string; force: boolean },
@@ -36,7 +36,10 @@ export async function initState(
   return force ? deps.store.replace(state) : deps.store.create(state);
 }
 
-/** Adds a pending record. It is the only change that is allowed beside a living owner. */
+/**
+ * Adds a pending record of a worker. It is the only change that is allowed while another process owns the
+ * swarm.
+ */
 export async function addContainer(
   { store, clock }: ChangeStateDeps,
   container: Pick<ContainerRecord, "containerName" | "taskFilePath" | "branchName" | "containerId">,
@@ -45,7 +48,7 @@ export async function addContainer(
   return findContainer(state, container.containerName);
 }
 
-/** Changes a record, and adds its end to the ledger. */
+/** Changes a worker's record. If the worker has ended, adds the outcome of its task to the ledger. */
 export async function updateContainer(
   deps: ChangeStateDeps,
   name: string,
@@ -63,7 +66,7 @@ export async function removeContainer(deps: ChangeStateDeps, name: string): Prom
   await deps.store.update((before) => withoutContainer(before, name));
 }
 
-/** Drops the records of ended workers, and returns their number. */
+/** Drops the records of ended workers, and returns how many it dropped. */
 export async function cleanupState(deps: ChangeStateDeps): Promise<number> {
   await refuseBesideOwner(deps);
   let removed = 0;
@@ -75,7 +78,7 @@ export async function cleanupState(deps: ChangeStateDeps): Promise<number> {
   return removed;
 }
 
-/** Throws OWNED_BY_ANOTHER while an owner exists: only the owner may change the state then. */
+/** Throws OWNED_BY_ANOTHER if the swarm has an owner: then only the owner may change the state. */
 export async function refuseBesideOwner({ owner }: Pick<ChangeStateDeps, "owner">): Promise<void> {
   const holder = await owner.holder();
   if (holder) throw new SwarmError("OWNED_BY_ANOTHER", { holder: describeHolder(holder) });
@@ -86,7 +89,7 @@ async function addToLedger(
   swarmId: string,
   record: ContainerRecord,
 ): Promise<void> {
-  // The ledger identifies tasks by content, so a task file that is gone gets no line.
+  // The ledger identifies a task by its file's content. If the task file is gone, no line can be added.
   const task = await folder.read(record.taskFilePath).catch(nullIfGone);
   if (!task || (record.status !== "completed" && record.status !== "failed")) return;
   const line: LedgerLine = {

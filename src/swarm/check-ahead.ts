@@ -1,14 +1,14 @@
 import type { RanCheck } from "../domain/generated/merge.ts";
 
-/** Runs the check on a commit; null if there is no check. */
+/** Runs the merge check on a commit. Returns null if there is no check. */
 export type CheckCommit = (commit: string, what: string, signal: AbortSignal) => Promise<RanCheck | null>;
 
-/** Speculative checks: each may start before its result is needed. */
+/** Checks of commits that start before their results are needed, to save time if the results are needed later. */
 export interface SpeculativeChecks {
   readonly begin: (commit: string, what: string) => void;
-  /** Resolves with the result of the check that was started for a commit, or else runs one. */
+  /** Returns the result of the check that was started for a commit. If no check was started, runs one now. */
   readonly resultOf: (commit: string, what: string) => Promise<RanCheck | null>;
-  /** Aborts the started checks whose result no caller has requested. */
+  /** Aborts the checks that were started but whose result no caller has requested. */
   readonly abortUnused: () => Promise<void>;
 }
 
@@ -23,7 +23,8 @@ export function speculativeChecks(check: CheckCommit, signal: AbortSignal): Spec
     begin(commit, what) {
       const stop = new AbortController();
       const end = check(commit, what, AbortSignal.any([stop.signal, signal]));
-      // Prevents an unhandled rejection: `resultOf` passes a failure on, and a dropped check may fail.
+      // Prevents an unhandled rejection. `resultOf` still passes a failure on; the failure of an unused check
+      // does not matter.
       end.catch(() => {});
       begunByCommit.set(commit, { end, abort: () => stop.abort() });
     },

@@ -15,28 +15,35 @@ import {
 export interface CheckStateDeps {
   readonly store: Pick<StateStore, "find">;
   readonly owner: Pick<Lock, "holder">;
-  /** The engine at an endpoint, whether it answers or not; for a null endpoint the first engine that answers, or null. */
+  /**
+   * Returns the engine at the endpoint, even if it does not answer. If the endpoint is null, returns the
+   * first engine that answers, or null if none does.
+   */
   readonly findEngine: (endpoint: string | null) => Promise<ContainerEngine | null>;
   readonly readJournal: ReadJournal;
 }
 
-/** Reads the host's journal of a worker. */
+/** Reads the journal of a worker's messages that the host keeps. */
 export type ReadJournal = (
   swarmId: string,
   worker: { readonly containerName: string; readonly taskFilePath: string },
 ) => Promise<JournalSummary | null>;
 
-/** The state, compared with the engine. */
+/** The state, with its differences from the engine's containers. */
 export interface CheckedState extends Compared {
   readonly state: SwarmState | null;
-  /** Whether the state was compared with an engine. */
+  /** Whether the state could be compared with an engine. */
   readonly reconciled: boolean;
 }
 
-/** Compares the state with the engine and returns the differences: one list call, further calls only for differences. */
+/**
+ * Compares the state with the engine and returns the differences. It lists the engine's containers once, and
+ * makes further calls only if there are differences.
+ */
 export async function checkState(deps: CheckStateDeps, scope: EngineScope): Promise<CheckedState> {
   const state = await deps.store.find();
-  // The state of another project could name an engine that its author controls.
+  // A state of another project could name an engine that the project's author controls, so it is refused
+  // before any engine is asked.
   if (state && state.project.id !== scope.projectId) {
     throw new SwarmError("PROJECT_MOVED", {
       was: `project ${state.project.id}`,
@@ -74,7 +81,7 @@ async function compare(
   });
 }
 
-/** Throws ENGINE_CHANGED if the swarm belongs to another engine. */
+/** Throws ENGINE_CHANGED if the state was recorded on another engine. */
 export async function refuseOtherEngine(
   { engine: recorded }: Pick<SwarmState, "engine">,
   engine: Pick<ContainerEngine, "info" | "endpoint">,

@@ -22,7 +22,7 @@ import { removeSlowly } from "./remove-slowly.ts";
 
 export interface CleanUpDeps {
   readonly store: Pick<StateStore, "update">;
-  /** The engine; null if it is certain that no engine has anything of the swarm. */
+  /** The engine to clean up. Null if it is certain that the swarm has nothing on any engine. */
   readonly engine: ContainerEngine | null;
   readonly readAttempt: (attempt: LeftAttempt) => Promise<JournalSummary | null>;
   readonly work: Pick<WorkRepository, "isReferenced">;
@@ -33,10 +33,10 @@ export interface CleanUpDeps {
 export interface CleanUpRequest {
   readonly state: SwarmState | null;
   readonly scope: EngineScope;
-  /** Names of the records to clean up; null for everything of the worktree. */
+  /** The container names of the workers to clean up; null for everything of the worktree. */
   readonly only: readonly string[] | null;
   readonly discard: boolean;
-  /** Whether to remove the files of swarms that have nothing left on the engine. */
+  /** Whether to remove also the files of earlier swarms that have nothing left on the engine. */
   readonly withFiles: boolean;
   readonly dryRun: boolean;
 }
@@ -44,14 +44,17 @@ export interface CleanUpRequest {
 export interface CleanedUp {
   readonly removed: readonly RemovedThing[];
   readonly kept: readonly KeptThing[];
-  /** The first error of the engine; what it did not remove is in `kept`. */
+  /**
+   * The first error of the engine; null if there was none. Things that the engine did not remove are in
+   * `kept`.
+   */
   readonly failure: SwarmError | null;
 }
 
 /**
- * Removes what workers left on the engine, as far as their work is in the repository. Each step is idempotent, and a record is
- * marked as discarded before its container is removed, so a crash in between does no harm. Without `dryRun` only the owner
- * may call it.
+ * Removes what workers left on the engine, if their work is safe in the repository. A crash in between does
+ * no harm: each step is idempotent, and a record is marked as discarded before its container is removed.
+ * Without `dryRun`, only the owner may call it.
  */
 export async function cleanUp(
   deps: CleanUpDeps,
@@ -90,7 +93,10 @@ async function resourcesOn(engine: ContainerEngine, scope: EngineScope): Promise
   ];
 }
 
-/** Any user of the engine can set labels, so values without the right form are ignored. */
+/**
+ * Describes a container or volume by its labels. Ignores values of the wrong form, because any user of the
+ * engine can set labels.
+ */
 function toResource(
   kind: EngineResource["kind"],
   { name, labels: found }: { readonly name: string; readonly labels: Readonly<Record<string, string>> },
@@ -170,7 +176,10 @@ async function executePlan(
   return { remove: removed, keep: kept, discarded, failure };
 }
 
-/** Removes the networks of workers whose containers are gone or were never made. Returns the error of a failure, else null. */
+/**
+ * Removes worker networks whose containers are gone or were never created. Returns the engine's error, else
+ * null.
+ */
 async function removeIdleNetworks(
   engine: ContainerEngine,
   { projectId, worktree }: EngineScope,
@@ -189,7 +198,7 @@ async function removeIdleNetworks(
   }
 }
 
-/** The files of swarms that are not the present one and have nothing on the engine. */
+/** Finds the files of earlier swarms that have nothing left on the engine. */
 async function oldFiles(
   { files }: CleanUpDeps,
   state: SwarmState | null,

@@ -4,10 +4,10 @@ import type { StateFolder } from "../ports/leftovers.ts";
 import type { PrivateEngine } from "../ports/private-engine.ts";
 
 export interface ClearMachineDeps {
-  /** Removes the images of this project, or with `dryRun` names them. */
+  /** Removes the images of this project and returns their names. With `dryRun`, only returns the names. */
   readonly pruneImages: (dryRun: boolean) => Promise<readonly string[]>;
   readonly privateEngine: PrivateEngine;
-  /** The number of containers and volumes on the engine at an endpoint, of any project. */
+  /** Counts the containers and volumes of all projects on the engine at an endpoint. */
   readonly contentOf: (
     endpoint: string,
   ) => Promise<{ readonly containers: number; readonly volumes: number }>;
@@ -16,7 +16,10 @@ export interface ClearMachineDeps {
 
 export interface ClearMachineRequest {
   readonly dryRun: boolean;
-  /** With `dryRun`, what an earlier step of the same cleanup would remove from an engine. */
+  /**
+   * With `dryRun`, the numbers of things that the previous step of this cleanup would have removed from the
+   * engine.
+   */
   readonly removedBefore: {
     readonly endpoint: string | null;
     readonly containers: number;
@@ -30,8 +33,8 @@ export interface ClearedMachine {
 }
 
 /**
- * Removes what belongs to no worker: this project's images, the private engine if nothing is left on it, and the user's state
- * folder. It is idempotent, so a second run finishes an interrupted one.
+ * Removes what belongs to no worker: the images of this project, swarm's private engine if no project has
+ * anything on it, and the user's state folder. It is idempotent, so a second run finishes an interrupted one.
  */
 export async function clearMachine(
   deps: ClearMachineDeps,
@@ -63,7 +66,10 @@ export async function clearMachine(
   return { removed: [...removed, folder], kept };
 }
 
-/** The reason to keep the private engine, since other projects of the user may have work on it; null if it is empty. */
+/**
+ * Returns the reason to keep swarm's private engine, or null if the engine is empty. Other projects of the
+ * user may have work on it.
+ */
 async function whyEngineStays(
   { privateEngine, contentOf }: ClearMachineDeps,
   { dryRun, removedBefore }: ClearMachineRequest,
