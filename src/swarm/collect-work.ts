@@ -7,18 +7,24 @@ import type { SwarmDeps, Worker } from "./swarm-deps.ts";
 
 export interface StoredWork extends StoredBundle {
   readonly containerId: string;
-  /** The story, if the bundle has the unfinished work of a failed one; null for results. */
+  /**
+   * The id of the failed story whose unfinished work is in the bundle. Null if the bundle has the worker's
+   * results.
+   */
   readonly failedStory: string | null;
-  /** The commit and tree that its story began with, if the adapter reported them. */
+  /** The commit and tree that the bundle's story began with; undefined if the adapter did not report them. */
   readonly start?: StoryStart | undefined;
 }
 
-/** The maximum size of a bundle, which contains only the difference to a commit that is here already. */
+/**
+ * The maximum size of a bundle in bytes. A bundle contains only the difference to a commit that the
+ * repository has.
+ */
 const maxBytes = 4 * 1024 ** 3;
 
 /**
- * Imports a bundle that an adapter stored. Records the intended ref move first, so that after a crash the next owner knows it.
- * Returns the reason if the import is refused, else null.
+ * Imports a bundle that an adapter stored. Records the intended ref move first, so that the next owner knows
+ * of the move after a crash. Returns the reason if the import is refused, else null.
  */
 export async function collectWork(
   deps: SwarmDeps,
@@ -83,8 +89,8 @@ export async function collectWork(
 }
 
 /**
- * The last known commit of the ref. A killed owner may have moved the ref without recording it; `collecting` then names the
- * commit, which was checked before the move.
+ * Returns the last imported commit of a worker's ref. A killed owner may have moved the ref without recording
+ * it. Then the record's `collecting` names the commit, which was checked before the move.
  */
 async function lastImported(
   { work }: Pick<SwarmDeps, "work">,
@@ -96,7 +102,7 @@ async function lastImported(
   return (await work.commitAt(ref)) === collecting.new ? collecting.new : known;
 }
 
-/** Passes the bytes on, and calls `onFirst` before the first chunk. */
+/** Yields the bytes unchanged, and calls `onFirst` before the first chunk. */
 async function* withFirstChunkHook(
   bytes: AsyncIterable<Uint8Array>,
   onFirst: () => void,
@@ -109,7 +115,10 @@ async function* withFirstChunkHook(
   }
 }
 
-/** Publishes the finished work as a branch; never moves a branch away from commits that the work does not have. */
+/**
+ * Publishes a worker's finished work as a branch. Never moves an existing branch away from commits that are
+ * not part of the work.
+ */
 export async function publishWork(deps: SwarmDeps, worker: Worker): Promise<void> {
   const { work, change, swarmId, emit, signal } = deps;
   const { collected, branchName } = findContainer(await deps.read(), worker.name);
@@ -122,7 +131,7 @@ export async function publishWork(deps: SwarmDeps, worker: Worker): Promise<void
     beforeMove: (move) => change(worker.name, (now) => ({ ...now, branch: { ...move, done: false } })),
   });
   emit({ event: "published", worker: worker.slug, ...published });
-  // Without a branch, the work stays at its ref, and the events contain the reason.
+  // If no branch could be written, the work stays at its own ref. The `published` event contains the reason.
   if (published.kind === "refused") return;
   const { ref } = published;
   await change(worker.name, (now) => ({

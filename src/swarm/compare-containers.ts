@@ -4,19 +4,19 @@ import { type LabelledContainer, labels } from "../ports/engine.ts";
 
 export interface Compared {
   readonly corrections: readonly Correction[];
-  /** Containers of this worktree without a record. */
+  /** The containers of this worktree that have no record. */
   readonly orphans: readonly LabelledContainer[];
 }
 
 export interface CompareContext {
   readonly ownerAlive: boolean;
-  /** Names of existing volumes; empty if no container is missing. */
+  /** The names of existing volumes. May be empty if no container is missing. */
   readonly volumes: readonly string[];
-  /** The commit of the newest checkpoint in a record's host journal. */
+  /** Returns the commit of the newest checkpoint in the host journal of a record's worker. */
   readonly lastCheckpointOf: (record: ContainerRecord) => string | null;
 }
 
-/** The differences between the records and a list of containers. */
+/** Compares the records with a list of containers and returns the differences. */
 export function compareContainers(
   state: SwarmState,
   containers: readonly LabelledContainer[],
@@ -25,7 +25,8 @@ export function compareContainers(
   const missing = volumes
     .filter((name) => state.containers.some(({ containerName }) => containerName === name))
     .map((name): [string, Observed] => [name, { kind: "missing", volume: true }]);
-  // Containers of gateways and checks hold no work, and the process that made them removes them.
+  // Leaves out containers of gateways and checks: they hold no work, and the process that created them
+  // removes them.
   const workers = containers.filter(
     ({ labels: found }) => !["gateway", "check"].includes(found[labels.role] ?? ""),
   );
@@ -42,13 +43,19 @@ export function compareContainers(
   return { corrections, orphans: containers.filter(({ name }) => orphanNames.has(name)) };
 }
 
-/** Whether a list must be from the recorded engine: only that one has a container with a recorded id. */
+/**
+ * Returns whether a list of containers must come from the recorded engine. One recorded container id proves
+ * that, because ids are unique.
+ */
 export function isOwnEngine(state: SwarmState, containers: readonly LabelledContainer[]): boolean {
   const ids = new Set(containers.map(({ containerId }) => containerId));
   return state.containers.some(({ containerId }) => containerId !== null && ids.has(containerId));
 }
 
-/** Whether the comparison needs the list of volumes: only if a container that should exist is missing. */
+/**
+ * Returns whether the comparison needs the list of volumes. It does if a container that should exist is
+ * missing.
+ */
 export function needsVolumes(state: SwarmState, containers: readonly LabelledContainer[]): boolean {
   const names = new Set(containers.map(({ name }) => name));
   return state.containers.some(
@@ -57,7 +64,10 @@ export function needsVolumes(state: SwarmState, containers: readonly LabelledCon
   );
 }
 
-/** Whether the comparison needs a record's journal: a container that ended may have left uncollected work. */
+/**
+ * Returns whether the comparison needs the journal of a record's worker. It does if the worker has ended,
+ * because its container may hold uncollected work.
+ */
 export function needsJournal({ status, containerId }: ContainerRecord): boolean {
   return containerId !== null && status !== "pending" && status !== "running";
 }

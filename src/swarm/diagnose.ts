@@ -11,15 +11,15 @@ import { type FindEngineDeps, tryCandidates } from "./find-engine.ts";
 import { judgeFilters } from "./judge-filters.ts";
 import { judgeVersions } from "./judge-versions.ts";
 
-/** The facts of a worktree that doctor reads. */
+/** The facts of a worktree that `swarm doctor` reads. */
 export interface DiagnosedProject {
   readonly root: string;
   readonly id: string;
   readonly worktree: string;
   readonly findState: () => Promise<SwarmState | null>;
-  /** Files that need trust and do not have it. */
+  /** Returns the paths of the files that need trust and do not have it. */
   readonly untrustedFiles: () => Promise<readonly string[]>;
-  /** The number of task files; throws the error of the first invalid one. */
+  /** Returns the number of task files. Throws the error of the first invalid one. */
   readonly countTasks: () => Promise<number>;
 }
 
@@ -29,13 +29,12 @@ export interface DiagnoseDeps extends FindEngineDeps {
   readonly machine: MachineFacts;
   readonly freeBytes: (path: string) => Promise<number>;
   readonly credentials: () => Promise<readonly string[]>;
-  /** The installed plugin, with its hook's answers to sample commands; null if none is installed. */
+  /** Returns the installed plugin, with its hook's answers to sample commands. Null if no plugin is installed. */
   readonly installedHook: () => Promise<ReplayedHook | null>;
-  /** The project; null outside a repository. Throws if the project cannot be opened. */
+  /** Returns the project; null outside a repository. Throws if the project cannot be opened. */
   readonly project: () => Promise<DiagnosedProject | null>;
-  /** The error of invalid settings; null if they are valid. */
+  /** The error that the settings have; null if they are valid. */
   readonly settingsProblem: SwarmError | null;
-  /** The setting `limits.programs32Bit`. */
   readonly programs32Bit: boolean;
   readonly onStep: (step: string) => void;
 }
@@ -43,7 +42,7 @@ export interface DiagnoseDeps extends FindEngineDeps {
 const minFreeBytes = 5 * 1024 ** 3;
 const minMemoryBytes = 2 * 1024 ** 3;
 
-/** Checks everything that a swarm needs; each finding has a fact and, if needed, a fix. */
+/** Checks everything that a swarm needs. Each finding states a fact and, if something is wrong, how to fix it. */
 export async function diagnose(deps: DiagnoseDeps, signal?: AbortSignal): Promise<DoctorReport> {
   deps.onStep("Looking at Node, git and this repository");
   const findings = [judgeNode(deps.nodeVersion), await judgeGit(deps), judgeMemory(deps.machine)];
@@ -248,7 +247,8 @@ function judgeMemory({ memoryBytes, cpus }: MachineFacts): Finding {
 }
 
 async function judgeDisk({ freeBytes }: DiagnoseDeps, info: EngineInfo | null): Promise<Finding> {
-  // The disk of a remote engine cannot be measured from here.
+  // Measures the folder of a local engine's data, else `/`: the disk of a remote engine cannot be measured
+  // from here.
   const folder = (info?.endpoint.startsWith("unix://") && info.dataFolder) || "/";
   const free = await freeBytes(folder);
   const fact = `${showBytes(free)} free${folder === "/" ? "" : " where the engine keeps its data"}`;
@@ -276,7 +276,7 @@ async function judgeHook({ installedHook }: DiagnoseDeps): Promise<Finding> {
   const { place, isEnabled, approved, refused, why } = hook;
   if (!isEnabled)
     return finding("hook", "weak", `installed in ${place}, and disabled`, "`claude plugin enable aimi@aimi`");
-  // Worse than no hook: it approves foreign commands.
+  // A hook that approves foreign commands is worse than no hook.
   if (!refused)
     return finding(
       "hook",
@@ -327,14 +327,20 @@ function judgeCandidates(tried: readonly TriedCandidate[]): Finding[] {
   ];
 }
 
-/** If the user names an engine, no other is tried, so starting the private one alone would not help. */
+/**
+ * Returns what the user can do to get an engine. If the user has named one engine, swarm tries no other, so
+ * starting swarm's private engine would not help by itself.
+ */
 function remedyFor(tried: readonly TriedCandidate[]): string {
   const [first] = tried;
   if (tried.length !== 1 || !first) return "`swarm engine start`, or `swarm doctor --fix`";
   return `Start that engine, or take away what names it (${first.origin}); then \`swarm engine start\` helps.`;
 }
 
-/** Turns a foreseen error into a finding; any other error is a bug of swarm and is thrown on. */
+/**
+ * Returns an error handler that turns an expected error into a finding. It throws any other error, which is a
+ * bug of swarm.
+ */
 function asFinding(subject: string, state: Finding["state"] = "missing"): (error: unknown) => Finding {
   return (error) => {
     if (error instanceof SwarmError) return finding(subject, state, error.message, error.hint ?? null);

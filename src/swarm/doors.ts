@@ -1,32 +1,53 @@
 import type { ContainerNetwork, VolumeMount } from "../ports/containers.ts";
 import type { Worker } from "./swarm-deps.ts";
 
-/** The network connection of a worker's sandbox. */
+/** How a worker's sandbox is connected to the network or to the gateway. */
 export interface NetworkConnection {
   readonly network: ContainerNetwork;
   readonly volumes: readonly VolumeMount[];
   readonly nameServer?: string;
-  /** Environment of the adapter, with the gateway socket that its loopback proxy forwards to. */
+  /**
+   * Variables for the adapter. They name the gateway's socket, to which the adapter's loopback proxy
+   * forwards.
+   */
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** The network access of a swarm's sandboxes. */
+/** Opens and closes the network access of a swarm's sandboxes. */
 export interface NetworkAccess {
-  /** Admits a worker to the gateway, and returns how its sandbox is connected. */
+  /** Admits a worker to the gateway, if there is one. Returns how to connect the worker's sandbox. */
   open(worker: Worker): Promise<NetworkConnection>;
-  /** Resolves when the worker's network activity is recorded, or the gateway does not answer in time. */
+  /**
+   * Resolves when the worker's network activity so far is recorded, or if the gateway does not answer in
+   * time.
+   */
   settled(worker: Pick<Worker, "slug">): Promise<void>;
-  /** Ends a worker's access. With `isGone` no container of the worker is left, so its network is removed too. */
+  /**
+   * Ends a worker's network access. `isGone` says that no container of the worker is left; then the worker's
+   * network is removed too.
+   */
   close(worker: Pick<Worker, "name" | "slug">, how: { readonly isGone: boolean }): Promise<void>;
-  /** Variables for the agent's environment; read at each connection, never stored. */
+  /**
+   * Returns variables for the agent's environment; null if there are none. They are read at each connection
+   * and never stored.
+   */
   environment(worker: Worker): Readonly<Record<string, string>> | null;
-  /** Aborted with a `Reason` when the worker's budget is used up. */
+  /**
+   * Returns a signal that is aborted, with a `Reason`, when the worker's access ends for good: a budget is
+   * used up.
+   */
   accessEnded(slug: string): AbortSignal;
-  /** The time, in milliseconds since 1970, until which the worker's model is rate-limited; null if it is not. */
+  /**
+   * Returns when the rate limit of the worker's model ends, in milliseconds since 1970. Null if the model
+   * takes calls now.
+   */
   limitedUntil(worker: Pick<Worker, "slug" | "task">): number | null;
 }
 
-/** Network access without a gateway: all sandboxes get this network, and agents these variables. */
+/**
+ * Returns network access without a gateway: all sandboxes get the same network, and agents get the variables
+ * of `environment`.
+ */
 export function openNetworkAccess(
   network: ContainerNetwork,
   environment: (worker: Worker) => Readonly<Record<string, string>> | null,

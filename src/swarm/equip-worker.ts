@@ -15,7 +15,7 @@ export interface WaitingWorker {
   readonly name: string;
   readonly slug: string;
   readonly task: WorkerTask;
-  /** Names of the workers whose results it builds on. */
+  /** The names of the workers on whose results this worker builds. */
   readonly dependsOn: readonly string[];
 }
 
@@ -31,18 +31,18 @@ export interface OwnerServices extends SwarmDeps {
     | "work.size"
     | "work.fileSize"
   >;
-  /** The commit whose tree is in the image. */
+  /** The commit whose files are in the image's workspace. */
   readonly imageCommit: string;
   readonly author: { readonly name: string; readonly email: string };
-  /** The parsed content of a script file, for scripted agents. */
+  /** Reads a script file for a scripted agent and parses its content. */
   readonly readScript: (path: string) => Promise<object>;
 }
 
 const bundlePath = "bundle:/aimi/in/repo.bundle";
 
 /**
- * Prepares a worker: chooses its base commit and builds its request. Both are stored the first time and kept. Null if the
- * results that it builds on conflict.
+ * Prepares a worker: chooses its base commit and builds the request to its adapter. Both are stored the first
+ * time and reused later. Returns null if the worker builds on results that conflict with each other.
  */
 export async function prepareWorker(deps: OwnerServices, waiting: WaitingWorker): Promise<Worker | null> {
   const { slug, name, task } = waiting;
@@ -54,7 +54,7 @@ export async function prepareWorker(deps: OwnerServices, waiting: WaitingWorker)
   const known = await deps.channel.findRequest(at);
   if (known !== null && !isStale(deps, record, known)) return { name, slug, task, base, request: known };
   const stories = task.taskFile.userStories.map(({ id }) => id);
-  // The task file may have changed its stories since it was planned.
+  // The task file's stories may have changed since the task was planned.
   if (stories.join() !== record.stories.map(({ id }) => id).join())
     await deps.change(name, (now) => withStories(now, stories));
   const current = withStories(record, stories);
@@ -68,7 +68,10 @@ export async function prepareWorker(deps: OwnerServices, waiting: WaitingWorker)
   return { name, slug, task, base, request };
 }
 
-/** A rework changes only the record; this moves the worker's ref to the recorded commit before the attempt begins. */
+/**
+ * Moves the ref of a worker in rework to the recorded commit, before the attempt begins. The command that
+ * orders a rework changes only the record.
+ */
 async function atRecordedRef(deps: OwnerServices, record: ContainerRecord): Promise<ContainerRecord> {
   const { collecting, collected, containerName } = record;
   if (collecting === null || collecting.new !== collected?.commit) return record;
@@ -81,7 +84,10 @@ async function atRecordedRef(deps: OwnerServices, record: ContainerRecord): Prom
   return { ...record, collecting: null };
 }
 
-/** Whether a stored request names the tree of a replaced image, and no container exists that could have received the request. */
+/**
+ * Returns whether a stored request is out of date: it uses the files of an image that has been replaced, and
+ * no container can have received it.
+ */
 function isStale(
   { imageCommit }: OwnerServices,
   record: ContainerRecord,

@@ -6,7 +6,10 @@ export interface FindEngineDeps {
   readonly openEngine: (endpoint: string) => ContainerEngine;
 }
 
-/** The first engine that answers, with all candidates tried so far. Throws ENGINE_UNREACHABLE if none answers. */
+/**
+ * Finds the first engine that answers. Also returns all candidates that were tried. Throws ENGINE_UNREACHABLE
+ * if none answers.
+ */
 export async function findEngine(
   deps: FindEngineDeps,
   signal?: AbortSignal,
@@ -22,7 +25,10 @@ export async function findEngine(
   });
 }
 
-/** Tries every candidate; each result has the engine's facts or the reason why it was refused. */
+/**
+ * Tries every candidate for an engine. Each result has the engine's facts, or the reason why the candidate
+ * cannot be used.
+ */
 export async function tryCandidates(deps: FindEngineDeps, signal?: AbortSignal): Promise<TriedCandidate[]> {
   const candidates = await deps.candidates();
   return Promise.all(candidates.map((candidate) => tryCandidate(deps, candidate, signal)));

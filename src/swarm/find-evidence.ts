@@ -7,11 +7,14 @@ import type { SwarmDeps } from "./swarm-deps.ts";
 
 export interface FoundEvidence {
   readonly evidence: Evidence;
-  /** Commands to check the attempt with, in addition to its task's. */
+  /** Commands to check the attempt with, in addition to the checks of the task. */
   readonly checks: readonly string[];
 }
 
-/** The failure of a worker's earlier attempt, for the prompt of the next one; null if there is none. */
+/**
+ * Finds the failure of a worker's earlier attempt, for the prompt of the next attempt. Returns null if there
+ * is none.
+ */
 export async function findEvidence(
   { channel, findProof }: Pick<SwarmDeps, "channel" | "findProof">,
   record: ContainerRecord,
@@ -20,7 +23,8 @@ export async function findEvidence(
   const slug = workerSlug(record);
   if (attempt <= 1) return null;
   const request = await channel.findRework({ slug, attempt });
-  // A rework request for another commit is left from a killed command; its attempt never began.
+  // If the rework request is for another commit, a killed command left it and its attempt never began. Then
+  // it is ignored.
   const isOfThis = request !== null && request.commit === record.collected?.commit;
   const rework = isOfThis ? request : await ofLastAttempt();
   const isOpen = record.stories.some(({ id, status }) => id === rework?.storyId && status !== "completed");
@@ -40,7 +44,7 @@ export async function findEvidence(
     return failure;
   }
 
-  /** The conversation of the newest earlier attempt that worked on the story. */
+  /** Finds the conversation about a story in the newest earlier attempt that worked on that story. */
   async function conversationOf(storyId: string): Promise<string | null> {
     for (let earlier = attempt - 1; earlier > 0; earlier -= 1) {
       let found: string | null = null;

@@ -6,7 +6,7 @@ import { type ContainerEngine, labels } from "../ports/engine.ts";
 import { refuseOtherEngine } from "./check-state.ts";
 
 export interface FindRunningDeps {
-  /** The engine at an endpoint; null if it does not answer. */
+  /** Returns the engine at the endpoint, or null if there is none. */
   readonly findEngine: (endpoint: string | null) => Promise<ContainerEngine | null>;
 }
 
@@ -15,7 +15,10 @@ export interface RunningWorker {
   readonly containerId: string;
 }
 
-/** The running container of a worker, on the engine of its swarm; throws CONTAINER_NOT_RUNNING, with a hint, if none runs. */
+/**
+ * Finds the running container of a worker, on the engine of the worker's swarm. Throws CONTAINER_NOT_RUNNING,
+ * with a hint, if it does not run.
+ */
 export async function findRunning(
   { findEngine }: FindRunningDeps,
   state: SwarmState,

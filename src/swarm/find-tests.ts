@@ -5,7 +5,10 @@ import type { CommitReader } from "../ports/commit-reader.ts";
 const ownDockerfile = ".aimi/Dockerfile.sandbox";
 const maxFileBytes = 1024 * 1024;
 
-/** Recognises the repository's test command from the files tracked at HEAD, which are those that workers see. */
+/**
+ * Recognises the repository's test command. Reads only files that are tracked at HEAD, because workers see
+ * only those.
+ */
 export async function findTests(
   commits: Pick<CommitReader, "head" | "files" | "contents">,
 ): Promise<RecognisedTests> {

@@ -3,14 +3,15 @@ import type { HostCapacity } from "../domain/parallel-workers.ts";
 import { type ContainerEngine, labels } from "../ports/engine.ts";
 
 /**
- * Reads the capacity of an engine's host for one swarm. Other sandboxes count with their memory limits, not with their present
- * use: an agent that has just begun uses little, and this process cannot measure a remote host.
+ * Returns a function that reads how much of the engine's host one swarm may use. Other sandboxes count with
+ * their memory limits instead of their present use: an agent that has just begun uses little, and this
+ * process cannot measure a remote host.
  */
 export function hostCapacityOf(
   engine: Pick<ContainerEngine, "info" | "inUse">,
   isOwn: (labels: Readonly<Record<string, string>>) => boolean,
 ): (signal?: AbortSignal) => Promise<HostCapacity> {
-  // Asked once: the host's CPUs and memory do not change.
+  // Asks the engine only once, because the host's CPUs and memory do not change.
   const host = once(() => engine.info());
   return async (signal) => {
     const { cpus, memoryBytes } = await host();

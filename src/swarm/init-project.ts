@@ -1,12 +1,12 @@
 import type { NewFiles } from "../ports/project-files.ts";
 
-/** The result of `swarm init` for one file. */
+/** What `swarm init` did with one file. */
 export interface InitializedFile {
   readonly path: string;
   readonly result: "written" | "left as it was";
 }
 
-/** Lines for `.aimi/.gitignore`: files that swarm writes, not those that users write. */
+/** The lines of `.aimi/.gitignore`. They match files that swarm writes and none that users write. */
 const ignored: readonly string[] = [
   "swarm-state.json",
   "events*.ndjson",
@@ -17,8 +17,8 @@ const ignored: readonly string[] = [
 ];
 
 /**
- * Writes empty settings (project settings override the user's), an example task file and ignore rules. Existing files stay
- * unchanged.
+ * Writes an empty project settings file, an example task file and ignore rules. The settings are empty
+ * because project settings would override the user's. Existing files stay unchanged.
  */
 export async function initProject(files: NewFiles, { today }: { today: string }): Promise<InitializedFile[]> {
   const write = async (path: string, content: string): Promise<InitializedFile> => ({

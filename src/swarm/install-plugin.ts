@@ -3,13 +3,16 @@ import type { ClaudeProgram, InstalledPlugin } from "../ports/claude-code.ts";
 
 export interface InstallPluginDeps {
   readonly claude: ClaudeProgram;
-  /** The folder of the up-to-date plugin. */
+  /** The folder that contains the up-to-date plugin. */
   readonly folder: string;
   readonly version: string;
   readonly onStep: (step: string) => void;
 }
 
-/** Installs the plugin in Claude Code, from a marketplace with this one plugin; replaces an installed version. */
+/**
+ * Installs swarm's plugin in Claude Code and replaces an installed version. The plugin's folder serves as a
+ * marketplace with only this plugin.
+ */
 export async function installPlugin(deps: InstallPluginDeps): Promise<InstalledPlugin> {
   const { claude, folder, version, onStep } = deps;
   const found = await claude.version();
@@ -21,7 +24,8 @@ export async function installPlugin(deps: InstallPluginDeps): Promise<InstalledP
     if (exitCode !== 0) throw new SwarmError("CLAUDE_FAILED", { command: args.join(" "), reason });
   };
   await run("plugin", "validate", folder);
-  // Claude Code would keep an installed copy of the same version, even with other content.
+  // Uninstalls the plugin first: Claude Code would keep an installed copy of the same version, even if the
+  // content differs.
   await claude.run(["plugin", "uninstall", "aimi@aimi"]);
   await run("plugin", "marketplace", "add", folder);
   await run("plugin", "marketplace", "update", "aimi");

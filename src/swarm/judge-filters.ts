@@ -2,7 +2,10 @@ import type { Finding } from "../domain/generated/doctor.ts";
 import { chooseFilter, filterWords } from "../domain/system-call-filter.ts";
 import type { EngineInfo } from "../ports/engine.ts";
 
-/** The finding about the filter of system calls for each runtime; builds always have the engine's own filter. */
+/**
+ * Returns the finding about the system-call filter of each runtime. Image builds always have the engine's own
+ * filter.
+ */
 export function judgeFilters(
   { filter, runtimes }: Pick<EngineInfo, "filter" | "runtimes">,
   { programs32Bit }: { readonly programs32Bit: boolean },

@@ -1,7 +1,7 @@
 import { type EnginePart, findVulnerabilities } from "../domain/find-holes.ts";
 import type { Finding } from "../domain/generated/doctor.ts";
 
-/** The finding about parts of the engine that lack fixes of known holes. */
+/** Returns the finding about parts of the engine that lack fixes of known vulnerabilities. */
 export function judgeVersions(parts: readonly EnginePart[], runtimes: readonly string[]): Finding {
   const known = parts.map(({ name, version }) => `${name} ${version}`);
   const untold = runtimes.filter((runtime) => !parts.some(({ name }) => name === runtime));

@@ -15,13 +15,13 @@ import { retryWorkers } from "./retry-workers.ts";
 import { type Halt, runWorker } from "./run-worker.ts";
 import { stopContainer } from "./stand-up-worker.ts";
 
-/** The owner's handle of a supervised worker. */
+/** The owner's handle for a supervised worker. */
 export interface WorkerHandle {
   /** Resolves when the worker's supervision has ended: no restart and no further attempt follows. */
   readonly ended: Promise<void>;
-  /** Asks its agent to stop. */
+  /** Asks the worker's agent to stop. */
   stop(halt: Halt): void;
-  /** Reports the length of a pause to its adapter. */
+  /** Reports to the worker's adapter how long it was paused, in milliseconds. */
   resumed(pausedMs: number): Promise<void>;
 }
 
@@ -31,14 +31,14 @@ export interface SuperviseOptions {
   readonly stopNow: AbortSignal;
 }
 
-/** The longest wait between two attempts to reach an engine that does not answer. */
+/** The maximum interval between two attempts to reach an engine that does not answer, in milliseconds. */
 const maxWaitMs = 10_000;
-/** The time that an agent has to end after its worker's budget is used up. */
+/** The time in milliseconds that an agent has to end after its worker's budget is used up. */
 const endGraceMs = 10_000;
 
 /**
- * Supervises a worker to its end: restarts a container that ends without a final message, waits for an engine that does not
- * answer, and starts further attempts after a failure, as far as the policy allows.
+ * Supervises a worker to its end. Restarts a container that ends without a final message, waits if the engine
+ * does not answer, and starts further attempts after a failure if the policy allows.
  */
 export function superviseWorker(
   deps: OwnerServices,
@@ -50,7 +50,7 @@ export function superviseWorker(
   let conversation: Conversation | null = null;
   const stopNow = (): void => void stopContainer(deps, waiting);
   const accessEnded = deps.networkAccess.accessEnded(waiting.slug);
-  // A worker without budget ends by itself and keeps its work.
+  // Asks the agent to end, rather than stopping the container: the worker then keeps its work.
   const endRun = (): void =>
     own.abort({ reason: "it may spend no more", graceMs: endGraceMs } satisfies Halt);
   return {
@@ -70,8 +70,8 @@ export function superviseWorker(
     let exitCode: number | null = null;
     for (let interruptions = 1; ; interruptions += 1) {
       const record = await runOnce();
-      // A story that ended since the last interruption resets the count. Progress within a story does not: that story may be
-      // what kills the container.
+      // If a story has ended since the last interruption, the count of interruptions starts again. Progress
+      // within a story does not reset the count, because that story may be what kills the container.
       if (endedStories(record) > ended) {
         interruptions = 1;
         exitCode = null;
@@ -89,7 +89,7 @@ export function superviseWorker(
     }
   }
 
-  /** Runs the worker once, and retries while the engine is unreachable. */
+  /** Runs the worker once. Waits and retries if the engine is unreachable. */
   async function runOnce(): Promise<ContainerRecord> {
     for (let failures = 0; ; failures += 1) {
       try {
@@ -113,7 +113,10 @@ export function superviseWorker(
     }
   }
 
-  /** Stops the worker and keeps its work. A worker that has already ended stays so: only its removal failed. */
+  /**
+   * Stops the worker after an error that a retry cannot solve, and keeps its work. If the worker has already
+   * ended, its status stays: only its removal failed.
+   */
   async function giveUp(error: SwarmError): Promise<ContainerRecord> {
     const reason = { code: error.code, message: error.message };
     const { status } = findContainer(await deps.read(), waiting.name);
@@ -138,7 +141,7 @@ export function superviseWorker(
     if (await hasWaited(waitMs)) await retryWorkers(deps, [waiting.name]);
   }
 
-  /** Waits; false if a halt or the end of all work interrupted the wait. */
+  /** Waits for a time in milliseconds. Returns false if a halt or the end of all work interrupted the wait. */
   async function hasWaited(ms: number): Promise<boolean> {
     try {
       await deps.timing.wait(ms, AbortSignal.any([halt, deps.signal]));

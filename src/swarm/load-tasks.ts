@@ -16,10 +16,10 @@ export interface LoadTasksDeps {
 }
 
 export interface LoadTasksRequest {
-  /** Names or paths of task files; empty for all of them. */
+  /** The names or paths of the task files to load; empty for all task files. */
   readonly files: readonly string[];
   readonly settings: Pick<Settings, "budgetUsd" | "timeout" | "agent" | "agentCommand">;
-  /** Whether warnings are errors. */
+  /** Whether warnings count as errors. */
   readonly strict: boolean;
 }
 
@@ -28,7 +28,7 @@ interface Placed {
   readonly placeOf: (pointer: string) => SourceLocation;
 }
 
-/** Reads and validates task files; throws the first problem before anything starts. */
+/** Reads and validates task files before anything starts. Throws the first problem. */
 export async function loadTasks(
   deps: LoadTasksDeps,
   request: LoadTasksRequest,
@@ -67,7 +67,7 @@ export async function loadTasks(
   return { tasks, warnings };
 }
 
-/** A task that was accepted before; null if its file is gone or invalid by now. */
+/** Reads a task that was accepted before. Returns null if its file is gone or has become invalid. */
 export async function findTask(
   { folder, parsers }: Pick<LoadTasksDeps, "parsers"> & { readonly folder: Pick<TaskFolder, "read"> },
   file: string,
@@ -97,7 +97,7 @@ async function loadTask(
   return { task: { fileName, path, sha256, taskFile: document }, placeOf };
 }
 
-/** Refuses a branch named like a remote-tracking one, from which git does not distinguish it. */
+/** Throws if a task's branch is named like a remote-tracking branch: git cannot tell the two apart. */
 function refuseBranch({ task, placeOf }: Placed, remotes: readonly string[]): void {
   const [found] = findBranchProblems(task.taskFile.metadata, remotes);
   if (!found) return;

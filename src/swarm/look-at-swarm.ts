@@ -11,17 +11,23 @@ import { type CheckedState, type CheckStateDeps, checkState } from "./check-stat
 export interface SwarmStatusDeps extends CheckStateDeps {
   readonly store: Pick<StateStore, "find" | "update">;
   readonly owner: Pick<Lock, "holder">;
-  /** Takes the ownership until it is disposed of; OWNED_BY_ANOTHER if there is an owner. */
+  /**
+   * Takes ownership of the swarm until the result is disposed of. Throws OWNED_BY_ANOTHER if the swarm has an
+   * owner.
+   */
   readonly hold: () => Promise<AsyncDisposable>;
   readonly clock: () => Date;
 }
 
-/** An adopted container is judged again and its record corrected once more, so the last round finds nothing to do. */
+/**
+ * The maximum number of comparisons with the engine. The first adopts a container, the second corrects the
+ * adopted record, and the last confirms that nothing is left to do.
+ */
 const maxRounds = 3;
 
 /**
- * The status of the swarm: compares it with the engine and, without a living owner, corrects the records as far as that
- * needs no collection of work. Beside a living owner it writes nothing.
+ * Reads the status of the swarm, compared with the engine. If the swarm has no owner, also corrects the
+ * records, except for corrections that need work to be collected. If it has an owner, writes nothing.
  */
 export async function readSwarmStatus(
   deps: SwarmStatusDeps,
@@ -32,7 +38,10 @@ export async function readSwarmStatus(
     const owner = await deps.owner.holder();
     return { swarm: known, reconciled: true, corrections: [], orphans: [], owner };
   }
-  /** Ignores ENGINE_CHANGED for a settled swarm: another engine cannot contradict its records. */
+  /**
+   * Ignores ENGINE_CHANGED if all work of the swarm is settled: then another engine cannot contradict the
+   * records.
+   */
   const unlessSettled = (error: unknown): CheckedState => {
     const isSettled = known !== null && engineNeed(known) === "optional";
     if (!isSettled || !isError(error, "ENGINE_CHANGED")) throw error;
@@ -44,7 +53,8 @@ export async function readSwarmStatus(
   const owner = await deps.owner.holder();
   const shown: SwarmStatus = {
     swarm: state,
-    // If no engine could contradict the records, an unreachable one leaves no doubt.
+    // The status counts as reconciled if no engine could contradict the records, even if the engine does not
+    // answer.
     reconciled: reconciled || engineNeed(state) !== "required",
     corrections: corrections.map((correction) => ({ ...correction, applied: false })),
     orphans: orphans.map(({ name }) => name),
@@ -56,22 +66,25 @@ export async function readSwarmStatus(
     return await correct(deps, scope, shown);
   } catch (error) {
     if (!isError(error, "OWNED_BY_ANOTHER")) throw error;
-    // Another process has become the owner meanwhile, and corrects the records itself.
+    // Another process has become the owner meanwhile. It corrects the records itself.
     return { ...shown, owner: await deps.owner.holder() };
   }
 }
 
-/** Whether there are corrections to apply. A state without an engine may have containers without swarm's labels. */
+/**
+ * Returns whether there are corrections to apply. Without a recorded engine, nothing is corrected, because
+ * the containers may lack swarm's labels.
+ */
 function mayCorrect(state: SwarmState, corrections: readonly Correction[], now: Date): boolean {
   return state.engine !== null && withCorrections(state, corrections, now).applied.length > 0;
 }
 
-/** Compares again, now as the owner, and applies the corrections. */
+/** Compares the state with the engine again, now as the owner, and applies the corrections. */
 async function correct(deps: SwarmStatusDeps, scope: EngineScope, before: SwarmStatus): Promise<SwarmStatus> {
   const applied: Correction[] = [];
   let status = before;
   for (let round = 0; round < maxRounds; round += 1) {
-    // This process is the owner.
+    // Replaces the owner lock, because this process holds it and must not count as a running owner.
     const checked = await checkState({ ...deps, owner: { holder: async () => null } }, scope);
     if (!checked.reconciled || !checked.state) return status;
     const { state, done } = await apply(deps, checked.corrections);
@@ -93,7 +106,7 @@ async function correct(deps: SwarmStatusDeps, scope: EngineScope, before: SwarmS
   return status;
 }
 
-/** Applies corrections under the state lock, only to records that have not changed since. */
+/** Applies corrections in one locked write, and only to records that have not changed since the comparison. */
 async function apply(
   { store, clock }: SwarmStatusDeps,
   corrections: readonly Correction[],

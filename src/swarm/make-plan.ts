@@ -9,9 +9,9 @@ import { type LoadTasksDeps, loadTasks } from "./load-tasks.ts";
 export interface MakePlanDeps extends LoadTasksDeps {
   readonly ledger: Pick<LedgerFile, "read">;
   readonly git: Pick<Git, "head" | "changedFiles" | "remotes">;
-  /** Asks the host on which the workers would run for its memory and CPUs. */
+  /** Returns the memory and CPUs of the host on which the workers would run. */
   readonly hostCapacity: () => Promise<HostCapacity>;
-  /** The user's environment. */
+  /** The environment of the user's command. */
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
@@ -22,7 +22,7 @@ export interface PlanRequest {
   readonly strict: boolean;
 }
 
-/** Plans what would run, in which order and why. Changes nothing. */
+/** Plans which tasks would run, in which order and why. Changes nothing. */
 export async function makePlan(
   deps: MakePlanDeps,
   { files, settings, again, strict }: PlanRequest,

@@ -18,14 +18,17 @@ export interface MakeTaskDeps {
   readonly commits: Pick<CommitReader, "head" | "files" | "contents">;
   readonly ledger: Pick<LedgerFile, "read">;
   readonly git: Pick<Git, "branches" | "remotes">;
-  /** `YYYY-MM-DD` */
+  /** The current date, as `YYYY-MM-DD`. */
   readonly today: string;
 }
 
 export interface NewTaskRequest {
   readonly prompt: string;
   readonly branch: string | null;
-  /** Check commands that the user named; empty for none; null for those of the settings or a recognised one. */
+  /**
+   * The check commands that the user named; empty for no checks. If null, the checks come from the settings,
+   * else from the repository's tests.
+   */
   readonly verify: readonly string[] | null;
 }
 
@@ -33,22 +36,25 @@ const maxBranchLength = 200;
 const maxCheckLength = 4_000;
 const maxChecks = 50;
 
-/** The checks of a task, by their source. */
+/** The checks of a new task, by their source: the user, the settings or the repository's tests. */
 export type TaskCheck =
   | { readonly kind: "asked"; readonly commands: readonly string[] }
   | { readonly kind: "settings"; readonly commands: readonly string[] }
   | RecognisedTests;
 
 export interface MadeTask {
-  /** The path, as users type it. */
+  /** The task file's path as users type it, relative to the repository. */
   readonly file: string;
   readonly branch: string;
   readonly check: TaskCheck;
-  /** Whether the file was written; false if it existed with the same content and was not carried out yet. */
+  /**
+   * Whether the file was written. False if a file with the same content existed that had not been carried out
+   * yet.
+   */
   readonly isNew: boolean;
 }
 
-/** Writes a task file with a prompt as its only story; never overwrites a file. */
+/** Writes a task file whose only story is the user's prompt. Never overwrites a file. */
 export async function makeTask(
   deps: MakeTaskDeps,
   request: NewTaskRequest,
@@ -60,7 +66,7 @@ export async function makeTask(
   if (request.branch !== null) refuseBranch(request.branch, remotes);
   const problem = findAgentProblem(settings);
   if (problem !== null) throw new SwarmError("USAGE", { message: problem });
-  // Stored in the task file, so that a later resume uses the same agent.
+  // The agent is stored in the task file, so that a later resume uses the same agent.
   const agent = agentOfSettings(settings);
   if (needsNetwork(agent.kind) && settings.network === "none")
     throw new SwarmError("AGENT_NEEDS_NETWORK", { kind: agent.kind, file: "the prompt" });
@@ -136,7 +142,7 @@ interface BranchOfFile {
   readonly branch: string;
 }
 
-/** The branches of all task files. Ignores invalid files, which a plan reports. */
+/** Returns the branches of all task files. Skips invalid files, because a plan reports them. */
 async function branchesOfFiles({ folder, parsers }: MakeTaskDeps): Promise<BranchOfFile[]> {
   const { fileNames } = await folder.list();
   const found = await Promise.all(

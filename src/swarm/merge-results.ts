@@ -4,22 +4,22 @@ import { mergeOrder } from "../domain/merge-order.ts";
 import type { WorkRepository } from "../ports/work-repository.ts";
 import { type CheckCommit, type SpeculativeChecks, speculativeChecks } from "./check-ahead.ts";
 
-/** A worker's collected result. */
+/** The collected result of a worker, as input for a merge. */
 export interface Result {
   readonly worker: string;
   readonly commit: string;
   readonly base: string;
-  /** The message of its merge commit. */
+  /** The message of the merge commit that will contain the result. */
   readonly message: string;
-  /** The reason why a person has to review it first; null if it may be merged automatically. */
+  /** The reason why a person has to review the result first. Null if it may be merged automatically. */
   readonly holdReason: MergedWorker["reason"];
 }
 
 export interface MergeResultsDeps {
   readonly work: Pick<WorkRepository, "merge" | "conflicts" | "isAncestor" | "changes">;
-  /** Runs the check on a commit, in a sandbox where no agent ever ran. */
+  /** Runs the merge check on a commit, in a sandbox where no agent ever ran. */
   readonly check: CheckCommit;
-  /** Whether the check of the next result may start before the current one has ended. */
+  /** Whether the check of the next result may start before the check of the current one has ended. */
   readonly looksAhead: boolean;
   readonly onStep: (step: string) => void;
   readonly signal: AbortSignal;
@@ -28,7 +28,10 @@ export interface MergeResultsDeps {
 export interface MergeOnto {
   /** The commit onto which the results are merged. */
   readonly begin: string;
-  /** The commit without any of the results: `begin`, unless an earlier merge brought some there. */
+  /**
+   * A commit that contains none of the results. It equals `begin`, unless an earlier merge has already put
+   * some results there.
+   */
   readonly origin: string;
 }
 
@@ -45,7 +48,10 @@ interface Candidate extends Result {
   readonly size: number;
 }
 
-/** Merges results one by one onto a commit: each is merged, checked, and kept or set aside. Moves no ref. */
+/**
+ * Merges results one by one onto a commit. Merges and checks each result, then keeps it or sets it aside.
+ * Moves no ref.
+ */
 export async function mergeResults(
   deps: MergeResultsDeps,
   { begin, origin }: MergeOnto,
@@ -62,7 +68,7 @@ export async function mergeResults(
   const forecast = await forecastOf(deps, results);
   const candidates = await candidatesOf(deps, results, forecast);
   const checks = speculativeChecks(deps.check, signal);
-  // Lazy: only a failed check needs the comparison.
+  // Starts this check only if another check fails, because only then is the comparison needed.
   let before: Promise<RanCheck | null> | undefined;
   const train: MergeState = {
     ...{ origin, forecast, checks, tip: begin, aside: new Map() },
@@ -122,7 +128,7 @@ async function mergeOne(
   }
 
   const ending = train.checks.resultOf(merged.commit, worker);
-  // Waits for both: if the look-ahead fails, this result's check must not keep running alone.
+  // Waits for both: if starting the next check fails, the check of this result must not keep running alone.
   const [checked, looked] = await Promise.allSettled([
     ending,
     next && deps.looksAhead ? startNextCheck(deps, train, merged.commit, next) : null,
@@ -130,7 +136,7 @@ async function mergeOne(
   if (checked.status === "rejected") throw checked.reason;
   if (looked.status === "rejected") throw looked.reason;
   const check = checked.value;
-  // If the check failed before the merge, its failure does not count against this result.
+  // If the check already failed before the merge, its failure does not count against this result.
   if (hasPassed(check) || !hasPassed(await train.before())) {
     train.tip = merged.commit;
     train.merged.push(candidate);
@@ -140,7 +146,7 @@ async function mergeOne(
   return setAside({ ...(await findRivals(deps, train, candidate)), check });
 }
 
-/** Starts the next result's check on the assumption that the current one passes, as most do. */
+/** Starts the check of the next result early. It assumes that the current result passes, as most results do. */
 async function startNextCheck(
   { work, signal }: MergeResultsDeps,
   train: MergeState,
@@ -156,7 +162,7 @@ function missingFor({ aside }: MergeState, { buildsOn }: Pick<Candidate, "builds
   return buildsOn.filter((other) => aside.has(other));
 }
 
-/** Finds out whether a result fails the check alone or only together with others, and with which. */
+/** Finds out whether a result fails the check alone or only together with other results, and returns these. */
 async function findRivals(
   { work, signal }: MergeResultsDeps,
   { origin, merged, checks }: MergeState,
@@ -185,7 +191,7 @@ async function findRivals(
   return { reason: together(`several of ${names.join(", ")}`), with: names };
 }
 
-/** Whether a check passed; a missing check counts as passed. */
+/** Returns whether a check passed. If there is no check, the result counts as passed. */
 function hasPassed(check: RanCheck | null): boolean {
   return check === null || check.exitCode === 0;
 }

@@ -12,11 +12,11 @@ import { mergeResults, type Result } from "./merge-results.ts";
 export interface MergeSwarmDeps {
   readonly work: WorkRepository;
   readonly commits: Pick<CommitReader, "head">;
-  /** Returns the command that every merge must pass; null for none. */
+  /** Returns the command that every merge must pass; null if there is none. */
   readonly testCommand: () => Promise<string | null>;
-  /** Runs the command on a commit, in a sandbox where no agent ever ran. */
+  /** Runs the check command on a commit, in a sandbox where no agent ever ran. */
   readonly runCheck: (commit: string, command: string, signal: AbortSignal) => Promise<RanCheck>;
-  /** Whether this machine has the resources for two checks at once. */
+  /** Whether this machine has enough CPUs and memory for two checks at once. */
   readonly looksAhead: boolean;
   readonly crashPoint: CrashHook;
   readonly onStep: (step: string) => void;
@@ -26,15 +26,15 @@ export interface MergeSwarmDeps {
 export interface MergeRequest {
   readonly swarmId: string;
   readonly records: readonly ContainerRecord[];
-  /** The target branch; null for the swarm's own. */
+  /** The branch to merge into; null for the swarm's own integration branch. */
   readonly into: string | null;
-  /** Whether the user named these workers. */
+  /** Whether the user named these workers. If so, their results need no further review. */
   readonly isAsked: boolean;
 }
 
 /**
- * Merges the results of workers into one branch. It writes only objects until its last step, so a killed merge has no
- * effect, and a repeated one creates the same commits.
+ * Merges the results of workers into one branch. Until its last step it only writes git objects. So a killed
+ * merge has no effect, and repeating it creates the same commits.
  */
 export async function mergeSwarm(
   deps: MergeSwarmDeps,
@@ -66,7 +66,8 @@ export async function mergeSwarm(
         return ran;
       },
     },
-    // A branch with another base has no known commit without the results.
+    // If the branch has another base, no commit without the results is known, so the branch's own commit is
+    // used.
     { begin, origin: (await work.isAncestor(origin, begin)) ? origin : begin },
     results,
   );
@@ -82,7 +83,10 @@ export async function mergeSwarm(
   };
 }
 
-/** The reason to hold a result that deletes or skips tests, since only a person can say whether that is intended; else null. */
+/**
+ * Returns the reason to hold back a result that deletes or skips tests, else null. Only a person can say
+ * whether such a change is intended.
+ */
 async function holdReasonOf(
   { work, signal }: MergeSwarmDeps,
   { worker, base, commit }: Pick<Result, "worker" | "base" | "commit">,
@@ -100,12 +104,15 @@ async function holdReasonOf(
   return { code: "TESTS_WEAKENED", message };
 }
 
-/** The user's HEAD if it contains the commit where the work began; else that commit. */
+/**
+ * Returns the commit to start a new integration branch from: the user's HEAD if it contains the base of the
+ * work, else that base.
+ */
 async function startOf(
   { work, commits }: MergeSwarmDeps,
   results: readonly Pick<Result, "base">[],
 ): Promise<string | null> {
-  // A result that builds on another one has a later base; this finds the earliest.
+  // Finds the earliest base, because a result that builds on another result has a later one.
   let first: string | null = null;
   for (const { base } of results) if (first === null || (await work.isAncestor(base, first))) first = base;
   const head = await commits.head();

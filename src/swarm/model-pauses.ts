@@ -11,7 +11,10 @@ import { unpauseWorker } from "./unpause-worker.ts";
 const modelLimit = "model limit";
 const againMs = 10_000;
 
-/** Pauses a worker until its model's rate limit ends: a paused container uses no CPU. */
+/**
+ * Pauses a worker until its model's rate limit ends, because a paused container uses no CPU. `until` is in
+ * milliseconds since 1970.
+ */
 export async function pauseForModel(
   {
     containers,
@@ -31,7 +34,7 @@ export async function pauseForModel(
     try {
       await containers.pause(name, signal);
     } catch (error) {
-      // The container has just ended by itself.
+      // Ignores the error: the container has just ended by itself.
       if (isError(error, "CONTAINER_NOT_RUNNING") || isError(error, "CONTAINER_GONE")) return;
       throw error;
     }
@@ -47,7 +50,7 @@ export async function pauseForModel(
   });
 }
 
-/** Pauses a worker that has not begun and whose model is rate-limited; returns whether it did. */
+/** Pauses a worker that has not begun if its model is rate-limited. Returns whether it did. */
 export async function waitsForModel(deps: SwarmDeps, worker: WaitingWorker): Promise<boolean> {
   const until = deps.networkAccess.limitedUntil(worker);
   if (until === null) return false;
@@ -57,7 +60,7 @@ export async function waitsForModel(deps: SwarmDeps, worker: WaitingWorker): Pro
   return true;
 }
 
-/** Unpauses the workers whose pause has ended; returns the state after that. */
+/** Unpauses the workers whose pause has ended. Returns the state after that. */
 export async function endPauses(
   deps: SwarmDeps,
   { running }: Pick<OwnerState, "running">,
@@ -67,14 +70,15 @@ export async function endPauses(
   const over = state.containers.filter((record) => isOver(record, now));
   for (const record of over) {
     const handle = running.get(record.containerName);
-    // A worker that does not run yet loses its pause when it is started.
+    // Skips a worker that does not run yet, because starting a worker clears its pause.
     if (handle === undefined) continue;
     try {
       await unpauseWorker(deps, record, handle.resumed);
       deps.emit({ event: "unpaused", worker: workerSlug(record), why: "the time is over" });
     } catch (error) {
       if (!(error instanceof SwarmError)) throw error;
-      // The engine may be unreachable: extends this worker's pause, and goes on with the others.
+      // The engine may be unreachable. Extends the pause of this worker, and continues with the other
+      // workers.
       const until = new Date(now.getTime() + againMs).toISOString();
       deps.emit({ event: "line", worker: workerSlug(record), status: "lost", why: error.message });
       await deps.change(record.containerName, ({ paused, ...others }) => ({
@@ -85,10 +89,16 @@ export async function endPauses(
   return over.length === 0 ? state : deps.read();
 }
 
-/** `setTimeout` fires at once beyond 2³¹−1 ms, so cap it; waking early is harmless. */
+/**
+ * The maximum delay of a timer in milliseconds: beyond 2³¹−1 ms `setTimeout` fires at once. Waking early is
+ * harmless.
+ */
 const maxTimerMs = 2 ** 31 - 1;
 
-/** Notifies the wake signal at the end of the next pause after `lookedAt`; `endPauses` has handled the earlier ones. */
+/**
+ * Calls `wake` at the end of the next pause after `lookedAt`. `endPauses` has already handled the pauses that
+ * ended before.
+ */
 export function notifyWhenPausesEnd(
   { clock }: Pick<SwarmDeps, "clock">,
   { containers }: SwarmState,
@@ -102,7 +112,7 @@ export function notifyWhenPausesEnd(
   return { [Symbol.dispose]: () => clearTimeout(timer) };
 }
 
-/** Whether a pause lasts until `end` or longer. A pause that the user asked for has no end. */
+/** Returns whether a pause lasts until `end` or longer. A pause that the user asked for has no end. */
 function isAtLeast({ until }: NonNullable<ContainerRecord["paused"]>, end: number): boolean {
   return until === null || Date.parse(until) >= end;
 }

@@ -9,10 +9,13 @@ import { retryWorkers } from "./retry-workers.ts";
 import type { SwarmDeps } from "./swarm-deps.ts";
 import { unpauseWorker } from "./unpause-worker.ts";
 
-/** The time that agents have to end by themselves after a stop command. */
+/** The time in milliseconds that agents have to end by themselves after a stop command. */
 const stopGraceMs = 10_000;
 
-/** Applies the commands of other processes, and clears each when it is done; returns the state after that. */
+/**
+ * Applies the commands that other processes have put into the state, and clears each command when it is done.
+ * Returns the state after that.
+ */
 export async function applyCommands(
   deps: SwarmDeps,
   owner: OwnerState,
@@ -30,7 +33,7 @@ export async function applyCommands(
       deps.emit({ event: "wish", wish: command.wish, ...worker });
     } catch (error) {
       if (!(error instanceof SwarmError)) throw error;
-      // A command that fails is reported and cleared; the others are still applied.
+      // Reports and clears a command that fails. The other commands are still applied.
       const reason = { code: error.code, message: withHint(error) };
       deps.emit({ event: "wish", wish: command.wish, ...worker, reason });
     }
@@ -61,7 +64,7 @@ async function applyToAll(
       isDone = (await applyToWorker(deps, owner, { of: "container", name, wish })) && isDone;
     } catch (error) {
       if (!(error instanceof SwarmError)) throw error;
-      // A failure of one worker does not block the others.
+      // Continues with the other workers if the command fails for one worker.
       failures.push(error);
     }
   }
@@ -70,12 +73,12 @@ async function applyToAll(
   return isDone;
 }
 
-/** The message with its hint: an event has no field for a hint. */
+/** Joins an error's message and its hint, because an event has no field for a hint. */
 function withHint({ message, hint }: SwarmError): string {
   return hint === undefined ? message : `${message}. ${hint}`;
 }
 
-/** Applies a command to one worker; returns whether it is done, since a worker takes time to stop. */
+/** Applies a command to one worker. Returns false if it is not done yet: a worker takes time to stop. */
 async function applyToWorker(
   deps: SwarmDeps,
   owner: OwnerState,
@@ -114,7 +117,10 @@ async function stop(
   return true;
 }
 
-/** Pauses a worker; false while its container is being created or started, since that code does not know of the pause. */
+/**
+ * Pauses a worker. Returns false while its container is being created or started, because that code does not
+ * know of pauses.
+ */
 async function pause(
   { containers, change, clock, emit, signal }: SwarmDeps,
   { running }: OwnerState,
@@ -123,7 +129,7 @@ async function pause(
   const { containerName: name, status, paused } = record;
   if (isTerminal(status)) return true;
   if (paused !== null) {
-    // A pause for a rate limit loses its end.
+    // Turns a pause for a rate limit into a pause by the user, which has no end.
     if (paused.until !== null) await change(name, withPauseByUser);
     return true;
   }
@@ -155,15 +161,20 @@ async function unpause(deps: SwarmDeps, { running }: OwnerState, record: Contain
   deps.emit({ event: "unpaused", worker: workerSlug(record), why: "asked to go on" });
 }
 
-/** Gives a failed worker its next attempt, and requeues workers that were skipped because of a failure. A stopped worker continues. */
+/**
+ * Gives a failed worker its next attempt, and requeues the workers that were skipped because of its failure.
+ * A stopped worker continues its attempt.
+ */
 async function retry(
   deps: SwarmDeps,
   { running, begun, isEnding }: OwnerState,
   { containerName: name, status }: ContainerRecord,
 ): Promise<boolean> {
-  // The process that sent the command then sees that there is no owner left, and retries the worker itself.
+  // Leaves the command in the state: the process that sent it then finds no owner left, and retries the
+  // worker itself.
   if (isEnding()) return false;
-  // A worker that is just ending must end first.
+  // An unfinished worker needs no retry. For a worker that has just ended, the command waits until its
+  // supervision has ended.
   if (running.has(name)) return status === "pending" || status === "running";
   begun.delete(name);
   await retryWorkers(deps, [name]);

@@ -13,44 +13,53 @@ import type { Halt } from "./run-worker.ts";
 import type { SwarmDeps } from "./swarm-deps.ts";
 
 export interface OwnerOptions {
-  /** Workers at once; `auto` for as many as the engine's host holds. */
+  /** The maximum number of workers at once. With `auto`, as many as the engine's host has memory and CPUs for. */
   readonly parallel: number | "auto";
-  /** Reads the memory and CPUs that this swarm may use now; called only for `auto`. */
+  /** Reads the memory and CPUs that this swarm may use now. It is called only if `parallel` is `auto`. */
   readonly hostCapacity: (signal: AbortSignal) => Promise<HostCapacity>;
-  /** How long a worker waits for memory and CPUs of other sandboxes before the host is asked again. */
+  /**
+   * The interval in milliseconds at which the host is asked again while workers wait for memory and CPUs of
+   * other sandboxes.
+   */
   readonly askHostEveryMs: number;
   readonly policy: RetryPolicy;
-  /** Returns every worker of a state that has not ended. Other processes may add workers while the swarm runs. */
+  /**
+   * Returns every worker of a state that has not ended. The owner calls it again and again, because other
+   * processes may add workers.
+   */
   readonly waitingIn: (state: SwarmState) => Promise<readonly WaitingWorker[]>;
-  /** Calls back whenever another process may have changed the state, until the signal is aborted. */
+  /**
+   * Watches the state: calls `onChange` whenever another process may have changed it, until the signal is
+   * aborted.
+   */
   readonly watch: (onChange: () => void, signal: AbortSignal) => void;
 }
 
 export interface OwnerSignals {
-  /** Aborted with a `Halt`: the owner starts no worker any more, and asks the running ones to stop. */
+  /** Aborted with a `Halt`: the owner starts no more workers, and asks the running ones to stop. */
   readonly halt: AbortSignal;
-  /** Aborted to stop the running workers at once. */
+  /** Aborted to stop all running workers at once. */
   readonly stopNow: AbortSignal;
-  /** Aborted when the ownership is lost: the owner starts no worker any more. */
+  /** Aborted when the ownership is lost: the owner starts no more workers. */
   readonly lost: AbortSignal;
 }
 
-/** The owner's state in memory. */
+/** What the owner keeps in memory about its workers. */
 export interface OwnerState {
   readonly running: Map<string, WorkerHandle>;
-  /** The last reported reason why a worker waits, by its name. */
+  /** The last reported reason why a worker waits, by the worker's name. */
   readonly whyByName: Map<string, string>;
-  /** Names of the workers that were started once: a second start needs a command of the user. */
+  /** The names of the workers that this owner has started once. A second start needs a command of the user. */
   readonly begun: Set<string>;
-  /** Whether the owner starts no worker any more. */
+  /** Returns whether the owner starts no more workers. */
   readonly isEnding: () => boolean;
-  /** Stops all workers of the swarm; a later resume continues them. */
+  /** Stops all workers of the swarm. A later resume continues them. */
   readonly halt: (halt: Halt) => void;
 }
 
 /**
- * The owner loop: runs at most `parallel` workers at once, each when its dependencies are completed, until none is left that
- * could run. Applies the commands of other processes meanwhile.
+ * Runs the owner loop: starts workers whose dependencies are completed, at most `parallel` at once, until no
+ * worker is left that could run. Also applies the commands of other processes.
  */
 export async function ownSwarm(
   deps: OwnerServices,
@@ -83,7 +92,7 @@ export async function ownSwarm(
       if (swarm.policy.failFast && !halt.aborted) haltAfterFailure(deps, state, owner);
       const ready = owner.isEnding() ? [] : readyWorkers(waiting, state, owner, now);
       const slots = await slotsFor(ready, waiting);
-      // A command may have ended the swarm during the question.
+      // Asks again, because a command may have ended the swarm while the host was asked for its capacity.
       const isEnding = owner.isEnding();
       let left = state;
       for (const worker of isEnding ? [] : ready.slice(0, slots.free))
@@ -96,7 +105,8 @@ export async function ownSwarm(
       await wakeSignal.wait();
     }
   } catch (error) {
-    // An owner that fails stops its workers first: without an owner, no process would receive their messages.
+    // If the owner fails, it stops its workers first: without an owner, no process would receive their
+    // messages.
     owner.halt({ reason: "its owner cannot go on", graceMs: 10_000 });
     await Promise.all([...owner.running.values()].map(({ ended: end }) => end.catch(() => {})));
     throw error;
@@ -109,7 +119,7 @@ export async function ownSwarm(
   if (failures.length > 0) throw failures[0];
   return deps.read();
 
-  /** The number of ready workers that may begin, and why the others wait. */
+  /** Returns how many ready workers may begin, and why the others wait. */
   async function slotsFor(
     ready: readonly WaitingWorker[],
     waiting: readonly WaitingWorker[],
@@ -129,7 +139,10 @@ export async function ownSwarm(
     };
   }
 
-  /** Asks the engine at most once a second; if it does not answer, its last answer stays valid. */
+  /**
+   * Asks the engine for the host's capacity, at most once a second. If the engine does not answer, the last
+   * answer stays valid.
+   */
   async function askHost(): Promise<HostCapacity | null> {
     if (performance.now() - hostAskedAtMs < Math.min(freshMs, swarm.askHostEveryMs)) return capacity;
     hostAskedAtMs = performance.now();
@@ -147,7 +160,8 @@ export async function ownSwarm(
     const handle = superviseWorker(deps, worker, { policy: swarm.policy, halt, stopNow: signals.stopNow });
     owner.running.set(worker.name, handle);
     void handle.ended
-      // A failure of one worker's supervision does not stop the others.
+      // Keeps the error for the end of the loop: a failure of one worker's supervision does not stop the
+      // others.
       .catch((error: unknown) => void failures.push(error))
       .finally(() => {
         owner.running.delete(worker.name);
@@ -162,7 +176,7 @@ const freeSlot = "for a free slot";
 interface Slots {
   readonly free: number;
   readonly why: string;
-  /** Whether the host may have more later without a change of this swarm. */
+  /** Whether to ask the host again later, because other sandboxes may free memory and CPUs. */
   readonly isToBeAskedAgain: boolean;
 }
 
@@ -171,7 +185,10 @@ function wakeAfter(ms: number, wake: () => void): Disposable {
   return { [Symbol.dispose]: () => clearTimeout(timer) };
 }
 
-/** A wake signal, notified on any possible change; notifications before the next wait count as one. */
+/**
+ * A signal that wakes the owner loop when anything may have changed. Several notifications before the next
+ * wait count as one.
+ */
 class WakeSignal {
   #notified = Promise.withResolvers<void>();
 
@@ -200,7 +217,7 @@ function readyWorkers(
   );
 }
 
-/** Whether some worker waits only for the end of a pause. */
+/** Returns whether at least one worker waits only for the end of a pause. */
 function isAnyPaused(
   waiting: readonly WaitingWorker[],
   state: SwarmState,
@@ -219,13 +236,16 @@ function isReady(state: SwarmState, name: string, dependsOn: readonly string[]):
   return dependsOn.every((other) => recordIn(state, other)?.status === "completed");
 }
 
-/** Whether a worker is paused now. A pause past its end does not count: starting the worker clears it. */
+/**
+ * Returns whether a worker is paused now. A pause whose end has passed does not count, because starting the
+ * worker clears it.
+ */
 function isPaused(state: SwarmState, name: string, now: Date): boolean {
   const paused = recordIn(state, name)?.paused;
   return paused != null && (paused.until === null || Date.parse(paused.until) > now.getTime());
 }
 
-/** Reports why a worker waits, whenever the reason changes. */
+/** Reports why each worker waits, whenever the reason changes. */
 function reportWaiting(
   { emit, clock }: SwarmDeps,
   waiting: readonly WaitingWorker[],
@@ -245,7 +265,7 @@ function reportWaiting(
   }
 }
 
-/** Marks workers as failed whose dependency failed. */
+/** Marks a worker as failed if one of its dependencies failed. */
 async function failBlocked(
   deps: SwarmDeps,
   waiting: readonly WaitingWorker[],
@@ -265,13 +285,19 @@ async function failBlocked(
   }
 }
 
-/** Whether a worker has not started. One that was stopped in this run stays stopped until a resume or retry. */
+/**
+ * Returns whether a worker has not started. A worker that was stopped in this run stays stopped until a
+ * resume or retry.
+ */
 function isIdle(state: SwarmState, name: string, { begun }: OwnerState): boolean {
   const status = recordIn(state, name)?.status;
   return status === "pending" || (status === "stopped" && !begun.has(name));
 }
 
-/** The first failed worker among these. One that is still supervised may get another attempt, so it does not count. */
+/**
+ * Returns the first failed worker among the named ones. A worker that is still supervised does not count,
+ * because it may get another attempt.
+ */
 function failedAmong(
   state: SwarmState,
   names: readonly string[],

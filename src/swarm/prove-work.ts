@@ -15,7 +15,10 @@ export interface ProveDeps {
   ) => Promise<readonly RanCheck[]>;
   /** Returns the repository's test command; null if it is unknown. */
   readonly testCommand: () => Promise<string | null>;
-  /** Returns the stored results of exactly these commands, in this order, on a base; null if there are none. */
+  /**
+   * Returns the stored results of these commands on a base commit; null if there are none. The results are of
+   * exactly these commands, in this order.
+   */
   readonly findBaseChecks: (base: string, commands: readonly string[]) => Promise<readonly RanCheck[] | null>;
   readonly storeBaseChecks: (
     base: string,
@@ -31,17 +34,21 @@ export interface WorkToProve {
   readonly slug: string;
   readonly attempt: number;
   readonly taskFile: TaskFile;
-  /** The check commands of every story. */
+  /** The check commands that apply to every story. */
   readonly verify: readonly string[];
   readonly base: string;
   readonly commit: string;
 }
 
-/** Proves results: runs their checks where no agent ever ran, on the result and on its base, and compares. */
+/**
+ * Returns a function that proves a worker's result. It runs the result's checks in sandboxes where no agent
+ * ever ran, on the result and on its base, and compares the outcomes.
+ */
 export function workProver(
   deps: ProveDeps,
 ): (work: WorkToProve, signal: AbortSignal) => Promise<ProofReport> {
-  // Results with the same base often end together, so one of them runs the base's checks for all.
+  // The last check run of each base commit. Results with the same base often end together, so one run serves
+  // them all.
   const runByBase = new Map<string, Promise<unknown>>();
 
   return async (toProve, signal) => {
@@ -81,7 +88,10 @@ export function workProver(
     });
   }
 
-  /** Runs the checks of a base, or reuses stored results. One command may need what another left, so the lists must be equal. */
+  /**
+   * Runs the checks on a base commit, or reuses stored results. One command may need files that another one
+   * wrote, so stored results count only if the lists of commands are equal.
+   */
   async function checkBase(
     base: string,
     commands: readonly string[],
@@ -94,7 +104,7 @@ export function workProver(
         const known = await deps.findBaseChecks(base, commands);
         if (known !== null) return known;
         const ran = await deps.runChecks(base, commands, signal);
-        // Does not store results of commands that were cut off: they may end otherwise next time.
+        // Does not store results if a command was cut off, because it may end differently next time.
         if (ran.every(({ exitCode }) => exitCode !== null)) await deps.storeBaseChecks(base, commands, ran);
         return ran;
       });

@@ -6,13 +6,14 @@ import { workerSlug } from "../domain/slug.ts";
 import type { WorkerChannel } from "../ports/worker-places.ts";
 
 export interface RecallTaskDeps extends Pick<WorkerChannel, "findRequest"> {
-  /** Loads a task; null if its file is gone or invalid by now. */
+  /** Loads a task; returns null if its file is gone or has become invalid. */
   readonly loadTask: (path: string) => Promise<LoadedTask | null>;
 }
 
 /**
- * The task of a worker. The stored request of this attempt wins over later changes of the file; the next attempt uses the file
- * as it is then. If the file is gone or invalid, the newest stored request counts; null if there is none.
+ * Finds the task of a worker. If the attempt has a stored request, that request counts instead of later
+ * changes to the file. Otherwise the file counts as it is now. If the file is gone or invalid, the newest
+ * request of an earlier attempt counts. Returns null if there is none.
  */
 export async function recallTask(deps: RecallTaskDeps, record: ContainerRecord): Promise<WorkerTask | null> {
   const { taskFilePath: path, attempt } = record;

@@ -3,7 +3,10 @@ import { workerSlug } from "../domain/slug.ts";
 import { isFinished, type SwarmState } from "../domain/swarm-state.ts";
 import type { PlannedWork } from "./begin-swarm.ts";
 
-/** Refuses tasks that have already ended in this swarm: they run again only by `retry`, or in another swarm. */
+/**
+ * Throws if a task has already ended in the unfinished swarm. Such a task runs again only by `swarm retry`,
+ * or in another swarm.
+ */
 export function refuseEnded(works: readonly PlannedWork[], state: SwarmState | null): void {
   if (state === null || isFinished(state)) return;
   for (const record of state.containers) {

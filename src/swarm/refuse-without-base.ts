@@ -3,7 +3,10 @@ import { SwarmError } from "../domain/errors.ts";
 import { isFinished, type SwarmState } from "../domain/swarm-state.ts";
 import type { PlannedWork } from "./begin-swarm.ts";
 
-/** Refuses dependencies on tasks of an earlier swarm: their branch may have moved since, so it is no reliable base. */
+/**
+ * Throws if a task depends on a task of an earlier swarm. The branch of that task may have moved since, so it
+ * is no reliable base.
+ */
 export function refuseWithoutBase(works: readonly PlannedWork[], state: SwarmState | null): void {
   const open =
     state && !isFinished(state) ? state.containers.map(({ taskFilePath }) => basename(taskFilePath)) : [];

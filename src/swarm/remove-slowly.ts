@@ -1,15 +1,24 @@
-/** The time after which a removal is reported as slow: one of a million files takes minutes. */
+/**
+ * The time in milliseconds after which a removal is reported as slow. To remove a million files takes
+ * minutes.
+ */
 const slowMs = 3_000;
-/** The time that a stopping owner still waits for a removal. The engine continues it. */
+/**
+ * The maximum time in milliseconds that a stopping owner still waits for a removal. The engine continues the
+ * removal.
+ */
 const leaveMs = 3_000;
 
 export interface SlowRemoval {
   readonly onSlow: (why: string) => void;
-  /** Aborted when the owner is to stop. */
+  /** Aborted when the owner has to stop. */
   readonly halt?: AbortSignal | undefined;
 }
 
-/** Waits for a removal without a time limit and reports a slow one; after a halt, leaves it to the engine. */
+/**
+ * Waits for a removal without a time limit, and reports it if it is slow. After a halt, leaves the rest of
+ * the removal to the engine.
+ */
 export async function removeSlowly(
   remove: (signal: AbortSignal) => Promise<void>,
   { onSlow, halt }: SlowRemoval,

@@ -12,15 +12,15 @@ import { type CheckStateDeps, checkState } from "./check-state.ts";
 export interface RepairDeps extends CheckStateDeps {
   readonly store: StateStore;
   readonly branchOf: (taskFilePath: string) => Promise<string | null>;
-  /** Returns the project as its identity file names it now. */
+  /** Returns the project, as the project's identity file describes it now. */
   readonly project: () => Promise<ProjectRef>;
-  /** Binds the project's identity to this folder, if it is bound to another one. */
+  /** Binds the project's identity to this folder, if it is bound to another folder. */
   readonly rebind: (kind: "moved" | "copied") => Promise<void>;
   readonly newId: () => string;
   readonly clock: () => Date;
 }
 
-/** The outcome of a repair. */
+/** What a repair of the state has done. */
 export interface Repair {
   readonly result:
     | "nothing to repair"
@@ -29,22 +29,25 @@ export interface Repair {
     | "rebuilt"
     | "moved"
     | "begun anew";
-  /** Whether the state was compared with an engine. */
+  /** Whether the state could be compared with an engine. */
   readonly reconciled: boolean;
-  /** Names of containers that got a record. */
+  /** The names of containers that got a new record. */
   readonly adopted: readonly string[];
-  /** Names of records that were corrected from the engine. */
+  /** The container names of records that were corrected. */
   readonly corrected: readonly string[];
   readonly state: SwarmState;
 }
 
 export interface RepairRequest {
   readonly worktree: string;
-  /** The user's statement of what happened to the project's folder; null if there is none. */
+  /** What the user says happened to the project's folder; null if the user says nothing. */
   readonly rebound: "moved" | "copied" | null;
 }
 
-/** Repairs the state: from its file if that is valid, else from its copy, else from the engine's labels and the journals. */
+/**
+ * Repairs the state. Uses the state file if it is valid, else its copy, else rebuilds the state from the
+ * engine's labels and the journals.
+ */
 export async function repairState(deps: RepairDeps, { worktree, rebound }: RepairRequest): Promise<Repair> {
   await refuseBesideOwner(deps);
   if (rebound) await deps.rebind(rebound);
@@ -68,7 +71,10 @@ export async function repairState(deps: RepairDeps, { worktree, rebound }: Repai
 
 const nothing = { reconciled: false, adopted: [], corrected: [] } as const;
 
-/** Reconciles a valid state with the engine, as far as that needs no collection of work. */
+/**
+ * Corrects a valid state by comparing it with the engine, except for corrections that need work to be
+ * collected.
+ */
 async function correct(deps: RepairDeps, known: SwarmState, scope: EngineScope): Promise<Repair> {
   const { reconciled, corrections, orphans } = await checkState(deps, scope);
   const strays = orphans.filter((container) => container.labels[labels.swarm] === known.swarmId);
@@ -95,7 +101,7 @@ function changed(before: SwarmState, after: SwarmState, name: string): boolean {
   return JSON.stringify(one) !== JSON.stringify(two);
 }
 
-/** Whether two records conflict: names, task files and container ids are unique in a swarm. */
+/** Returns whether two records conflict. Names, task files and container ids must be unique in a swarm. */
 function clash(a: ContainerRecord, b: ContainerRecord): boolean {
   return (
     a.containerName === b.containerName ||
@@ -110,7 +116,7 @@ async function restoreOrRebuild(deps: RepairDeps, project: ProjectRef, scope: En
     return { ...nothing, result: "restored from the copy", state: await deps.store.replace(copy) };
   }
   const engine = await deps.findEngine(null);
-  // Without an engine, an empty state could forget existing containers.
+  // Throws if there is no engine: an empty state could forget existing containers.
   if (!engine)
     throw new SwarmError("ENGINE_UNREACHABLE", { tried: ["repair needs the engine's containers"] });
   const containers = await engine.observe(scope);
@@ -121,13 +127,19 @@ async function restoreOrRebuild(deps: RepairDeps, project: ProjectRef, scope: En
   return { result: "rebuilt", reconciled: true, adopted: namesOf(state), corrected: [], state };
 }
 
-/** Begins a new swarm in a copied project: the swarm in the file, and its containers, belong to the original. */
+/**
+ * Begins a new swarm in a copied project. The swarm in the state file and its containers belong to the
+ * original project.
+ */
 async function beginAnew({ store, newId, clock }: RepairDeps, project: ProjectRef): Promise<Repair> {
   const state = await store.replace(newSwarm(project, newId(), clock()));
   return { ...nothing, result: "begun anew", state };
 }
 
-/** The swarm with the most containers: the engine's list does not say which swarm is the newest. */
+/**
+ * Returns the id of the swarm with the most containers. The newest swarm would be better, but the engine's
+ * list does not show which one it is.
+ */
 function commonestSwarm(containers: readonly LabelledContainer[]): string | null {
   const countById = new Map<string, number>();
   for (const container of containers) {
@@ -159,7 +171,10 @@ async function withContainers(
   return next;
 }
 
-/** Whether a state file may contain these values: any user of the engine can set names and labels. */
+/**
+ * Returns whether a state file may contain these values. They are checked because any user of the engine can
+ * set names and labels.
+ */
 function isRecordable(containerName: string, taskFilePath: string): boolean {
   return (
     /^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,127}$/.test(containerName) &&

@@ -18,7 +18,10 @@ export interface ResolveSettingsDeps {
   readonly environment: SettingsFile;
 }
 
-/** Every setting with its origin. A value that an untrusted project file may not set is reported and not used. */
+/**
+ * Returns every setting with its origin. If an untrusted project file sets a value that needs trust, the
+ * value is reported but not used.
+ */
 export async function explainAll(
   deps: ResolveSettingsDeps,
 ): Promise<{ settings: ExplainedSetting[]; project: ReadDocument<SettingsFile> | null }> {
@@ -35,7 +38,10 @@ export async function explainAll(
   return { settings: explainSettings(sources, { projectTrusted }), project: projectSettings };
 }
 
-/** The settings for a command that acts on them; throws UNTRUSTED, with the line, for an untrusted value. */
+/**
+ * Returns the settings for a command that acts on them. Throws UNTRUSTED, with the line, if an untrusted file
+ * sets a value that needs trust.
+ */
 export async function resolveSettings(deps: ResolveSettingsDeps): Promise<Settings> {
   const { settings, project } = await explainAll(deps);
   const refused = settings.find(({ untrusted }) => untrusted !== null);

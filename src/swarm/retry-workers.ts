@@ -4,7 +4,10 @@ import { workerSlug } from "../domain/slug.ts";
 import { findContainer } from "../domain/swarm-state.ts";
 import type { SwarmDeps } from "./swarm-deps.ts";
 
-/** Gives failed workers their next attempt; stopped ones continue. A story stays completed only if its commit is here. */
+/**
+ * Gives failed workers their next attempt; stopped workers continue their attempt. A completed story stays
+ * completed only if its commit is in the repository.
+ */
 export async function retryWorkers(
   {
     read,
@@ -21,7 +24,8 @@ export async function retryWorkers(
   for (const name of names)
     for (const { commit } of findContainer(state, name).stories)
       if (commit !== null && !(await work.has(commit))) lost.add(commit);
-  // All stories of such a worker count as completed, so this reopens the one whose proof failed.
+  // If the proof of a worker failed, all its stories count as completed. So the story whose proof failed is
+  // opened again.
   const reopened = new Map<string, string>();
   for (const name of names) {
     const record = findContainer(state, name);

@@ -12,29 +12,29 @@ import type { SwarmDeps, Worker } from "./swarm-deps.ts";
 import { unpauseWorker } from "./unpause-worker.ts";
 import { type ProofSignals, type Verdict, withProof } from "./with-proof.ts";
 
-/** A request to end a worker's run early. */
+/** A request to end a worker's run before its task is done. */
 export interface Halt {
   readonly reason: string;
-  /** The time that agents have to end by themselves. */
+  /** The time in milliseconds that agents have to end by themselves. */
   readonly graceMs: number;
 }
 
-/** The owner's means to control a running worker. */
+/** How the owner controls a running worker. */
 export interface WorkerControl {
-  /** Aborted with a `Halt`: the agent is asked to stop, and a resume can continue the worker. */
+  /** Aborted with a `Halt`: the agent is asked to stop. A resume can continue the worker later. */
   readonly halt: AbortSignal;
-  /** Aborted to stop at once, without waiting for a proof. */
+  /** Aborted to stop the worker at once, without waiting for a proof. */
   readonly stopNow: AbortSignal;
-  /** Called with the conversation when it opens, and with null when it ends. */
+  /** Called with the worker's conversation when it opens, and with null when it ends. */
   readonly onConversation: (conversation: Conversation | null) => void;
 }
 
-/** The number of unwritten messages beyond which they are written to the state at once. */
+/** The maximum number of unwritten messages. If there are more, they are written to the state at once. */
 const maxUnwritten = 1_000;
 
 /**
- * Runs one worker from its recorded state to its end: container, conversation, import of its work. Continues what an earlier
- * owner left unfinished.
+ * Runs one worker to its end: starts its container, follows its conversation and imports its work. Begins at
+ * the recorded state, so it continues what an earlier owner left unfinished.
  */
 export async function runWorker(
   deps: SwarmDeps,
@@ -64,7 +64,8 @@ export async function runWorker(
     },
     deps.signal,
   );
-  // Ignores errors, such as an unreachable engine or an unwritable state: `runConversation` meets the same ones and throws them.
+  // Ignores errors, such as an unreachable engine or an unwritable state, because `runConversation` meets and
+  // throws the same errors.
   const cancel = (): void => void askToStop().catch(() => {});
   if (halt.aborted) cancel();
   else halt.addEventListener("abort", cancel, { once: true });
@@ -80,14 +81,17 @@ export async function runWorker(
     halt.removeEventListener("abort", cancel);
   }
 
-  /** Cancels the conversation and unpauses the worker: a paused adapter receives no message. */
+  /** Cancels the conversation, then unpauses the worker: a paused adapter receives no messages. */
   async function askToStop(): Promise<void> {
     await conversation.cancel(halt.reason as Halt);
     await unpauseWorker(deps, await recordOf(deps, worker), (ms) => conversation.resumed(ms));
   }
 }
 
-/** Replays the host journal: the previous owner may have crashed after receiving a message and before acting on it. */
+/**
+ * Replays a worker's host journal: the previous owner may have crashed after receiving a message and before
+ * acting on it. Returns the reason if stored work cannot be imported, else null.
+ */
 async function replayJournal(
   deps: SwarmDeps,
   worker: Worker,
@@ -118,11 +122,11 @@ async function replayJournal(
 
 interface ConversationResult {
   readonly end: ConversationEnd;
-  /** Whether all stored bundles were imported. */
+  /** Whether all bundles that the adapter stored were imported. */
   readonly isAllHere: boolean;
 }
 
-/** Processes the conversation's messages until its end, and imports stored bundles while the container runs. */
+/** Processes the messages of a conversation until its end. Imports stored bundles while the container runs. */
 async function runConversation(
   deps: SwarmDeps,
   worker: Worker,
@@ -139,7 +143,7 @@ async function runConversation(
     return changes.reduce((changed, change) => change(changed), record);
   };
   const write = (): Promise<void> => deps.change(worker.name, withUnwritten);
-  /** Batches the changes that are not about a story's progress with those of other workers. */
+  /** Writes changes that are not about a story's progress, in one batch with the changes of other workers. */
   const writeSoon = (): void => {
     if (isDue) return;
     isDue = true;
@@ -171,7 +175,7 @@ async function runConversation(
     if (stored === null || failure !== null) continue;
     deps.crashPoint("after-checkpoint-before-collect");
     failure = await collectWork(deps, worker, { ...stored, containerId });
-    // Work that cannot be imported is useless, so the agent need not continue it.
+    // Asks the agent to stop: work that cannot be imported is useless.
     if (failure !== null) await conversation.cancel({ reason: failure.code, graceMs: 0 });
   }
   throw new Error("A conversation ended without saying so");
@@ -184,7 +188,10 @@ interface ToCollect {
   readonly storedBy: (message: AdapterMessage) => Stored | null;
 }
 
-/** Extracts the stored bundle from a message, with the story's start from an earlier message of the same journal. */
+/**
+ * Returns a function that finds the stored bundle in a message. It adds the commit that the story began with,
+ * which an earlier message of the same journal reports.
+ */
 function storedWork(): ToCollect["storedBy"] {
   const startById = new Map<string, StoryStart>();
   return (message) => {
@@ -200,7 +207,7 @@ function storedWork(): ToCollect["storedBy"] {
   };
 }
 
-/** Records the end of a worker, after its work is imported. */
+/** Records the end of a worker, after its work is imported. Then stops or removes its container. */
 async function settle(
   deps: SwarmDeps,
   worker: Worker,
@@ -215,7 +222,8 @@ async function settle(
   const verdict = judged.status === "completed" ? await withProof(deps, worker, judged, signals) : judged;
   deps.emit({ event: "ended", worker: worker.slug, ...verdict });
   if (verdict.status === "completed") await publishWork(deps, worker);
-  // The ledger before the record: after a crash in between, the next owner repeats both, and no swarm repeats the task.
+  // Writes the ledger before the record. If the owner crashes in between, the next owner repeats both, and no
+  // later swarm repeats the task.
   if (verdict.status !== "stopped") await deps.addToLedger(worker, verdict.status);
   await deps.change(worker.name, (now) => ({
     ...movedTo(now, verdict.status, verdict.reason, deps.clock()),
@@ -226,28 +234,33 @@ async function settle(
     },
   }));
   if (verdict.status === "stopped") return deps.networkAccess.close(worker, { isGone: false });
-  // Without a trusted final message, the volume may have the only copy of some work.
+  // Keeps the container if there is no trusted final message: its volume may then have the only copy of some
+  // work.
   const hasFinalMessage =
     end.kind === "error" ||
     (end.kind === "completion" && (accessEnd !== null || end.message.payload.status === judged.status));
   if (!isAllHere || !hasFinalMessage) return stopWorker(deps, worker);
-  // With proofs, a later rework may return the result to its agent, which needs the home volume.
+  // With proofs, the home volume stays: a later rework may return the result to its agent, which needs its
+  // conversation there.
   const withHome = verdict.status === "completed" && deps.prove === null;
   await removeWorker(deps, worker, { withHome, halt: signals.halt });
 }
 
-/** The reason why a worker's network access was ended for good; null if it was not. */
+/** Returns the reason why a worker's network access has ended for good; null if it has not. */
 function accessEndReason({ networkAccess }: SwarmDeps, { slug }: Worker): Reason | null {
   const accessEnded = networkAccess.accessEnded(slug);
   return accessEnded.aborted ? (accessEnded.reason as Reason) : null;
 }
 
-/** Replaces the failure of a worker without network access by the cause: the agent's own errors are only its consequences. */
+/**
+ * Replaces the reason of a failure if the worker's network access had ended: the agent's own errors are only
+ * consequences.
+ */
 function withAccessEnd(verdict: Verdict, reason: Reason | null): Verdict {
   return reason === null || verdict.status === "completed" ? verdict : { status: "failed", reason };
 }
 
-/** Records the failure of a worker that did not start because its network access was ended for good. */
+/** Records the failure of a worker that could not start because its network access had ended for good. */
 async function failUnstarted(deps: SwarmDeps, worker: Worker): Promise<void> {
   const reason = accessEndReason(deps, worker);
   const { status } = await recordOf(deps, worker);
@@ -256,7 +269,10 @@ async function failUnstarted(deps: SwarmDeps, worker: Worker): Promise<void> {
   await deps.change(worker.name, (now) => movedTo(now, "failed", reason, deps.clock()));
 }
 
-/** The verdict on a worker. Its own claim is verified: completed means that every story is, and that its last commit is here. */
+/**
+ * Judges how a worker ended. Does not trust the worker's own claim: it counts as completed only if every
+ * story is completed and its last commit was collected.
+ */
 function judge(record: ContainerRecord, end: ConversationEnd, runtime: string): Verdict {
   switch (end.kind) {
     case "completion": {
@@ -273,7 +289,8 @@ function judge(record: ContainerRecord, end: ConversationEnd, runtime: string): 
       return { status: "failed", reason: { code: "ACP_PROTOCOL_VIOLATION", message } };
     }
     case "error":
-      // An error without a sequence number answers this owner's request; the adapter continues an earlier one.
+      // An error without a sequence number only rejects this owner's request: the adapter already works on an
+      // earlier request.
       if (end.message.seq === undefined) return { status: "stopped", reason: end.message.payload };
       return { status: "failed", reason: end.message.payload };
     case "violation":

@@ -10,15 +10,16 @@ import { workerContainer } from "./worker-container.ts";
 const tmpBytes = 1024 ** 3;
 const stopMs = 5_000;
 
-/** A running container, and how long swarm had paused it before. */
+/** A running container, and how long it had been paused before, in milliseconds. */
 export interface RunningContainer {
   readonly containerId: string;
   readonly pausedMs: number;
 }
 
 /**
- * Ensures that the worker's container runs: the existing one, restarted if it has ended, or a new one that reuses existing
- * volumes. Null if the worker may not start any more, or if its container is lost; then the record says so.
+ * Ensures that a worker's container runs. Restarts the existing container if it has ended, or creates a new
+ * one that reuses existing volumes. Returns null if the worker may not start any more, or if its container is
+ * lost, which is then recorded.
  */
 export async function ensureContainer(
   deps: SwarmDeps,
@@ -30,12 +31,13 @@ export async function ensureContainer(
   const isAlive = facts?.state === "running" || facts?.state === "paused";
   const isRecorded = findContainer(await deps.read(), worker.name).containerId !== null;
   const wasMade = facts !== null || isRecorded;
-  // After a halt no container starts, except for a worker whose budget is used up: its journal may have unread messages.
+  // After a halt, no container starts. The exception is a worker whose budget is used up, because its journal
+  // may have unread messages.
   const mayGoOn = (): boolean =>
     !halt.aborted || isAlive || (wasMade && deps.networkAccess.accessEnded(worker.slug).aborted);
   if (!mayGoOn()) return null;
   if (facts === null && (await isLost(deps, worker))) return null;
-  // An existing container that is to end needs no network access.
+  // An existing container that is going to end needs no network access.
   const network = halt.aborted && facts !== null ? null : await deps.networkAccess.open(worker);
   if (!mayGoOn()) {
     await deps.networkAccess.close(worker, { isGone: facts === null });
@@ -46,9 +48,10 @@ export async function ensureContainer(
   const { paused } = findContainer(await deps.read(), worker.name);
   const now = clock().getTime();
   const pauseEnd = Math.min(now, paused?.until ? Date.parse(paused.until) : now);
-  // A new container was never paused.
+  // A container that this call created was never paused.
   const pausedMs = paused && wasMade ? Math.max(0, pauseEnd - Date.parse(paused.since)) : 0;
-  // The owner that created the container was killed before it recorded it, perhaps before the bundle was there.
+  // The owner that created the container was killed before it recorded the container. The repository's bundle
+  // may be missing, so it is copied again.
   if (facts !== null && !isAlive && !isRecorded) await giveRepository(deps, worker, id);
   crashPoint("after-record-before-start");
   if (facts?.state === "paused") await containers.unpause(id, deps.signal);
@@ -91,7 +94,10 @@ async function makeContainer(deps: SwarmDeps, worker: Worker, network: NetworkCo
   return id;
 }
 
-/** Copies the repository's bundle into the container, if its image has another commit; idempotent. */
+/**
+ * Copies a bundle of the repository into a container, unless the image already has the commit. It is
+ * idempotent.
+ */
 async function giveRepository(
   { commits, channel, crashPoint, signal }: SwarmDeps,
   { request, base }: Worker,
@@ -103,7 +109,10 @@ async function giveRepository(
   await channel.copyBundle(id, bundle.file, signal);
 }
 
-/** Whether a recorded container is gone together with the volume of its journal; records that as a failure. */
+/**
+ * Returns whether a recorded container is gone together with the volume of its journal. If so, records the
+ * failure.
+ */
 async function isLost(deps: SwarmDeps, worker: Worker): Promise<boolean> {
   const { volumes, read, change, clock, emit } = deps;
   const record = findContainer(await read(), worker.name);
@@ -121,14 +130,14 @@ async function isLost(deps: SwarmDeps, worker: Worker): Promise<boolean> {
   return true;
 }
 
-/** Stops a worker that is given up, and keeps its container and volumes for inspection. */
+/** Stops the container of a worker that is given up. Keeps the container and its volumes for inspection. */
 export async function stopWorker(deps: SwarmDeps, worker: Pick<Worker, "name" | "slug">): Promise<void> {
   deps.emit({ event: "kept", worker: worker.slug });
   await stopContainer(deps, worker);
   await deps.networkAccess.close(worker, { isGone: false });
 }
 
-/** Stops a worker's container; ignores foreseen errors, such as an engine that does not answer. */
+/** Stops a worker's container. Ignores expected errors, such as an engine that does not answer. */
 export async function stopContainer(
   { containers, signal }: Pick<SwarmDeps, "containers" | "signal">,
   { name }: Pick<Worker, "name">,
@@ -138,7 +147,7 @@ export async function stopContainer(
   });
 }
 
-/** Removes what is left of a worker whose work is here. */
+/** Removes the container and volumes of a worker whose work has been imported. */
 export async function removeWorker(
   { containers, volumes, networkAccess, signal, emit, crashPoint }: SwarmDeps,
   { name, slug }: Pick<Worker, "name" | "slug">,
@@ -150,7 +159,7 @@ export async function removeWorker(
     await networkAccess.close({ name, slug }, { isGone: true });
     crashPoint("mid-remove");
     await volumes.remove(name, until);
-    // Containers of earlier attempts that were kept share the home volume.
+    // Keeps the home volume if containers of earlier attempts were kept, because they share it.
     const isShared = await isAnyThere(containers, attemptsBefore(name), until);
     if (withHome && !isShared) await volumes.remove(homeVolumeName(name), until);
     emit({ event: "removed", worker: slug });

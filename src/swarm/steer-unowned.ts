@@ -16,7 +16,7 @@ export interface SteerUnownedDeps {
 
 const graceMs = 10_000;
 
-/** Applies a command to workers in place of their owner. The caller holds the ownership. */
+/** Applies a command to workers of a swarm that has no owner. The caller must hold the ownership. */
 export async function steerUnowned(
   deps: SteerUnownedDeps,
   command: SteeringCommand,
@@ -26,7 +26,7 @@ export async function steerUnowned(
     ({ containerName, status }) => names.includes(containerName) && !isTerminal(status),
   );
   const failures: unknown[] = [];
-  // A failure of one worker does not block the others.
+  // Continues with the other workers if the command fails for one worker.
   for (const record of targets)
     await steer(deps, command, record).catch((error: unknown) => void failures.push(error));
   if (failures.length > 0) throw failures[0];
@@ -65,7 +65,8 @@ function steered(record: ContainerRecord, command: SteeringCommand, now: Date): 
         paused: { reason: "asked to pause", since: record.paused?.since ?? at, until: null },
       };
     case "unpause":
-      // The next owner reports the pause to the adapter when it attaches.
+      // Keeps the pause with its end. The next owner reports its length to the adapter when it attaches to
+      // the worker.
       return record.status === "running" && record.paused
         ? { ...record, paused: { ...record.paused, until: at } }
         : { ...record, paused: null };

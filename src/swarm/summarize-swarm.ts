@@ -12,26 +12,29 @@ import { failedRefOf } from "../domain/worker-names.ts";
 import type { WorkRepository } from "../ports/work-repository.ts";
 
 export interface SummarizeDeps {
-  /** Reads the facts of a worker from its host journals. */
+  /** Reads what the host journals say about a worker and its stories. */
   readonly readFacts: (swarmId: string, slug: string) => Promise<WorkerFacts>;
-  /** Reads a task file; null if it is gone or invalid by now. */
+  /** Reads a task file; returns null if the file is gone or has become invalid. */
   readonly readTask: (path: string) => Promise<TaskFile | null>;
   readonly work: Pick<WorkRepository, "changes" | "sensitivePaths" | "has">;
-  /** Reads the proof of a worker's result; null if there is none. */
+  /** Reads the proof of a worker's result; returns null if there is none. */
   readonly readProof: (swarmId: string, slug: string) => Promise<ProofReport | null>;
-  /** Reads the report of the last merge; null if there was none. */
+  /** Reads the report of the swarm's last merge; returns null if there was none. */
   readonly readMerge: (swarmId: string) => Promise<MergeReport | null>;
-  /** Whether another process acts on the swarm. */
+  /** Returns whether another process owns the swarm. */
   readonly isOwned: () => Promise<boolean>;
   readonly clock: () => Date;
 }
 
-/** The maximum numbers of commits and paths in a summary: readers do not need more. */
+/** The maximum numbers of commits and of paths in a summary. Readers do not need more. */
 const [maxCommits, maxPaths] = [100, 100];
-/** The number of workers to summarise at once: each needs several git processes. */
+/** The maximum number of workers to summarise at once, because each needs several git processes. */
 const atOnce = 4;
 
-/** Summarises a swarm and the next steps, from its state, journals, task files and commits. Needs no container. */
+/**
+ * Summarises a swarm and the user's next steps, from the swarm's state, journals, task files and commits.
+ * Needs no container.
+ */
 export async function summarizeSwarm(deps: SummarizeDeps, state: SwarmState): Promise<SwarmSummary> {
   const findings: WorkerFindings[] = [];
   for (let at = 0; at < state.containers.length; at += atOnce) {
@@ -64,7 +67,7 @@ async function gatherFindings(
       continue;
     unfinishedById.set(storyId, failedRefOf({ swarmId, slug, attempt: storyFacts.attempt, storyId }));
   }
-  // The proof of an earlier attempt does not count for this one.
+  // A proof of an earlier attempt does not count for the present attempt.
   const isOfThis = proof?.attempt === record.attempt && record.proof !== null;
   return { facts, taskFile, unfinishedById, ...looked, proof: isOfThis ? proof : null };
 }
@@ -76,7 +79,10 @@ interface LookedAt {
 
 const nothingSensitive: SummarySensitive = { paths: [], isCut: false, deleted: { total: 0, paths: [] } };
 
-/** The changes of a worker's result; none if the user has removed the ref and git has pruned its commits. */
+/**
+ * Reads the changes of a worker's result. They are empty if the commits are gone: the user may have removed
+ * the ref, and git may have pruned them.
+ */
 async function readWork(
   { work }: SummarizeDeps,
   { baseCommit, collected }: ContainerRecord,

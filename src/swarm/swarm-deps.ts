@@ -11,26 +11,26 @@ import type { WorkRepository } from "../ports/work-repository.ts";
 import type { WorkerChannel } from "../ports/worker-places.ts";
 import type { NetworkAccess } from "./doors.ts";
 
-/** One task file to carry out, with all facts that are fixed for the attempt. */
+/** A worker that is ready to run: one task file to carry out, with all facts that are fixed for the attempt. */
 export interface Worker {
-  /** The name of its container and of its record. */
+  /** The name of the worker's container, which also identifies its record. */
   readonly name: string;
   readonly slug: string;
   readonly task: WorkerTask;
-  /** The commit that the worker's results are based on, in every attempt. */
+  /** The commit on which the worker's results are based, in every attempt. */
   readonly base: string;
-  /** The request to its adapter, which may be sent more than once. */
+  /** The request to the worker's adapter. It may be sent more than once. */
   readonly request: TaskRequestPayload;
 }
 
-/** A line of the swarm's event log. */
+/** An event for the swarm's event log. */
 export interface SwarmEvent {
   readonly event: string;
   readonly worker?: string;
   readonly [fact: string]: unknown;
 }
 
-/** Dependencies of the owner of a swarm. */
+/** What the owner of a swarm needs to run its workers. */
 export interface SwarmDeps {
   readonly swarmId: string;
   readonly projectId: string;
@@ -43,19 +43,22 @@ export interface SwarmDeps {
   readonly image: string;
   readonly runtime: string;
   readonly limits: ContainerLimits;
-  /** The network access of sandboxes; an existing container keeps the connection that it was created with. */
+  /**
+   * The network access of the workers' sandboxes. An existing container keeps the connection with which it
+   * was created.
+   */
   readonly networkAccess: NetworkAccess;
-  /** Reads the current state. */
+  /** Reads the current state of the swarm. */
   readonly read: () => Promise<SwarmState>;
-  /** Changes one record; durable when it resolves. */
+  /** Changes the record of one worker. The change is durable when the promise resolves. */
   readonly change: (name: string, change: (record: ContainerRecord) => ContainerRecord) => Promise<void>;
-  /** Changes one record after a short delay, in one write with other changes. */
+  /** Changes the record of one worker after a short delay, in one write with other changes. */
   readonly changeSoon: SwarmDeps["change"];
-  /** Changes the state; durable when it resolves. */
+  /** Changes the state of the swarm. The change is durable when the promise resolves. */
   readonly update: (change: (state: SwarmState) => SwarmState) => Promise<void>;
-  /** Adds a task's end to the ledger, by the content of its file. */
+  /** Adds the outcome of a task to the ledger, under the checksum of the task's file. */
   readonly addToLedger: (worker: Worker, outcome: "completed" | "failed") => Promise<void>;
-  /** Proves a result in a sandbox where no agent ever ran; null if proofs are off. */
+  /** Proves a result in a sandbox where no agent ever ran; null if the settings turn proofs off. */
   readonly prove:
     | ((
         worker: Worker,
@@ -69,12 +72,12 @@ export interface SwarmDeps {
   readonly onMessage: (worker: Worker, message: AdapterMessage) => void;
   readonly clock: () => Date;
   readonly timing: {
-    /** Waits; rejects with the signal's reason when it is aborted. */
+    /** Waits for a time in milliseconds. If the signal is aborted, rejects with the signal's reason. */
     readonly wait: (ms: number, signal: AbortSignal) => Promise<void>;
-    /** Returns a random number from 0 to 1. */
+    /** Returns a random number from 0 to 1, for the spread of waiting times. */
     readonly random: () => number;
   };
   readonly crashPoint: CrashHook;
-  /** Aborted to end all work at once, in whatever state it is. */
+  /** Aborted to end all work at once, whatever its progress. */
   readonly signal: AbortSignal;
 }

@@ -13,17 +13,18 @@ import type { SwarmDeps } from "./swarm-deps.ts";
 type ReworkDeps = Pick<SwarmDeps, "read" | "update" | "work" | "channel" | "findProof" | "clock" | "signal">;
 
 export interface WorkersToRework {
-  /** Names of the workers to rework. */
+  /** The names of the workers to rework. */
   readonly names: readonly string[];
-  /** The branch that the rework starts from. */
+  /** The branch from which the rework starts. */
   readonly branch: string;
-  /** The report of the last merge; null if there was none. */
+  /** The report of the swarm's last merge; null if there was none. */
   readonly report: MergeReport | null;
 }
 
 /**
- * Returns results to their agents for rework, each merged with a branch: the next attempt continues from that commit, in the
- * same conversation, and gets the reason. A repetition after a crash creates the same commits.
+ * Returns results to their agents for rework. Merges each result with a branch; the next attempt continues
+ * from the merge commit, in the same conversation, and gets the reason for the rework. If the call is
+ * repeated after a crash, it creates the same commits.
  */
 export async function reworkWorkers(
   deps: ReworkDeps,
@@ -38,14 +39,14 @@ export async function reworkWorkers(
     });
   const state = await deps.read();
   const records = names.map((name) => findContainer(state, name));
-  // Checks all records before it changes any.
+  // Checks all records before it changes any of them.
   for (const record of records) await refuseUseless(deps, record, { base, branch });
   const startByName = new Map<string, ReworkStart>();
   for (const record of records) {
     const start = await startRework(deps, record, { base, branch, report });
     if (start !== null) startByName.set(record.containerName, start);
   }
-  // Changes only the records: the owner moves each ref when it prepares the attempt.
+  // Changes only the records. The owner moves each worker's ref when it prepares the attempt.
   await deps.update((now) => withRework(now, startByName));
 }
 
@@ -66,7 +67,8 @@ async function startRework(
   const merged = containsBase
     ? { commit: collected.commit, conflicts: [] }
     : await work.mergeAnyway({ ours: collected.commit, theirs: base, message }, signal);
-  // A merge into another branch says nothing about this one.
+  // Uses the merge report only if it is about this branch: a merge into another branch says nothing about
+  // this one.
   const mergeOfBranch = report?.branch === branch ? report : null;
   const entry = findSetAside(mergeOfBranch, slug) ?? emptyEntry(slug);
   const ofMerge = evidenceOfMerge(entry, {
@@ -85,7 +87,10 @@ async function startRework(
   };
 }
 
-/** Joins both failures, the proof's first: that result fails by itself. */
+/**
+ * Joins the failures of a proof and of a merge. The proof's failure comes first, because it occurs without
+ * any other result.
+ */
 function joined(proof: ReworkRequest, merge: ReworkRequest): ReworkRequest {
   const checks = [...new Set([...proof.checks, ...merge.checks])];
   return { ...proof, message: `${proof.message}\n\n${merge.message}`, checks };

@@ -8,8 +8,8 @@ import { removeWorker } from "./stand-up-worker.ts";
 import type { SwarmDeps } from "./swarm-deps.ts";
 
 /**
- * Finishes interrupted removals of ended workers, but only if the host journal has the worker's final message and all its
- * stored work is here.
+ * Finishes interrupted removals of ended workers. Skips a worker unless the host journal has its final
+ * message and all its stored work was imported.
  */
 export async function tidyWorkers(deps: SwarmDeps): Promise<void> {
   const { volumes, containers, signal, projectId, swarmId } = deps;
@@ -37,7 +37,7 @@ export async function tidyWorkers(deps: SwarmDeps): Promise<void> {
   }
 }
 
-/** Whether a worker's journal ends as its record says, and its newest commit was collected. */
+/** Returns whether the journal of a worker ends as its record says, and its newest commit was collected. */
 async function isAllHere({ channel }: SwarmDeps, record: ContainerRecord): Promise<boolean> {
   let end: string | null = null;
   let stored: string | null = null;

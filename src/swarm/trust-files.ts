@@ -11,17 +11,17 @@ export interface TrustFilesDeps {
   readonly readProject: () => Promise<FileBytes | null>;
 }
 
-/** A file that asks for more than an untrusted repository may, and its requests. */
+/** A file that asks for more than an untrusted repository may, with what it asks for. */
 export interface FileToTrust {
   readonly path: string;
   readonly realPath: string;
   readonly sha256: string;
-  /** The requests, each as `file:line:column field why`. */
+  /** What the file asks for. Each entry is `file:line:column`, the reason why it needs trust, and the value. */
   readonly asks: readonly string[];
   readonly trusted: boolean;
 }
 
-/** Every file of the project that needs trust, with its requests. */
+/** Finds every file of the project that needs trust, with what it asks for. */
 export async function findFilesToTrust(
   deps: TrustFilesDeps,
   { user, effective }: { user: SettingsFile; effective: Settings },
@@ -30,7 +30,7 @@ export async function findFilesToTrust(
   return files.filter((file) => file !== null).filter(({ asks }) => asks.length > 0);
 }
 
-/** Trusts exactly these contents; a later change needs trust again. */
+/** Trusts files with exactly their present contents. If a file changes later, it needs trust again. */
 export async function trustFiles(
   { trust }: Pick<TrustFilesDeps, "trust">,
   files: readonly FileToTrust[],
@@ -84,7 +84,7 @@ function pointerOf(setting: string): string {
   return `/${setting.replaceAll(".", "/")}`;
 }
 
-/** The exact value of a request, so that the user sees everything that the trust covers. */
+/** Returns the exact value that needs trust, so that the user sees everything that the trust covers. */
 function valueAt(document: object, pointer: string): string {
   const value = pointer
     .split("/")

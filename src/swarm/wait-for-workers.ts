@@ -7,22 +7,25 @@ import type { StateStore } from "../ports/state-store.ts";
 export interface WaitDeps {
   readonly store: Pick<StateStore, "read">;
   readonly owner: Pick<Lock, "holder">;
-  /** Calls back whenever the state may have changed, until the signal is aborted. */
+  /** Watches the state: calls `onChange` whenever the state may have changed, until the signal is aborted. */
   readonly watch: (onChange: () => void, signal: AbortSignal) => void;
 }
 
 export interface WaitRequest {
-  /** The workers to wait for; null for all of the swarm, including those added meanwhile. */
+  /** The slugs of the workers to wait for. Null for all workers of the swarm, including those added meanwhile. */
   readonly slugs: readonly string[] | null;
   readonly timeoutMs: number | null;
-  /** Called once for each worker that ends. */
+  /** Called once for each worker that has ended. */
   readonly onEnded: (record: ContainerRecord) => void;
 }
 
-/** The outcome of a wait. `unowned`: no owner runs the swarm. `replaced`: a new swarm has taken its place. */
+/**
+ * How a wait ended. `unowned`: no owner runs the swarm. `replaced`: a new swarm has taken the place of this
+ * one.
+ */
 export type WaitEnd = "ended" | "timeout" | "unowned" | "replaced";
 
-/** The outcome of a wait, and the state of the workers at that time. */
+/** How a wait ended, with the state of the workers at that time. */
 export interface WaitResult {
   readonly end: WaitEnd;
   readonly state: SwarmState;
@@ -31,7 +34,7 @@ export interface WaitResult {
 
 const pollEveryMs = 1_000;
 
-/** Waits until workers are completed or failed, or no owner is left to continue them. */
+/** Waits until the workers are completed or failed, or until no owner is left to continue them. */
 export async function waitForWorkers(
   { store, owner, watch }: WaitDeps,
   { slugs, timeoutMs, onEnded }: WaitRequest,
@@ -44,7 +47,7 @@ export async function waitForWorkers(
   const { promise, resolve, reject } = Promise.withResolvers<WaitEnd>();
 
   const poll = async (): Promise<void> => {
-    // The lock before the state: this sees everything that an owner wrote before it ended.
+    // Reads the lock before the state. If the owner has ended by then, the state holds its last writes.
     const isOwned = (await owner.holder()) !== null;
     const state = await store.read();
     if (over.signal.aborted) return;
@@ -57,7 +60,7 @@ export async function waitForWorkers(
       onEnded(record);
     }
     if (workers.every(({ status }) => isTerminal(status))) {
-      // A living owner may still start another attempt; if not, it ends.
+      // A running owner may still start another attempt of a failed worker. If it does not, it ends.
       const isFinal = slugs !== null || !isOwned || workers.every(({ status }) => status === "completed");
       if (isFinal) resolve("ended");
     } else if (!isOwned) resolve("unowned");

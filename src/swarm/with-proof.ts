@@ -11,12 +11,15 @@ export interface Verdict {
 
 /** The signals that end the wait for a proof. */
 export interface ProofSignals {
-  /** Aborted with a `Halt`. */
+  /** Aborted with a `Halt`: the wait ends after the grace time of the halt. */
   readonly halt: AbortSignal;
   readonly stopNow: AbortSignal;
 }
 
-/** Corrects a verdict by a proof: checks that ran where no agent ever ran outweigh the sandbox's own report. */
+/**
+ * Corrects the verdict on a worker by a proof. Checks from sandboxes where no agent ever ran outweigh the
+ * report of the worker's own sandbox.
+ */
 export async function withProof(
   deps: SwarmDeps,
   worker: Worker,
@@ -32,7 +35,7 @@ export async function withProof(
     proof = await deps.prove(worker, result, ending.signal);
   } catch (error) {
     if (!ending.signal.aborted || deps.signal.aborted) throw error;
-    // After a resume, the owner receives the same final message and proves the result then.
+    // After a resume, the owner receives the same final message again, and proves the result then.
     const message = "it was stopped while its result was proved";
     return { status: "stopped", reason: { code: "INTERRUPTED", message } };
   }
@@ -44,7 +47,7 @@ export async function withProof(
   return { status: "failed", reason: { code: "PROOF_FAILED", message: why ?? "a check fails" } };
 }
 
-/** A signal for the end of the wait for a proof: after the grace time of a halt, or at once on `stopNow`. */
+/** Returns a signal that ends the wait for a proof: after the grace time of a halt, or at once on `stopNow`. */
 function endOfWaiting(
   { signal, timing }: SwarmDeps,
   halt: AbortSignal,

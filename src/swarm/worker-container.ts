@@ -2,9 +2,15 @@ import type { ContainerLimits, ContainerSpec } from "../ports/containers.ts";
 import type { NetworkConnection } from "./doors.ts";
 
 export interface WorkerContainer {
-  /** `aimi-<project>-<swarm>-<slug>`, with `-a<n>` from the second attempt on. */
+  /**
+   * The name of the container and of its journal volume: `aimi-<project>-<swarm>-<slug>`, with `-a<n>` from
+   * the second attempt on.
+   */
   readonly name: string;
-  /** The home volume, shared by all attempts of the worker: it has the agent's conversations. */
+  /**
+   * The name of the home volume. All attempts of the worker share it, because it has the agent's
+   * conversations.
+   */
   readonly homeVolume: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly image: string;
@@ -13,15 +19,14 @@ export interface WorkerContainer {
   readonly limits: ContainerLimits;
   readonly tmpBytes: number;
   readonly swarmId: string;
-  /** The worker's slug. */
   readonly worker: string;
   readonly attempt: number;
   readonly branch: string;
 }
 
 /**
- * The container of a worker. Its supervisor runs as root with three capabilities and keeps the journal in a volume of its own;
- * all other programs run as the agent's user with none.
+ * Returns the spec of a worker's container. Its supervisor runs as root with three capabilities and keeps the
+ * journal in a separate volume. All other programs run as the agent's user, without capabilities.
  */
 export function workerContainer(worker: WorkerContainer): ContainerSpec {
   const { name, homeVolume, labels, image, runtime, network: connection, limits, tmpBytes } = worker;

@@ -2,7 +2,10 @@ import type { ContainerSpec } from "../../ports/containers.ts";
 
 const mebibyte = 1024 ** 2;
 
-/** The settings of both containers: a read-only root filesystem and no capabilities. */
+/**
+ * What the specs of the gateway's container and of the probe container have in common: a read-only root
+ * filesystem and no capabilities.
+ */
 const bare = {
   env: {},
   user: "1000:1000",
@@ -20,7 +23,7 @@ export interface GatewayContainer {
   readonly socketVolume: string;
 }
 
-/** The gateway's container, the only one of a swarm that reaches other hosts. */
+/** Returns the spec of the gateway's container, the only container of a swarm that reaches other hosts. */
 export function gatewayContainer({
   socketVolume,
   volume,
@@ -43,7 +46,10 @@ export function gatewayContainer({
   };
 }
 
-/** A probe container, which connects to the gateway's socket as a worker without a network does. */
+/**
+ * Returns the spec of a probe container. It tries to connect to the gateway's socket, as a worker without a
+ * network does.
+ */
 export function probeContainer({ socketVolume, ...named }: GatewayContainer): ContainerSpec {
   return {
     ...bare,

@@ -15,30 +15,36 @@ import type { GatewayConnection, GatewayListener } from "../../ports/gateway-lin
 import type { Networks, Volumes } from "../../ports/networks.ts";
 import type { SwarmEvent, Worker } from "../swarm-deps.ts";
 
-/** The gateway transport: a shared Unix socket, for sandboxes without a network, or a separate network for each sandbox. */
+/**
+ * How workers reach the gateway. `socket`: a shared Unix socket, for sandboxes without a network. `network`:
+ * a separate network for each sandbox.
+ */
 export type GatewayTransport = "socket" | "network";
 
-/** The stored facts of a swarm's gateway; a new owner needs them because running workers keep their tokens. */
+/**
+ * The stored facts about a swarm's gateway. A new owner needs them, because running workers keep their
+ * tokens.
+ */
 export interface GatewayRecord {
-  /** The secret that the workers' tokens are derived from. */
+  /** The secret from which the workers' tokens are derived. */
   readonly secret: string;
   readonly road: GatewayTransport | null;
-  /** The runtime of the sandboxes for which `road` was probed. */
+  /** The runtime of the workers' sandboxes when `road` was probed. A different runtime needs a new probe. */
   readonly runtime?: string;
 }
 
-/** The registries and hosts that a worker may reach besides its models, and its budget. */
+/** What a worker may reach in addition to its models, and its budget. */
 export interface WorkerRights {
-  /** Names of the package registries that the gateway mirrors for it. */
+  /** The names of the package registries that the gateway mirrors for the worker. */
   readonly mirrors: readonly string[];
   readonly allow: readonly { readonly host: string; readonly port: number }[];
   readonly budget: BudgetLimits;
 }
 
-/** The parts of a worker that decide its access. */
+/** The parts of a worker that decide its network access. */
 export type WorkerToAdmit = Pick<Worker, "name" | "slug" | "task" | "request">;
 
-/** Dependencies of the supervisor of a swarm's gateway. */
+/** What the supervisor of a swarm's gateway needs. */
 export interface GatewayDeps {
   readonly swarmId: string;
   readonly projectId: string;
@@ -46,40 +52,40 @@ export interface GatewayDeps {
   readonly containers: Containers;
   readonly networks: Networks;
   readonly volumes: Volumes;
-  /** The base image: the gateway's program is in it. */
+  /** Returns the tag of the base image, which contains the gateway's program. */
   readonly image: () => string;
-  /** The runtime of workers. */
+  /** The runtime of the workers' containers. */
   readonly runtime: string;
-  /** The gateway's runtime, under which networks can be added to a running container. */
+  /** The runtime of the gateway's container. With this runtime, networks can be added to a running container. */
   readonly ownRuntime: string;
   readonly connect: (container: string, listener: GatewayListener, signal: AbortSignal) => GatewayConnection;
   readonly record: { find(): Promise<GatewayRecord | null>; keep(note: GatewayRecord): Promise<void> };
   readonly newSecret: () => string;
-  /** Returns the keyed hash of a text. */
+  /** Returns a keyed hash of the text, with the secret as the key. */
   readonly sign: (secret: string, text: string) => string;
   readonly hash: (text: string) => string;
-  /** Plans the endpoints that these agents call. */
+  /** Plans the model endpoints that the agents call. */
   readonly planEndpoints: (agents: readonly NamedAgent[]) => readonly EndpointPlan[];
-  /** Reads the secrets of planned endpoints, each secret once. */
+  /** Reads the secrets of planned endpoints. Each secret is read only once. */
   readonly resolve: (plans: readonly EndpointPlan[]) => Promise<readonly ModelEndpoint[]>;
   readonly mirrors: () => Promise<readonly Mirror[]>;
   readonly prices: readonly ModelPrice[];
   /** The budget of the whole swarm. */
   readonly budget: BudgetLimits;
   readonly rightsOf: (task: WorkerTask) => WorkerRights;
-  /** The agent of a task, by its file and the settings. */
+  /** Returns the agent of a task, by its task file and the settings. */
   readonly agentOf: (task: WorkerTask) => NamedAgent;
-  /** Pauses a worker until its model's rate limit ends. */
+  /** Pauses a worker until its model's rate limit ends. `until` is in milliseconds since 1970. */
   readonly pause: (name: string, until: number) => Promise<void>;
   readonly environment: (agent: NamedAgent, access: GatewayAccess) => Readonly<Record<string, string>>;
-  /** Writes a renewed login back to its source. */
+  /** Writes a renewed login back to the place that the reference names. */
   readonly storeLogin: (reference: string, login: RenewedLogin) => void;
-  /** The range of addresses for workers' networks. */
+  /** The range of IP addresses for workers' networks. */
   readonly range: string;
-  /** Returns the subnets that this machine uses already. */
+  /** Returns the subnets that this machine already uses. */
   readonly routes: () => Promise<readonly string[]>;
   readonly read: () => Promise<SwarmState>;
-  /** Returns the workers that an earlier owner gave a container and a request. */
+  /** Returns the workers to which an earlier owner gave a container and a request. */
   readonly workersAtWork: () => Promise<readonly WorkerToAdmit[]>;
   readonly change: (name: string, change: (record: ContainerRecord) => ContainerRecord) => Promise<void>;
   readonly update: (change: (state: SwarmState) => SwarmState) => Promise<void>;

@@ -7,40 +7,52 @@ import type { GatewayEntry, GatewayListener } from "../../ports/gateway-line.ts"
 import type { GatewayDeps } from "./gateway-deps.ts";
 
 export interface WatchedWorker {
-  /** The name of the worker's record. */
+  /** The worker's container name, which identifies its record. */
   readonly name: string;
   readonly budget: BudgetLimits;
 }
 
-/** A swarm's view of its gateway: spending, budgets and rate limits. */
+/** What a swarm's owner knows from its gateway's messages: spending, budgets and rate limits. */
 export interface GatewayUsage {
   readonly listener: Omit<GatewayListener, "ensure" | "onLogin" | "admission">;
-  /** Reads the spending from the records, in case the gateway's own journal is gone. */
+  /** Takes over the spending in the workers' records, in case the gateway's own journal is gone. */
   begin(): Promise<void>;
   watch(slug: string, worker: WatchedWorker): void;
   forget(slug: string): void;
   spentBy(slug: string): Spending;
   totalSpent(): Spending;
   accessEnded(slug: string): AbortSignal;
-  /** The time at which the first of these endpoints takes calls again; null if one of them takes calls now. */
+  /**
+   * Returns when the first of these endpoints takes calls again, in milliseconds since 1970. Null if one of
+   * them takes calls now.
+   */
   limitedUntil(endpoints: readonly string[]): number | null;
-  /** Resolves when everything received so far is in the state. */
+  /** Resolves when all messages received so far are in the state. */
   written(): Promise<void>;
 }
 
 type Change = (record: ContainerRecord) => ContainerRecord;
 
-/** A shorter rate limit pauses no worker: the gateway holds or refuses its calls. */
+/**
+ * The minimum rate limit that pauses workers, in milliseconds. If a limit is shorter, the gateway delays or
+ * refuses the calls instead.
+ */
 const shortLimitMs = 5 * 60_000;
 
-/** Tracks the gateway's journal: writes events and records, stops workers at their budget, and pauses rate-limited ones. */
+/**
+ * Processes the gateway's journal: writes events and records, ends the access of workers at their budget, and
+ * pauses rate-limited workers.
+ */
 export function trackGatewayUsage(
   deps: GatewayDeps,
-  /** Whether a host is a model's: agents also try such hosts directly, and those refusals are not reported. */
+  /**
+   * Returns whether a host belongs to a model. Agents also try to reach such hosts directly; those refusals
+   * are not reported.
+   */
   isModelHost: (what: string) => boolean,
 ): GatewayUsage {
   const spentBySlug = new Map<string, Spending>();
-  // The gateway's last total, which includes calls whose journal lines have not arrived yet.
+  // The last total that the gateway reported. It includes calls whose journal lines have not arrived yet.
   let reportedTotal = zeroSpending;
   const watched = new Map<string, WatchedWorker>();
   const endOfAccessBySlug = new Map<string, AbortController>();
@@ -118,7 +130,7 @@ export function trackGatewayUsage(
         break;
       }
       case "limited":
-        // An earlier owner may have received the line that opened the call.
+        // Adds the caller here too, because an earlier owner may have received the line that opened the call.
         callersOf(entry.endpoint).add(entry.worker);
         onRateLimit(entry.endpoint, Date.parse(entry.until), entry.status);
         break;
@@ -176,13 +188,16 @@ export function trackGatewayUsage(
     deps.emit({ event: "limited", kind: "model", endpoint, status, until: at });
     const now = deps.clock().getTime();
     if (until - now < shortLimitMs) return;
-    // Pauses only workers that have called this endpoint; those that use another one continue.
+    // Pauses only workers that have called this endpoint. Workers that use other endpoints continue.
     const callers = callersOf(endpoint);
     const waiting = [...watched].flatMap(([slug, worker]) => (callers.has(slug) ? [worker] : []));
     for (const { name } of waiting) enqueue(() => deps.pause(name, until));
   }
 
-  /** Queues a change in the order of the journal; `changeOf` gets the record as it is when the change is due. */
+  /**
+   * Queues a change of a worker's record, in the order of the journal. `changeOf` receives the record as it
+   * is when the change is made.
+   */
   function write(slug: string, changeOf: (record: ContainerRecord) => Change): void {
     enqueue(async () => {
       const record = (await deps.read()).containers.find((each) => workerSlug(each) === slug);
@@ -190,7 +205,10 @@ export function trackGatewayUsage(
     });
   }
 
-  /** A failed write does not block later ones; the next call of `written` throws its error. */
+  /**
+   * Queues work that writes to the state. If one write fails, later ones still run, and the next call of
+   * `written` throws the error.
+   */
   function enqueue(work: () => Promise<void>): void {
     writing = writing.then(work).catch((error: unknown) => {
       failure ??= { error };

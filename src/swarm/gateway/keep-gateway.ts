@@ -19,15 +19,15 @@ import { knownModels } from "./known-models.ts";
 import { ensureGateway, probeTransport } from "./stand-up-gateway.ts";
 import { workerNetworks } from "./worker-networks.ts";
 
-/** The owner's handle of a swarm's gateway. */
+/** The owner's handle for a swarm's gateway. */
 export interface SwarmGateway extends NetworkAccess {
-  /** Removes the gateway. Its volume, with the spending, stays until the swarm `isFinished`. */
+  /** Removes the gateway. Its volume with the journal of spending is removed only if the swarm `isFinished`. */
   end(how: { readonly isFinished: boolean }): Promise<void>;
-  /** Closes the connection, and leaves the gateway running. */
+  /** Closes the owner's connection to the gateway, and leaves the gateway running. */
   release(): Promise<void>;
 }
 
-/** The connection and facts of a running gateway. */
+/** A running gateway, with the owner's connection and the stored facts. */
 interface RunningGateway {
   readonly connection: GatewayConnection;
   readonly record: GatewayRecord & { readonly road: GatewayTransport };
@@ -39,7 +39,7 @@ const noNetwork: NetworkConnection = { network: { kind: "none" }, volumes: [], e
 
 interface AdmittedAccess {
   readonly admitted: Omit<AdmittedWorker, "spent">;
-  /** The URL at which the worker reaches the gateway. */
+  /** The URL by which the worker reaches the gateway. */
   readonly url: string;
 }
 
@@ -47,14 +47,14 @@ const admitMs = 60_000;
 const settleMs = 5_000;
 const loopbackUrl = `http://127.0.0.1:${gatewayPort}`;
 
-/** Supervises a swarm's gateway: creates it when the first worker needs it, and again whenever it is gone. */
+/** Supervises a swarm's gateway: creates it when the first worker needs it, and recreates it if it disappears. */
 export function superviseGateway(deps: GatewayDeps): SwarmGateway {
   const names = gatewayNames(deps);
   const networks = workerNetworks(deps);
   const models = knownModels(deps);
   const usage = trackGatewayUsage(deps, models.isHost);
   const admittedBySlug = new Map<string, AdmittedAccess>();
-  // The last reason for a lost connection; null while the gateway answers.
+  // The reason for the last loss of the connection to the gateway; null if the gateway answers.
   let lostBecause: string | null = null;
   let gateway: RunningGateway | null = null;
   let starting: Promise<RunningGateway> | null = null;
@@ -87,7 +87,7 @@ export function superviseGateway(deps: GatewayDeps): SwarmGateway {
 
     async settled() {
       if (gateway === null) return;
-      // A gateway that does not answer in time reports the rest at the next hand-over.
+      // If the gateway does not answer in time, it reports the rest at the next hand-over.
       const within = AbortSignal.any([deps.signal, AbortSignal.timeout(settleMs)]);
       await gateway.connection.handOver(within).catch(() => {});
       await usage.written();
@@ -98,7 +98,7 @@ export function superviseGateway(deps: GatewayDeps): SwarmGateway {
         usage.forget(worker.slug);
         await admit(settleMs).catch(() => {});
       }
-      // Also the network of a worker that an earlier owner admitted.
+      // Closes the network even if this owner has not admitted the worker: an earlier owner may have.
       if (isGone && gateway?.record.road !== "socket") await networks.close(worker, deps.signal);
     },
 
@@ -120,7 +120,7 @@ export function superviseGateway(deps: GatewayDeps): SwarmGateway {
       if (starting === null && !isThere) return;
       await release();
       await deps.containers.remove(names.container, deps.signal);
-      // Sandboxes that are kept for inspection still mount the socket's volume.
+      // Tolerates a socket volume in use: sandboxes that are kept for inspection still mount it.
       if (isFinished) await deps.volumes.remove(names.journalVolume, deps.signal);
       await deps.volumes.remove(names.socketVolume, deps.signal).catch(unlessInUse);
       deps.emit({ event: "gateway", status: "removed" });
@@ -135,7 +135,7 @@ export function superviseGateway(deps: GatewayDeps): SwarmGateway {
     await usage.written();
   }
 
-  /** Starts the gateway once for all callers; after a failure, the next caller tries again. */
+  /** Starts the gateway once for all callers. After a failure, the next caller starts it again. */
   function ensureStarted(): Promise<RunningGateway> {
     starting ??= start().then(
       (begun) => {
@@ -156,7 +156,8 @@ export function superviseGateway(deps: GatewayDeps): SwarmGateway {
     const fresh = known ?? { secret: deps.newSecret(), road: null };
     const road = fresh.runtime === deps.runtime ? fresh.road : null;
     if (known === null) await deps.record.keep(fresh);
-    // Not left to the connection, which retries: a first failure goes to the caller.
+    // Starts the container here instead of in the connection: the connection would retry, but the caller
+    // needs a first failure.
     await ensure(deps.signal);
     if (known?.road) await readmitWorkers(known);
     registries = mirrors;
@@ -178,10 +179,11 @@ export function superviseGateway(deps: GatewayDeps): SwarmGateway {
   async function ensure(signal: AbortSignal): Promise<void> {
     try {
       await ensureGateway(deps, signal);
-      // Also for an existing gateway: its owner may have crashed before it connected the networks.
+      // Connects the networks even if the gateway existed: an earlier owner may have crashed before it
+      // connected them.
       await networks.reconnect(signal);
     } catch (error) {
-      // The engine is still removing the old container; the next attempt creates a new one.
+      // The engine is still removing the old container. The connection's next attempt creates a new one.
       if (!isError(error, "NAME_TAKEN")) throw error;
     }
   }
@@ -200,10 +202,13 @@ export function superviseGateway(deps: GatewayDeps): SwarmGateway {
     }
   }
 
-  /** Admits running workers of an earlier owner again: the gateway disconnects workers that an admission does not name. */
+  /**
+   * Admits the running workers of an earlier owner again, because the gateway disconnects workers that are
+   * missing from an admission.
+   */
   async function readmitWorkers(record: GatewayRecord): Promise<void> {
     for (const worker of await deps.workersAtWork()) {
-      // Skips a worker with a foreseen error; `open` reports it later.
+      // Skips a worker if an expected error occurs, because `open` reports the error later.
       const rights = await rightsOf(worker).catch(unlessForeseen);
       if (!rights) continue;
       const subnet = record.road === "network" ? await networks.find(worker, deps.signal) : null;
@@ -213,7 +218,7 @@ export function superviseGateway(deps: GatewayDeps): SwarmGateway {
     }
   }
 
-  /** The access of a worker; null if it may reach nothing. */
+  /** Returns what a worker may reach; null if that is nothing. */
   async function rightsOf(worker: WorkerToAdmit): Promise<WorkerAccess | null> {
     const rights = deps.rightsOf(worker.task);
     await models.addAgent(agentOf(worker));
@@ -245,7 +250,10 @@ export function superviseGateway(deps: GatewayDeps): SwarmGateway {
     };
   }
 
-  /** The same token for every attempt and every owner: a running agent keeps the token that it got. */
+  /**
+   * Returns a worker's token. It is the same for every attempt and every owner, because a running agent keeps
+   * the token that it received.
+   */
   function tokenOf({ secret }: GatewayRecord, { slug }: Pick<Worker, "slug">): string {
     return deps.sign(secret, slug);
   }
@@ -258,7 +266,7 @@ export function superviseGateway(deps: GatewayDeps): SwarmGateway {
         env: { AIMI_DOOR: "/door/door.sock" },
       };
     const network = { kind: "named", name: workerNetworkName(worker.name), address: subnet.worker } as const;
-    // No name server listens at the gateway's address, so lookups fail.
+    // No name server listens at the gateway's address, so name lookups in the sandbox fail.
     return { network, volumes: [], nameServer: subnet.gateway, env: {} };
   }
 }

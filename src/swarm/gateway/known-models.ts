@@ -3,16 +3,16 @@ import type { ModelEndpoint, RenewedLogin } from "../../domain/generated/gateway
 import { type EndpointPlan, endpointsOf } from "../../domain/model-endpoints.ts";
 import type { GatewayDeps } from "./gateway-deps.ts";
 
-/** The model endpoints of a swarm's agents, with their credentials. */
+/** The model endpoints that a swarm's agents call, with their credentials. */
 export interface KnownModels {
   readonly endpoints: readonly ModelEndpoint[];
-  /** Adds the endpoints of an agent. */
+  /** Adds the endpoints that an agent calls. */
   addAgent(agent: NamedAgent): Promise<void>;
-  /** Names of the endpoints that an agent may call. */
+  /** Returns the names of the endpoints that an agent may call. */
   namesOf(agent: NamedAgent): string[];
-  /** Stores a renewed login, so that a new gateway does not start with the old one. */
+  /** Stores a login that the gateway renewed, so that a new gateway does not start with the old login. */
   storeLogin(login: RenewedLogin): void;
-  /** Whether a request was for the host of one of these endpoints. */
+  /** Returns whether a refused request was for the host of one of the endpoints. */
   isHost(what: string): boolean;
 }
 
@@ -21,18 +21,20 @@ export function knownModels({
   resolve,
   storeLogin,
 }: Pick<GatewayDeps, "planEndpoints" | "resolve" | "storeLogin">): KnownModels {
-  // All agents so far, and the plans of their endpoints.
+  // All agents added so far, and the plans of their endpoints.
   const agents = new Map<string, NamedAgent>();
   let plans: readonly EndpointPlan[] = [];
   let endpoints: readonly ModelEndpoint[] = [];
-  // Serialises `add`: of two concurrent calls, the earlier could finish last and overwrite the endpoints of the later.
+  // The last call of `add`, so that calls run one after the other. Otherwise the earlier of two concurrent
+  // calls could finish last and overwrite the endpoints of the later call.
   let turn: Promise<unknown> = Promise.resolve();
 
   async function add(agent: NamedAgent): Promise<void> {
     const key = JSON.stringify(agent);
     if (agents.has(key)) return;
     const planned = planEndpoints([...agents.values(), agent]);
-    // Does not read a secret again: the endpoint may have a renewed login by now.
+    // Resolves only new plans: a known endpoint may have a renewed login by now, which its secret does not
+    // contain.
     const isKnown = (plan: EndpointPlan): boolean => plans.some((known) => isSame(known, plan));
     const resolved = await resolve(planned.filter((plan) => !isKnown(plan)));
     const all = [...resolved, ...endpoints];
@@ -66,7 +68,7 @@ export function knownModels({
   };
 }
 
-/** Compares two plans without the agents that call them. */
+/** Compares two plans, but ignores which agents call them. */
 function isSame(one: EndpointPlan, other: EndpointPlan): boolean {
   return JSON.stringify({ ...one, agents: null }) === JSON.stringify({ ...other, agents: null });
 }

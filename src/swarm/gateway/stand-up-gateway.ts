@@ -4,7 +4,7 @@ import { labels } from "../../ports/engine.ts";
 import { gatewayContainer, probeContainer } from "./gateway-container.ts";
 import type { GatewayDeps, GatewayTransport } from "./gateway-deps.ts";
 
-/** The labels of a gateway's containers, volumes and networks. */
+/** Returns the labels of a gateway's containers, volumes and networks. */
 export function gatewayLabels({
   projectId,
   worktree,
@@ -19,7 +19,10 @@ export function gatewayLabels({
   };
 }
 
-/** Ensures that a gateway runs: the existing container, or a new one that reuses existing volumes. */
+/**
+ * Ensures that a swarm's gateway runs: starts the existing container, or creates a new one that reuses
+ * existing volumes.
+ */
 export async function ensureGateway(deps: GatewayDeps, signal: AbortSignal): Promise<void> {
   const { containers, volumes } = deps;
   const names = gatewayNames(deps);
@@ -43,13 +46,16 @@ export async function ensureGateway(deps: GatewayDeps, signal: AbortSignal): Pro
   deps.emit({ event: "gateway", status: facts === null ? "started" : "restarted", containerId: id });
 }
 
-/** Probes, in a container of the workers' runtime, whether a sandbox without a network reaches the gateway's socket. */
+/**
+ * Probes whether a sandbox without a network reaches the gateway's socket. The probe container has the
+ * workers' runtime, because the answer depends on the runtime.
+ */
 export async function probeTransport(deps: GatewayDeps, signal: AbortSignal): Promise<GatewayTransport> {
   const { containers, image, runtime } = deps;
   const { container, socketVolume } = gatewayNames(deps);
   const name = container.replace(/\.gateway$/, ".knock");
   try {
-    // A probe container of a killed owner would repeat its old result.
+    // Removes the probe container of a killed owner, which would only repeat its old result.
     await containers.remove(name, signal);
     const { id } = await containers.create(
       probeContainer({
@@ -67,7 +73,7 @@ export async function probeTransport(deps: GatewayDeps, signal: AbortSignal): Pr
       if (stream === "stdout") output += Buffer.from(bytes).toString();
     return output.trim() === "open" ? "socket" : "network";
   } catch (error) {
-    // A runtime under which the probe cannot start does not support the socket.
+    // If the probe cannot start with the workers' runtime, that runtime does not support the shared socket.
     if (error instanceof SwarmError && error.code === "CONTAINER_START_FAILED") return "network";
     throw error;
   } finally {

@@ -6,14 +6,17 @@ import type { Worker } from "../swarm-deps.ts";
 import type { GatewayDeps } from "./gateway-deps.ts";
 import { gatewayLabels } from "./stand-up-gateway.ts";
 
-/** Networks with two members each: a worker and the gateway. */
+/** The networks of a swarm's workers. Each network has two members: one worker and the gateway. */
 export interface WorkerNetworks {
-  /** Finds or creates a worker's network, and connects the gateway to it. */
+  /** Finds or creates a worker's network, and connects the gateway to it. Returns the network's addresses. */
   open(worker: Pick<Worker, "name" | "task">, signal: AbortSignal): Promise<WorkerSubnet>;
-  /** Finds a worker's existing network; null if it has none. `reconnect` connects the gateway to it. */
+  /**
+   * Finds the existing network of a worker; null if there is none. Does not connect the gateway, which
+   * `reconnect` does.
+   */
   find(worker: Pick<Worker, "name">, signal: AbortSignal): Promise<WorkerSubnet | null>;
   close(worker: Pick<Worker, "name">, signal: AbortSignal): Promise<void>;
-  /** Connects a new gateway to all open networks. */
+  /** Connects a gateway's new container to all open networks. */
   reconnect(signal: AbortSignal): Promise<void>;
 }
 
@@ -21,7 +24,8 @@ export function workerNetworks(deps: GatewayDeps): WorkerNetworks {
   const { networks } = deps;
   const gateway = gatewayNames(deps).container;
   const openByName = new Map<string, WorkerSubnet>();
-  // Serialises `open`: two concurrent calls would choose the same subnet.
+  // The last call of `open`, so that calls run one after the other. Two concurrent calls would choose the
+  // same subnet.
   let turn: Promise<unknown> = Promise.resolve();
 
   async function find(name: string, signal: AbortSignal): Promise<WorkerSubnet | null> {
@@ -42,7 +46,7 @@ export function workerNetworks(deps: GatewayDeps): WorkerNetworks {
         await networks.create({ name, labels: marks, internal: true, subnet: free.subnet }, signal);
         return free;
       } catch (error) {
-        // Another process has taken the subnet meanwhile.
+        // Another process has taken the subnet meanwhile, so the next free subnet is tried.
         if (!isError(error, "SUBNET_TAKEN")) throw error;
       }
     }
