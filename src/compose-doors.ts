@@ -28,7 +28,7 @@ export interface NetworkAccessDeps {
   readonly stateStore: () => Promise<StateStore>;
 }
 
-/** What network access depends on in one swarm: its state, its engine, its settings and where its events go. */
+/** The parts of one swarm that its network access depends on: state, engine, settings and event log. */
 export interface NetworkAccessContext extends Pick<SwarmDeps, "runtime" | "change" | "update" | "emit"> {
   readonly state: SwarmState;
   readonly engine: ContainerEngine;

@@ -21,7 +21,7 @@ export interface OwnerServicesDeps {
   readonly ledger: () => Promise<LedgerFile>;
 }
 
-/** What the services of an owner depend on in one swarm: its image, its settings and where its events go. */
+/** The parts of one swarm that the owner's services depend on: image, settings, network access and event log. */
 export interface OwnerChoices
   extends Pick<
     OwnerServices,

@@ -65,7 +65,7 @@ async function agrees(swarm: SwarmState, ownerAlive: boolean): Promise<boolean> 
   const { corrections, orphans } = compareContainers(swarm, containers, {
     ownerAlive,
     volumes: [],
-    // This point is reached only with completed workers, whose work was collected. So the collected commit is
+    // Only completed workers need a checkpoint here, and their work was collected. So the collected commit is
     // their last checkpoint.
     lastCheckpointOf: ({ collected }) => collected?.commit ?? null,
   });

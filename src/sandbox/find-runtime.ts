@@ -36,7 +36,7 @@ export async function findRuntime(
     const measurement = await measure(deps, info, runtime, signal);
     measurements.set(runtime, measurement);
     choice = chooseRuntime(wanted, measurements);
-    // A chosen runtime with an unusable part is not final, because a later runtime may be fully usable.
+    // Continues if agents' tools fail in the chosen runtime, because a later runtime may be fully usable.
     const isUsable = measurement.kind === "measured" && measurement.found.unusable.length === 0;
     if (choice.kind === "chosen" && choice.runtime === runtime && isUsable) return choice;
   }

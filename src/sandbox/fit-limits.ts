@@ -2,8 +2,8 @@ import type { ContainerLimits } from "../ports/containers.ts";
 import type { EngineInfo } from "../ports/engine.ts";
 
 /**
- * Reduces default limits to what the engine's machine has. Limits that a user asks for in a spec or an option
- * are not reduced.
+ * Reduces the limits from settings and defaults to what the engine's machine has. Limits in a spec or an
+ * option of the library are not reduced.
  */
 export function fitLimits(limits: ContainerLimits, { cpus, memoryBytes }: EngineInfo): ContainerLimits {
   return {

@@ -4,9 +4,9 @@
  */
 export interface TarComplaint {
   /**
-   * What happened to the file. `barred`: such a file is never copied out of a sandbox. `missed`: the file
-   * could not be read and is still in the sandbox. `torn`: the file changed while `tar` read it, so the copy
-   * may be a state that the file never had.
+   * The fate of the file. `barred`: such a file is never copied out of a sandbox. `missed`: the file could
+   * not be read and is still in the sandbox. `torn`: the file changed while `tar` read it, so the copy may be
+   * a state that the file never had.
    */
   readonly kind: "barred" | "missed" | "torn";
   readonly path: string;

@@ -4,8 +4,8 @@ import type { SandboxFolders } from "../ports/sandbox-folders.ts";
 import type { FindRuntimeDeps } from "./find-runtime.ts";
 
 /**
- * What all operations on a folder's sandboxes need: the records in `.aimi/sandboxes`, and the engine of each
- * sandbox.
+ * The dependencies of all operations on a folder's sandboxes: the records in `.aimi/sandboxes`, and the
+ * engine of each sandbox.
  */
 export interface ProjectSandboxes {
   readonly folders: SandboxFolders;
@@ -14,7 +14,7 @@ export interface ProjectSandboxes {
   readonly engineAt: (endpoint: string) => Promise<ContainerEngine>;
 }
 
-/** What creating a sandbox needs in addition. */
+/** The dependencies of creating a sandbox. */
 export interface CreateFromSpecDeps extends ProjectSandboxes, FindRuntimeDeps {
   readonly newId: () => string;
   readonly limits: ContainerLimits;

@@ -33,8 +33,8 @@ export interface NetworkAccess {
    */
   environment(worker: Worker): Readonly<Record<string, string>> | null;
   /**
-   * Returns a signal that is aborted, with a `Reason`, when the worker's access ends for good: a budget is
-   * used up.
+   * Returns a signal that is aborted, with a `Reason`, when the worker's access ends for good: a budget of
+   * money, tokens or time is used up.
    */
   accessEnded(slug: string): AbortSignal;
   /**

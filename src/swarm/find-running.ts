@@ -6,7 +6,10 @@ import { type ContainerEngine, labels } from "../ports/engine.ts";
 import { refuseOtherEngine } from "./check-state.ts";
 
 export interface FindRunningDeps {
-  /** Returns the engine at the endpoint, or null if there is none. */
+  /**
+   * Returns the engine at the endpoint, even if it does not answer. If the endpoint is null, returns the
+   * first engine that answers, or null if none does.
+   */
   readonly findEngine: (endpoint: string | null) => Promise<ContainerEngine | null>;
 }
 

@@ -1,6 +1,6 @@
 import type { NewFiles } from "../ports/project-files.ts";
 
-/** What `swarm init` did with one file. */
+/** The result of `swarm init` for one file. */
 export interface InitializedFile {
   readonly path: string;
   readonly result: "written" | "left as it was";

@@ -162,8 +162,8 @@ async function unpause(deps: SwarmDeps, { running }: OwnerState, record: Contain
 }
 
 /**
- * Gives a failed worker its next attempt, and requeues the workers that were skipped because of its failure.
- * A stopped worker continues its attempt.
+ * Gives a failed worker its next attempt, and requeues the workers that were skipped because another worker
+ * failed. A stopped worker continues its attempt.
  */
 async function retry(
   deps: SwarmDeps,

@@ -44,12 +44,15 @@ export interface OwnerSignals {
   readonly lost: AbortSignal;
 }
 
-/** What the owner keeps in memory about its workers. */
+/** The owner's state in memory, with the workers that it supervises. */
 export interface OwnerState {
   readonly running: Map<string, WorkerHandle>;
   /** The last reported reason why a worker waits, by the worker's name. */
   readonly whyByName: Map<string, string>;
-  /** The names of the workers that this owner has started once. A second start needs a command of the user. */
+  /**
+   * The names of the workers that this owner has started, or that were stopped before they started. Another
+   * start needs a command of the user.
+   */
   readonly begun: Set<string>;
   /** Returns whether the owner starts no more workers. */
   readonly isEnding: () => boolean;

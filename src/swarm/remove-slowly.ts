@@ -1,7 +1,4 @@
-/**
- * The time in milliseconds after which a removal is reported as slow. To remove a million files takes
- * minutes.
- */
+/** The time in milliseconds after which a removal is reported as slow. Removing a million files takes minutes. */
 const slowMs = 3_000;
 /**
  * The maximum time in milliseconds that a stopping owner still waits for a removal. The engine continues the

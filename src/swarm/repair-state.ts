@@ -20,7 +20,7 @@ export interface RepairDeps extends CheckStateDeps {
   readonly clock: () => Date;
 }
 
-/** What a repair of the state has done. */
+/** The result of a repair of the state. */
 export interface Repair {
   readonly result:
     | "nothing to repair"
@@ -40,7 +40,7 @@ export interface Repair {
 
 export interface RepairRequest {
   readonly worktree: string;
-  /** What the user says happened to the project's folder; null if the user says nothing. */
+  /** The user's statement that the project's folder was moved or copied; null if there is none. */
   readonly rebound: "moved" | "copied" | null;
 }
 

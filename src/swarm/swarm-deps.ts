@@ -30,7 +30,7 @@ export interface SwarmEvent {
   readonly [fact: string]: unknown;
 }
 
-/** What the owner of a swarm needs to run its workers. */
+/** The dependencies of the owner of a swarm. */
 export interface SwarmDeps {
   readonly swarmId: string;
   readonly projectId: string;

@@ -11,17 +11,17 @@ export interface TrustFilesDeps {
   readonly readProject: () => Promise<FileBytes | null>;
 }
 
-/** A file that asks for more than an untrusted repository may, with what it asks for. */
+/** A file with settings that an untrusted repository may not choose. */
 export interface FileToTrust {
   readonly path: string;
   readonly realPath: string;
   readonly sha256: string;
-  /** What the file asks for. Each entry is `file:line:column`, the reason why it needs trust, and the value. */
+  /** The values in the file that need trust. Each entry has the location, the reason and the value. */
   readonly asks: readonly string[];
   readonly trusted: boolean;
 }
 
-/** Finds every file of the project that needs trust, with what it asks for. */
+/** Finds every file of the project that needs trust, with the values that need it. */
 export async function findFilesToTrust(
   deps: TrustFilesDeps,
   { user, effective }: { user: SettingsFile; effective: Settings },

@@ -33,7 +33,7 @@ export interface GatewayRecord {
   readonly runtime?: string;
 }
 
-/** What a worker may reach in addition to its models, and its budget. */
+/** The hosts and registries that a worker may reach in addition to its models, and its budget. */
 export interface WorkerRights {
   /** The names of the package registries that the gateway mirrors for the worker. */
   readonly mirrors: readonly string[];
@@ -44,7 +44,7 @@ export interface WorkerRights {
 /** The parts of a worker that decide its network access. */
 export type WorkerToAdmit = Pick<Worker, "name" | "slug" | "task" | "request">;
 
-/** What the supervisor of a swarm's gateway needs. */
+/** The dependencies of the supervisor of a swarm's gateway. */
 export interface GatewayDeps {
   readonly swarmId: string;
   readonly projectId: string;

@@ -12,7 +12,7 @@ export interface WatchedWorker {
   readonly budget: BudgetLimits;
 }
 
-/** What a swarm's owner knows from its gateway's messages: spending, budgets and rate limits. */
+/** The owner's knowledge from the messages of its swarm's gateway: spending, budgets and rate limits. */
 export interface GatewayUsage {
   readonly listener: Omit<GatewayListener, "ensure" | "onLogin" | "admission">;
   /** Takes over the spending in the workers' records, in case the gateway's own journal is gone. */
