@@ -1,13 +1,22 @@
 export interface ConversationLimits {
-  /** Silence after which an adapter that is not paused counts as stalled. */
+  /** Silence in milliseconds after which an adapter that is not paused counts as stalled. */
   readonly silenceMs: number;
-  /** Idle time of the agent, as the adapter's heartbeats report it, after which the worker counts as stalled. */
+  /**
+   * Idle time of the agent in milliseconds, as heartbeats report it, after which the worker counts as
+   * stalled.
+   */
   readonly idleMs: number;
-  /** Silence, or time without a connection, after which the worker of a running container counts as lost. */
+  /**
+   * Milliseconds of silence or without a connection, after which the worker of a running container counts as
+   * lost.
+   */
   readonly lostMs: number;
-  /** Interval at which the host polls a paused container. */
+  /** Interval in milliseconds at which the host polls a paused container. */
   readonly pausedMs: number;
-  /** Time in which an adapter must close the connection after the host acknowledged its last message. */
+  /**
+   * Maximum milliseconds that an adapter has to close the connection after the host acknowledged the last
+   * message.
+   */
   readonly closingMs: number;
 }
 

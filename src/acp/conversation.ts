@@ -20,26 +20,31 @@ export interface ConversationDeps extends VolumeDeps {
 }
 
 export interface ConversationSubject {
-  /** The container's full id, as in the envelope of the request. */
+  /** The full ID of the container, as in the envelope of the task request. */
   readonly containerId: string;
-  /** The host journal of this attempt, for this conversation alone. The caller opens and closes it. */
+  /**
+   * The host journal of this attempt. Only this conversation uses the journal; the caller opens and closes
+   * it.
+   */
   readonly journal: HostJournal;
-  /** The whole task-request as a line. The host sends it unchanged whenever the adapter waits for a request. */
+  /**
+   * The whole task request as one line. The host sends the line unchanged whenever the adapter waits for a
+   * request.
+   */
   readonly request: Uint8Array;
-  /** The agent's credentials, requested at each connection; null for none. */
+  /** Returns the agent's credentials, or null if there are none. Called at each new connection. */
   readonly credentials: () => Readonly<Record<string, string>> | null;
   readonly limits?: Partial<ConversationLimits>;
 }
 
 type Item = Received | Exclude<ConversationEvent, { kind: "message" | "ignored" }>;
 
-/** Maximum bytes of messages that wait for the reader of `events`. */
+/** Maximum size in bytes of all messages that wait for the reader of `events`. */
 const maxWaiting = 1024 * 1024;
 
 /**
- * Holds the conversation with the adapter in a container until it ends. Checks every message, and writes it
- * to disk before it acknowledges the message or yields it. Yields each message once, however often the
- * connection breaks.
+ * Converses with the adapter in a container until the conversation ends. Checks each message and writes it to
+ * disk, then acknowledges it and yields it. Yields each message once, however often the connection breaks.
  */
 export function holdConversation(
   deps: ConversationDeps,
@@ -117,8 +122,8 @@ export function holdConversation(
   };
 
   /**
-   * Writes to disk first, then acknowledges; the last message at once, because the adapter exits only after
-   * its acknowledgement.
+   * Writes messages to disk, then acknowledges them. Acknowledges the last message of a conversation at once,
+   * because the adapter exits only after that acknowledgement.
    */
   async function keep(items: readonly Item[]): Promise<void> {
     const messages = items.flatMap((item) =>
@@ -136,7 +141,10 @@ export function holdConversation(
   }
 }
 
-/** Items without a message count too, so that a flood of them also fills the inbox. */
+/**
+ * Returns the weight of a group in the inbox, in bytes. An item without a message counts too, so that a flood
+ * of such items also fills the inbox.
+ */
 function weightOf(group: readonly Received[]): number {
   return group.reduce((sum, received) => sum + (received.kind === "message" ? received.bytes : 64), 0);
 }

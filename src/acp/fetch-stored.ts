@@ -12,21 +12,24 @@ export interface FetchDeps {
   readonly timing: Pick<Timing, "wait">;
 }
 
-/** A busy engine reports a container as running for a while after its last process has ended, so retry. */
+/**
+ * Maximum number of tries to read a file. A busy engine reports a container as running for a while after its
+ * last process has ended, so retry.
+ */
 const maxTries = 6;
 const againMs = 100;
 
 export interface StoredFile {
   readonly containerId: string;
-  /** A path directly below `/aimi/out`. */
+  /** The path of the file, directly below `/aimi/out`. */
   readonly path: string;
-  /** Limit of the size; a longer file throws OUTPUT_TOO_LONG. */
+  /** The maximum size of the file in bytes. A longer file throws OUTPUT_TOO_LONG. */
   readonly maxBytes: number;
 }
 
 /**
- * The bytes of a file that an adapter stored for the host. Any program in the container may have written
- * them: the caller must compare their checksum and check their content.
+ * Yields the bytes of a file that an adapter stored for the host. Any program in the container may have
+ * written the file, so the caller must compare its checksum and check its content.
  */
 export async function* fetchStored(
   deps: FetchDeps,
@@ -54,7 +57,8 @@ export async function* fetchStored(
       signal.throwIfAborted();
       return;
     } catch (error) {
-      // The container ended before or during the read. The next try reads its archive and skips the bytes given so far.
+      // The container ended before or during the read. The next try reads the file from the container's
+      // archive, and skips the bytes already yielded.
       const isCutOff = isError(error, "CONTAINER_NOT_RUNNING") || isError(error, "EXEC_FAILED");
       if (!isCutOff || tries === maxTries) throw error;
       await deps.timing.wait(tries * againMs, signal);
@@ -70,7 +74,8 @@ async function openStored(
   const { containerId: id, path } = file;
   const facts = await containers.look(id, { withDisk: false }, signal);
   if (!facts) throw new SwarmError("CONTAINER_GONE", { id });
-  // On some runtimes the archive of a running container is wrong: it lacks everything newer than the container's start.
+  // On some runtimes the archive of a running container is wrong: it lacks all files written since the
+  // container started.
   if (facts.state === "running") return fromRunning(containers, file, signal);
   if (facts.state === "exited" || facts.state === "dead")
     return fromEnded(containers.copyOut(id, path, signal), readArchive, file);
@@ -78,8 +83,8 @@ async function openStored(
 }
 
 /**
- * An engine that cannot start a program writes its error to the program's stdout, so hold back that much
- * until the exit code is known.
+ * Maximum length in bytes of an engine's error text. An engine that cannot start a program writes its error
+ * to the program's stdout. So hold back this many bytes of the output until the exit code is known.
  */
 const maxErrorLength = 4_096;
 
@@ -117,7 +122,8 @@ async function* fromEnded(
   readArchive: ReadArchive,
   { path, maxBytes }: StoredFile,
 ): AsyncGenerator<Uint8Array> {
-  // `fetchStored` enforces `maxBytes` with OUTPUT_TOO_LONG, so this limit is larger.
+  // `fetchStored` checks `maxBytes` itself and throws OUTPUT_TOO_LONG, so the limit of the archive reader is
+  // larger.
   const limits = { entries: 1, bytes: Math.max(maxBytes * 2, 1024 ** 3), nameBytes: 200 };
   for await (const entry of readArchive(archive, limits)) {
     if (entry.kind !== "file") break;

@@ -10,25 +10,28 @@ import { cleanMessage } from "../domain/clean-message.ts";
 import { folderSignal, type GrowingLines, growingLines } from "../wire/growing-lines.ts";
 import type { FindProblem } from "./receive-messages.ts";
 
-/** The host serializes a message anew, so its line may be a little longer than the protocol allows. */
+/**
+ * Maximum length of a line. The host serializes each message anew, so a line may be a little longer than the
+ * protocol allows.
+ */
 const maxLineLength = 2 * maxLengthToHost;
 const lookEveryMs = 1_000;
 
 export interface FollowedJournals {
-  /** Folder with the journals of one worker. */
+  /** The folder with the journals of one worker. */
   readonly folder: string;
-  /** Number of the attempt; null for all attempts. */
+  /** The number of the attempt to follow, or null to follow all attempts. */
   readonly attempt: number | null;
-  /** Whether the worker has ended, so that the next read is the last one. */
+  /** Returns whether the worker has ended. If so, the next read of the journals is the last one. */
   readonly isOver: () => Promise<boolean>;
-  /** Calls back when `isOver` may have changed, until the signal is aborted. */
+  /** Calls `onChange` whenever the result of `isOver` may have changed, until the signal is aborted. */
   readonly watch: (onChange: () => void, signal: AbortSignal) => void;
 }
 
 /**
- * Yields the messages in the host's journals of a worker, attempt by attempt, and then those that the owner
- * appends, until the worker has ended. Skips lines that are not valid messages: this is for display, and
- * checks no protocol.
+ * Yields the messages in the host's journals of a worker, attempt by attempt. Then yields the messages that
+ * the owner appends, until the worker has ended. Skips lines that are not valid messages and does not check
+ * the protocol, because the result is only for display.
  */
 export async function* followJournals(
   { folder, attempt, isOver, watch }: FollowedJournals,
@@ -63,13 +66,13 @@ interface Followed {
 }
 
 /**
- * Yields new messages. A restored file is read from its start, and `lastSeq` keeps its messages from being
- * yielded twice.
+ * Yields the new messages of a journal. If the file was restored, reads it again from its start; `lastSeq`
+ * then prevents that a message is yielded twice.
  */
 async function* newsOf(journal: Followed, findProblem: FindProblem): AsyncGenerator<JournalledMessage> {
   for await (const value of journal.lines.news()) {
     if (findProblem(value) !== null) continue;
-    // `findProblem` has just checked it against the schema.
+    // The cast is safe: `findProblem` has just checked the value against the schema.
     const message = cleanMessage(value as AdapterMessage);
     if (!isJournalled(message) || message.seq <= journal.lastSeq) continue;
     journal.lastSeq = message.seq;
@@ -77,7 +80,7 @@ async function* newsOf(journal: Followed, findProblem: FindProblem): AsyncGenera
   }
 }
 
-/** Numbers of the attempts that have a journal, the oldest first. */
+/** Finds the numbers of the attempts that have a journal, the oldest first. */
 async function attemptsIn(folder: string): Promise<number[]> {
   const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT" || error.code === "ENOTDIR") return [];

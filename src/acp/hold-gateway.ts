@@ -14,19 +14,22 @@ import type { Timing } from "./timing.ts";
 export interface GatewayLineDeps {
   readonly containers: Pick<Containers, "exec">;
   readonly timing: Timing;
-  /** The first problem of a line; null when it is a valid message. */
+  /** Returns the first problem of a parsed line, or null if the line is a valid message. */
   readonly findProblem: (value: unknown) => string | null;
-  /** File of the host's copy of the gateway's journal. */
+  /** The path of the host's copy of the gateway's journal. */
   readonly journalFile: string;
 }
 
-/** The gateway's hello lists every worker that it ever admitted, so its line may be long. */
+/**
+ * Limits of one line from the gateway. The gateway's hello lists every worker that the gateway ever admitted,
+ * so the line may be long.
+ */
 const limits = { maxLineLength: 1 << 20, maxDepth: 8 };
 const diagnosticCharacters = 2_000;
 
 /**
- * Stays connected to the gateway in a container. The listener gets each journal entry once; the gateway gets
- * the whole admission again at every connection.
+ * Stays connected to the gateway in a container. The listener receives each journal entry once. The gateway
+ * receives the whole admission again at every connection.
  */
 export function holdGateway(
   deps: GatewayLineDeps,
@@ -39,7 +42,8 @@ export function holdGateway(
   let execution: Execution | null = null;
   let journal: DurableLines | null = null;
   let waiting: Waiting[] = [];
-  // Counts of the present connection: admissions sent, and admissions that the gateway answered.
+  // Numbers for the present connection: admissions that the host sent, and admissions that the gateway
+  // answered.
   let sent = 0;
   let answered = 0;
   let hasGreeted = false;
@@ -60,8 +64,8 @@ export function holdGateway(
   };
 
   /**
-   * Resolves once the gateway has answered the admission with its journal position and the host has read up
-   * to there.
+   * Sends the admission. Resolves when the gateway has answered with its journal position and the host has
+   * read the journal up to that position.
    */
   function synchronized(within: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
@@ -77,13 +81,16 @@ export function holdGateway(
     });
   }
 
-  /** Sends the present admission, and lets every waiter without an admission wait for the answer to this one. */
+  /**
+   * Sends the present admission. All waiters whose admission was not sent yet wait for the answer to this
+   * admission.
+   */
   async function send(): Promise<void> {
     if (execution === null) return;
     sent += 1;
     for (const waiter of waiting) if (waiter.turn === 0) waiter.turn = sent;
     const line = `${JSON.stringify({ type: "admission", payload: listener.admission() })}\n`;
-    // After a failed write the connection is opened again, and the new one gets the admission.
+    // Ignore a failed write: the host then opens a new connection, and sends the admission on that one.
     await execution.write(Buffer.from(line)).catch(() => {});
   }
 
@@ -102,7 +109,7 @@ export function holdGateway(
         why = error.message;
       }
       if (until.aborted) return;
-      // A connection that was established and broke restarts the backoff.
+      // A connection that was established before it broke restarts the backoff.
       if (hasGreeted) failures = 0;
       listener.onLost(cleanText(why, 500));
       await deps.timing.wait(backoffMs(failures + 1, deps.timing.random()), until).catch(() => {});
@@ -142,8 +149,8 @@ export function holdGateway(
   }
 
   /**
-   * A journal shorter than the host's copy is a new one: the gateway's volume was lost. The host then drops
-   * its copy.
+   * Returns whether the gateway still has the journal that the host copied. A journal shorter than the host's
+   * copy is a new journal, because the gateway's volume was lost; the host then drops its copy.
    */
   async function isSameJournal(lastSeq: number): Promise<boolean> {
     if (journal === null || journal.count <= lastSeq) return true;
@@ -178,9 +185,12 @@ export function holdGateway(
 }
 
 interface Waiting {
-  /** Number of the admission whose answer the waiter needs; 0 before that admission is sent. */
+  /** The number of the admission whose answer this waiter needs, or 0 if that admission is not sent yet. */
   turn: number;
-  /** Journal entry up to which the host must have read; null until the gateway has answered. */
+  /**
+   * The sequence number up to which the host must read the gateway's journal, or null until the gateway has
+   * answered.
+   */
   target: number | null;
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;

@@ -7,16 +7,19 @@ import type { ContainerStatus, Reason, StoryStatus } from "../domain/generated/s
 import type { JournalSummary } from "../ports/journal.ts";
 import { readLines } from "../wire/read-lines.ts";
 
-/** The host serializes a message anew, so its line may be a little longer than the protocol allows. */
+/**
+ * Maximum length of a line. The host serializes each message anew, so a line may be a little longer than the
+ * protocol allows.
+ */
 export const maxLineLength: number = 2 * maxLengthToHost;
 
-/** Summary of the newest attempt in the host's journals of a worker; null when there is no journal. */
+/** Summarizes the newest attempt in the host's journals of a worker; returns null if there is no journal. */
 export async function readHostJournal(folder: string): Promise<JournalSummary | null> {
   const [attempt] = await attemptsIn(folder);
   return attempt === undefined ? null : readAttemptJournal(folder, attempt);
 }
 
-/** Summary of the host's journal of one attempt; null when there is no journal. */
+/** Summarizes the host's journal of one attempt; returns null if there is no journal. */
 export async function readAttemptJournal(folder: string, attempt: number): Promise<JournalSummary | null> {
   const file = join(folder, `journal-${attempt}.ndjson`);
   if (!(await stat(file).catch(() => null))?.isFile()) return null;
@@ -29,7 +32,7 @@ export async function readAttemptJournal(folder: string, attempt: number): Promi
   return summary;
 }
 
-/** Numbers of the attempts that have a journal, the newest first. */
+/** Finds the numbers of the attempts that have a journal, the newest first. */
 export async function attemptsIn(folder: string): Promise<number[]> {
   return (await readdir(folder).catch(() => []))
     .flatMap((name) => /^journal-(\d+)\.ndjson$/.exec(name)?.[1] ?? [])
@@ -38,7 +41,10 @@ export async function attemptsIn(folder: string): Promise<number[]> {
     .sort((a, b) => b - a);
 }
 
-/** Messages from a sandbox are untrusted claims: only fields of the right form count. */
+/**
+ * Adds a message to a summary. Messages from a sandbox are untrusted claims, so only fields of the right form
+ * count.
+ */
 function withMessage(summary: JournalSummary, message: unknown): JournalSummary {
   const { type, seq, payload } = fieldsOf(message);
   if (typeof seq !== "number" || !Number.isSafeInteger(seq) || seq <= summary.lastSeq) return summary;

@@ -1,7 +1,9 @@
 import { maxLengthToAdapter } from "../domain/acp-messages.ts";
 import type { Ack, Cancel, Credentials, Resumed } from "../domain/generated/acp.ts";
 
-/** The type and payload of a message of the host other than its request; `hostLine` adds the envelope. */
+/**
+ * The type and payload of any message from the host except the task request. `hostLine` adds the envelope.
+ */
 export type HostWords<Message = Ack | Cancel | Credentials | Resumed> = Message extends { payload: unknown }
   ? Pick<Message, "type" & keyof Message> & { readonly payload: Message["payload"] }
   : never;
@@ -11,7 +13,7 @@ export interface Addressed {
   readonly containerId: string;
 }
 
-/** A message to an adapter as one line, with its envelope. */
+/** Serializes a message to an adapter, with its envelope, as one line. */
 export function hostLine({ swarmId, containerId }: Addressed, date: Date, words: HostWords): Uint8Array {
   const { type, payload } = words;
   return asLine(
@@ -19,7 +21,10 @@ export function hostLine({ swarmId, containerId }: Addressed, date: Date, words:
   );
 }
 
-/** A serialized message as one line with its line break; throws when it has more lines or is too long. */
+/**
+ * Returns a serialized message as one line with a line break. Throws if the message has more than one line or
+ * is too long.
+ */
 export function asLine(bytes: Uint8Array): Uint8Array {
   const end = bytes.indexOf(0x0a);
   if (end >= 0 && end < bytes.length - 1) throw new Error("A message to an adapter has more than one line");

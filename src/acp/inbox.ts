@@ -10,7 +10,7 @@ export class Inbox<Item> {
     this.#limit = limit;
   }
 
-  /** Whether `put` waits. */
+  /** Whether the queue is full, so that `put` waits. */
   get isFull(): boolean {
     return this.#weight >= this.#limit;
   }
@@ -23,19 +23,21 @@ export class Inbox<Item> {
     while (this.isFull) await orAborted(this.#changed.promise, signal);
   }
 
-  /** Adds an item without weight and without waiting, for the few items whose producer must not block. */
+  /**
+   * Adds an item without weight and without waiting. Use it for the few items whose producer must not block.
+   */
   post(item: Item): void {
     this.#items.push(item);
     this.#notify();
   }
 
-  /** Makes `take` throw this error once the queue is empty. */
+  /** Makes `take` throw this error as soon as the queue is empty. */
   fail(error: unknown): void {
     this.#failure ??= { error };
     this.#notify();
   }
 
-  /** Waits for at least one item and removes all items. */
+  /** Waits until the queue has at least one item, then removes and returns all items. */
   async take(signal: AbortSignal): Promise<readonly Item[]> {
     for (;;) {
       signal.throwIfAborted();
@@ -57,7 +59,7 @@ export class Inbox<Item> {
   }
 }
 
-/** The result of the promise; rejects with the signal's reason when the signal comes first. */
+/** Returns the result of the promise. Rejects with the signal's reason if the signal is aborted first. */
 export async function orAborted<Result>(promise: Promise<Result>, signal: AbortSignal): Promise<Result> {
   signal.throwIfAborted();
   const { promise: aborted, reject } = Promise.withResolvers<never>();

@@ -20,18 +20,18 @@ export interface AttachDeps extends VolumeDeps {
   readonly limits: ConversationLimits;
   readonly outbox: Outbox;
   readonly line: LineWatch;
-  /** Passes received messages on, and resolves when more may follow. */
+  /** Passes received messages to the inbox. Resolves when the inbox has room for more. */
   readonly deliver: (received: readonly Received[]) => Promise<void>;
-  /** Resolves when the last message is on disk and acknowledged. */
+  /** Resolves when the adapter's last message is on disk and the host has acknowledged it. */
   readonly settled: Promise<void>;
-  /** Receives the function that breaks the present connection off. */
+  /** Called at each new connection with a function that breaks that connection off. */
   readonly onConnect: (breakOff: () => void) => void;
 }
 
 export interface AttachSubject {
   readonly containerId: string;
   readonly known: ConversationState;
-  /** Sequence number of the last message on disk. */
+  /** Returns the sequence number of the last message on disk. */
   readonly durableSeq: () => number;
 }
 
@@ -39,13 +39,13 @@ type Disconnection =
   | { readonly kind: "over"; readonly end: ConversationEnd }
   | { readonly kind: "broken"; readonly why: string };
 
-/** The reason with which the host itself breaks a connection off. */
+/** The abort reason of a connection that the host itself breaks off. */
 class BrokenOff extends Error {}
 
 /**
- * Stays connected to an adapter until it has sent its last message, its container has ended, or the worker
- * counts as lost. A lost connection is not a lost worker: the host reconnects with backoff while the
- * container runs and `lostMs` has not passed.
+ * Stays connected to an adapter until the adapter has sent its last message, the container has ended, or the
+ * worker counts as lost. A lost connection is not a lost worker: the host reconnects with backoff until the
+ * container ends or `lostMs` has passed.
  */
 export async function keepAttached(
   deps: AttachDeps,
@@ -83,7 +83,8 @@ export async function keepAttached(
       await using channel = await openChannel(deps, { containerId, from: durableSeq(), known }, disconnected);
       diagnostics = channel.diagnostics;
       for await (const group of channel.received) {
-        // After the last message, wait only for the end of the stream: breaking it off could lose the acknowledgement.
+        // After the adapter's last message, only wait for the end of the stream. To break the stream off
+        // could lose the host's acknowledgement.
         if (end) continue;
         for (const received of group) {
           if (received.kind === "violation") end = violated(received.reason);
@@ -109,7 +110,8 @@ export async function keepAttached(
           if (!isJoined && (await channel.isUnstarted())) return { kind: "broken", why: "it does not run" };
           break;
         }
-        // The adapter continues with its earlier request, or waits for one, so it will not close the connection.
+        // Here the adapter refused the request. It continues with its earlier request or waits for another
+        // one, so it will not close the connection.
         if (end.kind === "error" && isRefusal(end.message)) break;
         await deps.settled;
         void timing
@@ -131,8 +133,8 @@ export async function keepAttached(
   }
 
   /**
-   * Decides by the container's state how the conversation ended; null to connect again. Waits while the
-   * container is paused.
+   * Decides by the container's state how the conversation ended. Returns null if the host must connect again.
+   * Waits while the container is paused.
    */
   async function judgeContainer(why: string): Promise<ConversationEnd | null> {
     let facts = await look();
@@ -147,7 +149,7 @@ export async function keepAttached(
       if (facts.state === "removing") return { kind: "gone" };
       if (facts.state === "exited" || facts.state === "dead") return await readEndedContainer(facts);
     }
-    // A hello does not count as a sign of life: an adapter that sends nothing but hellos is lost, too.
+    // A hello does not count as a sign of life: an adapter that sends only hellos is lost, too.
     const silentMs = line.silentMs();
     if (silentMs < limits.lostMs) return null;
     const message = cleanText(`The adapter sent nothing for ${Math.round(silentMs / 1000)} s: ${why}`);
@@ -190,16 +192,16 @@ export async function keepAttached(
 }
 
 /**
- * Whether the adapter refuses the host's request. Such an error has no sequence number and is in no journal.
- * It ends the conversation: the task that runs there is not this one.
+ * Returns whether a message says that the adapter refuses the host's request. Such an error has no sequence
+ * number and is in no journal. It ends the conversation, because the container runs another task.
  */
 function isRefusal(message: AdapterMessage): message is ErrorMessage {
   return message.type === "error" && message.seq === undefined;
 }
 
 /**
- * The messages before a violation, before a refusal of the request, or up to the last message; the rest does
- * not count.
+ * Returns the messages that count: those before a violation or a refusal, and none after the adapter's last
+ * message.
  */
 function upToEnd(group: readonly Received[]): readonly Received[] {
   const kept: Received[] = [];
@@ -216,7 +218,10 @@ function endOf({ end }: ConversationState): ConversationEnd | null {
   return end.type === "completion" ? { kind: "completion", message: end } : { kind: "error", message: end };
 }
 
-/** Exit code of a container whose adapter ended like this. */
+/**
+ * Returns the exit code of a container whose conversation ended in this way, or null if there is no such
+ * code.
+ */
 function exitOf(end: ConversationEnd | null): number | null {
   if (end?.kind === "error") return 2;
   if (end?.kind !== "completion") return null;

@@ -2,20 +2,26 @@ import { showDuration } from "../domain/duration.ts";
 import type { ConnectionStatus } from "../ports/conversations.ts";
 import type { Timing } from "./timing.ts";
 
-/** Tracks when an adapter last sent a message, and reports the status of the connection whenever it changes. */
+/** Tracks when an adapter last sent a message, and reports each change of the connection's status. */
 export interface LineWatch {
-  /** The adapter sent a message other than a hello; a heartbeat also says how long the agent has been idle. */
+  /**
+   * Notes that the adapter sent a message other than a hello. A heartbeat also says how many milliseconds the
+   * agent has been idle; other messages pass null.
+   */
   messageReceived(idleMs: number | null): void;
-  /** The adapter sent its hello on a new connection, which a stuck adapter may do as well. */
+  /**
+   * Notes that the adapter sent its hello on a new connection. A hello proves little, because a stuck adapter
+   * may send one too.
+   */
   joined(): void;
   lost(why: string): void;
   paused(): void;
   /**
-   * Time since its last message other than a hello; time while it was paused, or while the host was busy,
-   * does not count.
+   * Returns the milliseconds since the adapter's last message other than a hello. Time while the container
+   * was paused or the host was busy does not count.
    */
   silentMs(): number;
-  /** Checks for silence until the signal is aborted; never rejects. */
+  /** Checks for silence until the signal is aborted. Never rejects. */
   watch(signal: AbortSignal): Promise<void>;
 }
 
@@ -23,12 +29,15 @@ export interface LineWatchDeps {
   readonly timing: Timing;
   readonly silenceMs: number;
   readonly idleMs: number;
-  /** Whether the container is paused, which explains the silence. */
+  /** Returns whether the container is paused, which explains the silence. */
   readonly isPaused: (signal: AbortSignal) => Promise<boolean>;
-  /** Whether the host's inbox is full, so that messages wait unread. */
+  /** Returns whether the host's inbox is full, so that messages wait unread. */
   readonly isBusy: () => boolean;
   readonly onStatus: (status: ConnectionStatus, why: string) => void;
-  /** Called at a silence: the connection may be dead without an error, so the host opens a new one. */
+  /**
+   * Called when the adapter has fallen silent. The connection may be dead without an error, so the host opens
+   * a new one.
+   */
   readonly onSilence: () => void;
 }
 
@@ -42,7 +51,7 @@ export function watchLine({
   onSilence,
 }: LineWatchDeps): LineWatch {
   let lastSignAt = timing.now();
-  /** Start of the present period of silence. */
+  /** Start of the present period of silence, in milliseconds of `timing.now()`. */
   let since = lastSignAt;
   let status: ConnectionStatus | null = null;
   let hasFallenSilent = false;
@@ -66,7 +75,8 @@ export function watchLine({
   return {
     messageReceived(idleMs) {
       noteSign();
-      // Only a heartbeat carries the idle time: other messages may be the supervisor's own.
+      // Only a heartbeat carries the agent's idle time. Other messages may come from the supervisor instead
+      // of the agent.
       if (idleMs !== null) isIdle = idleMs > maxIdleMs;
       reportAlive("it sends messages");
     },

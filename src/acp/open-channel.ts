@@ -4,18 +4,26 @@ import { type ConversationState, onNewConnection } from "../domain/message-order
 import type { Containers, Execution } from "../ports/containers.ts";
 import { type FindProblem, type Received, receiveMessages } from "./receive-messages.ts";
 
-/** One connection to an adapter. It may break at any time; the adapter keeps running without it. */
+/**
+ * One connection to an adapter. The connection may break at any time; the adapter keeps running without it.
+ */
 export interface Channel extends AsyncDisposable {
-  /** New messages, grouped as they arrive. Iterate once. A slow reader causes back-pressure on the adapter. */
+  /**
+   * The new messages, grouped as they arrive. Iterate only once. A slow reader causes back-pressure on the
+   * adapter.
+   */
   readonly received: AsyncIterable<readonly Received[]>;
-  /** Resolves when the engine has accepted the line; only an answer proves that the adapter received it. */
+  /**
+   * Sends a line. Resolves when the engine has accepted the line; only an answer proves that the adapter
+   * received it.
+   */
   send(line: Uint8Array): Promise<void>;
   /**
-   * Whether `attach` never started, so that the received text is the engine's error. Call it after a first
-   * invalid line.
+   * Returns whether the program `attach` never started, so that the received text is the engine's error. Call
+   * this function after an invalid first line.
    */
   isUnstarted(): Promise<boolean>;
-  /** Beginning and end of its stderr, cleaned for display. */
+  /** Returns the beginning and the end of the stderr of `attach`, cleaned for display. */
   diagnostics(): string;
 }
 
@@ -26,7 +34,10 @@ export interface ChannelDeps {
 
 const diagnosticCharacters = 4_000;
 
-/** Connects to the adapter in a container: replays its journal after `from`, then streams its new messages. */
+/**
+ * Connects to the adapter in a container. The adapter replays its journal after message `from`, then streams
+ * its new messages.
+ */
 export async function openChannel(
   { containers, findProblem }: ChannelDeps,
   {
@@ -46,8 +57,8 @@ export async function openChannel(
     received: receiveMessages(protocolOf(execution, diagnostics), onNewConnection(known), findProblem),
     send: (line) => execution.write(line),
     async isUnstarted() {
-      // An engine that cannot start the program writes its error to the program's stdout and reports 126 or 127. If the
-      // container has ended by then, the exit code is lost.
+      // An engine that cannot start the program writes its error to the program's stdout and reports exit
+      // code 126 or 127. If the container has ended meanwhile, the exit code is lost.
       const exit = await execution.exit();
       return exit.kind === "lost" || exit.code === 126 || exit.code === 127;
     },

@@ -6,24 +6,30 @@ import { type DurableLines, openDurableLines } from "../wire/durable-lines.ts";
 import { type FindProblem, receiveMessages } from "./receive-messages.ts";
 
 /**
- * The host's copy of an adapter's messages in one attempt. Only the owner writes it; other processes may read
- * the file meanwhile.
+ * The host's copy of an adapter's messages in one attempt. Only the owner writes the file; other processes
+ * may read the file at the same time.
  */
 export interface HostJournal extends AsyncDisposable {
-  /** Sequence number of the last message on disk; 0 for none. */
+  /** The sequence number of the last message on disk, or 0 if there is no message. */
   readonly lastSeq: number;
-  /** State of the conversation when the journal was opened. */
+  /** The state of the conversation when the host opened the journal. */
   readonly known: ConversationState;
-  /** Resolves once all messages are on disk. Their sequence numbers must continue the journal without a gap. */
+  /**
+   * Appends messages, and resolves when all of them are on disk. Their sequence numbers must continue the
+   * journal without a gap.
+   */
   append(messages: readonly JournalledMessage[]): Promise<void>;
 }
 
-/** The host writes cleaned messages, serialized anew, so a line may be a little longer than the protocol allows. */
+/**
+ * Maximum length of a line. The host serializes each cleaned message anew, so a line may be a little longer
+ * than the protocol allows.
+ */
 const maxLineLength = 2 * maxLengthToHost;
 
 /**
- * Opens or creates `journal-<attempt>.ndjson` to append to it. Cuts a torn last line. Leaves a file with any
- * other damage as it is and throws FILE_FAILED.
+ * Opens or creates `journal-<attempt>.ndjson` for appending. Cuts off an incomplete last line. At any other
+ * damage, leaves the file unchanged and throws FILE_FAILED.
  */
 export async function openHostJournal(
   file: string,
@@ -53,7 +59,10 @@ export async function openHostJournal(
   };
 }
 
-/** Applies the rules for received messages, so that the state of the conversation is the same as before. */
+/**
+ * Replays the journal with the rules for received messages, so that the conversation's state is the same as
+ * before.
+ */
 async function replay(
   file: string,
   lines: DurableLines,

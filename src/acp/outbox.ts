@@ -5,14 +5,18 @@ import { orAborted } from "./inbox.ts";
 import type { Channel } from "./open-channel.ts";
 import type { Timing } from "./timing.ts";
 
-/** Sends the host's messages over the present connection, or over the next one if there is none. */
+/**
+ * Sends the host's messages over the present connection. Without a connection, keeps them for the next one.
+ */
 export interface Outbox {
-  /** Sends what is due on a new connection, after the adapter's hello on it. */
+  /** Sends all waiting messages on a new connection. Call this function after the adapter's hello. */
   joined(channel: Channel, hello: Hello): void;
   left(): void;
-  /** Notes that all messages up to `seq` are on disk. Acknowledges them soon, in batches. */
+  /** Notes that all messages up to `seq` are on disk. The outbox acknowledges them soon, in batches. */
   durable(seq: number): void;
-  /** Acknowledges at once, and resolves when the engine has accepted the line, or after a timeout. */
+  /**
+   * Sends the acknowledgement at once. Resolves when the engine has accepted the line, or after a timeout.
+   */
   acknowledge(): Promise<void>;
   cancel(words: Cancel["payload"]): Promise<void>;
   resumed(pausedMs: number): Promise<void>;
@@ -27,7 +31,10 @@ const ackEvery = 100;
 const ackWithinMs = 50;
 const lastAckWithinMs = 2_000;
 
-/** `durableSeq` is the last message already on disk. Throws at once if the request is too long. */
+/**
+ * Opens the outbox. `durableSeq` is the sequence number of the last message already on disk. Throws at once
+ * if the request is too long.
+ */
 export function openOutbox(
   timing: Timing,
   { request, credentials, ...address }: OutboxSubject,
@@ -46,7 +53,8 @@ export function openOutbox(
   const send = (line: Uint8Array): Promise<void> => {
     const target = channel;
     if (!target) return Promise.resolve();
-    // Ignore a failed write: the reader notices the broken connection, and `joined` sends what is due on the next one.
+    // Ignore a failed write: the reader notices the broken connection, and `joined` sends the waiting
+    // messages on the next one.
     lastSend = lastSend.then(() =>
       target === channel ? target.send(line).catch(forgiveFailure) : undefined,
     );
@@ -68,7 +76,7 @@ export function openOutbox(
       const env = credentials();
       if (env && hello.payload.phase !== "finished")
         void sendMessage({ type: "credentials", payload: { env: { ...env } } });
-      // Do not start a task that is to be stopped.
+      // If the task is cancelled, do not send the request that would start it.
       if (cancelled) void sendMessage({ type: "cancel", payload: cancelled });
       else if (hello.payload.phase === "waiting") void send(requestLine);
       if (pausedMs > 0) void sendMessage({ type: "resumed", payload: { pausedMs } });

@@ -18,14 +18,14 @@ const journalled: ReadonlySet<unknown> = new Set([
 ] satisfies JournalledMessage["type"][]);
 
 /**
- * Facts about the stories from all host journals of a worker; empty without a journal. The owner may append
- * meanwhile.
+ * Collects facts about a worker's stories from all its host journals; they are empty without a journal. The
+ * owner may append to the journals at the same time.
  */
 export async function readStoryFacts(folder: string, findProblem: FindProblem): Promise<WorkerFacts> {
   const facts = new WorkerFactsReader();
   for (const attempt of (await attemptsIn(folder)).reverse()) {
     const file = join(folder, `journal-${attempt}.ndjson`);
-    // Reading a FIFO at this path would block for ever.
+    // Skip all but regular files: to open a FIFO at this path would block for ever.
     if (!(await stat(file).catch(() => null))?.isFile()) continue;
     facts.begin(attempt);
     let lastSeq = 0;
@@ -38,7 +38,10 @@ export async function readStoryFacts(folder: string, findProblem: FindProblem): 
   return facts.facts();
 }
 
-/** Messages from a sandbox are untrusted claims: only valid ones count. */
+/**
+ * Returns whether a value is a valid journal message. Messages from a sandbox are untrusted claims, so only
+ * valid ones count.
+ */
 function isJournalled(value: unknown, findProblem: FindProblem): value is JournalledMessage {
   if (typeof value !== "object" || value === null || !("type" in value) || !("seq" in value)) return false;
   return journalled.has(value.type) && findProblem(value) === null;

@@ -2,7 +2,7 @@ import { type ConversationState, inJournal } from "../domain/message-order.ts";
 import type { Containers } from "../ports/containers.ts";
 import { type FindProblem, type Received, receiveMessages } from "./receive-messages.ts";
 
-/** A file or folder of an archive; the archive reader has checked its path and size. */
+/** A file or folder in an archive, whose path and size the archive reader has checked. */
 export interface ReadEntry {
   readonly path: string;
   readonly kind: "file" | "folder";
@@ -10,7 +10,10 @@ export interface ReadEntry {
   readonly content: AsyncIterable<Uint8Array>;
 }
 
-/** Reads an untrusted tar stream; throws ARCHIVE_REFUSED unless it is a plain archive within the limits. */
+/**
+ * Reads an untrusted tar stream. Throws ARCHIVE_REFUSED unless the stream is a plain archive within the
+ * limits.
+ */
 export type ReadArchive = (
   archive: AsyncIterable<Uint8Array>,
   limits: { readonly entries: number; readonly bytes: number; readonly nameBytes: number },
@@ -24,10 +27,16 @@ export interface VolumeDeps {
 
 const journalPath = "/aimi/journal.ndjson";
 
-/** More than six hours of the longest lines at the highest rate. */
+/**
+ * Maximum size of an adapter's journal in bytes: enough for over six hours of the longest lines at the
+ * highest rate.
+ */
 const maxBytes = 8 * 1024 ** 3;
 
-/** New messages in the adapter's own journal, copied from a container that has ended. Skips a torn last line. */
+/**
+ * Yields the new messages in an adapter's own journal, copied from a container that has ended. Skips an
+ * incomplete last line.
+ */
 export async function* readVolumeJournal(
   { containers, readArchive, findProblem }: VolumeDeps,
   { containerId, known }: { readonly containerId: string; readonly known: ConversationState },

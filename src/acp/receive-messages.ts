@@ -5,16 +5,18 @@ import type { AcpMessage } from "../domain/generated/acp.ts";
 import { type ConversationState, judgeMessage, judgeUnknown, type Verdict } from "../domain/message-order.ts";
 import { readMessages, type WireLimits } from "../wire/read-messages.ts";
 
-/** Finds the first violation of the message schema in a value; null for a valid message. */
+/**
+ * Finds the first violation of the message schema in a value; returns null if the value is a valid message.
+ */
 export type FindProblem = (value: unknown) => string | null;
 
-/** One received line, classified. A violation ends the stream. */
+/** One received line after the checks. A violation ends the stream. */
 export type Received =
   | {
       readonly kind: "message";
-      /** The message, cleaned for display. */
+      /** The message, whose texts are cleaned for display. */
       readonly message: AdapterMessage;
-      /** State of the conversation after it. */
+      /** The state of the conversation after this message. */
       readonly known: ConversationState;
       readonly bytes: number;
     }
@@ -24,8 +26,8 @@ export type Received =
 const wireLimits: WireLimits = { maxLineLength: maxLengthToHost, maxDepth: maxDepthToHost };
 
 /**
- * Reads an adapter's stream of lines, grouped as they arrive. Checks each line's length, schema and order,
- * and cleans its texts, before the caller gets the message.
+ * Reads an adapter's stream of lines and yields them in groups, as they arrive. Checks the length, schema and
+ * order of each line and cleans its texts before the caller receives the message.
  */
 export async function* receiveMessages(
   source: AsyncIterable<Uint8Array>,
@@ -61,7 +63,8 @@ function receive(
     return withoutMessage(judgeUnknown(known, value as Record<string, unknown>));
   const problem = findProblem(value);
   if (problem !== null) return { kind: "violation", reason: cleanText(problem) };
-  // `findProblem` has just checked it. Clean it before `judgeMessage`, which keeps a part of it in the state.
+  // The cast is safe: `findProblem` has just checked the value. Clean the message before `judgeMessage`,
+  // which stores a part of it in the state.
   const message = cleanMessage(value as AcpMessage);
   const verdict = judgeMessage(known, message);
   if (verdict.kind !== "new") return withoutMessage(verdict);

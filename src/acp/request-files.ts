@@ -5,17 +5,17 @@ import type { WorkerChannel } from "../ports/worker-places.ts";
 
 export interface RequestFiles
   extends Pick<WorkerChannel, "findRequest" | "storeRequest" | "findRework" | "storeRework"> {
-  /** Reads the settings with which the swarm was started. */
+  /** Finds the settings with which the user started the swarm, or null. */
   findSettings(): Promise<RecordedSettings | null>;
   keepSettings(settings: RecordedSettings): Promise<void>;
-  /** Reads the note on the swarm's gateway: its secret, its transport and its runtime. */
+  /** Finds the note on the swarm's gateway, with the gateway's secret, transport and runtime, or null. */
   findGateway<Note extends object>(): Promise<Note | null>;
   storeGateway(note: object): Promise<void>;
 }
 
 /**
- * Keeps the requests of one swarm's workers, as first sent, in the worktree's git folder, which `git clean`
- * does not reach.
+ * Stores the task requests of one swarm's workers, as first sent. The files lie in the worktree's git folder,
+ * which `git clean` does not reach.
  */
 export function requestFiles(gitFolder: string, swarmId: string): RequestFiles {
   const folder = join(gitFolder, "aimi", "requests", swarmId);
@@ -43,7 +43,7 @@ async function find<Content>(file: string): Promise<Content | null> {
   return text === null ? null : JSON.parse(text);
 }
 
-/** Replaces the file atomically and durably. */
+/** Writes content to a file atomically and durably, and replaces the file if it exists. */
 async function keep(file: string, content: object): Promise<void> {
   await mkdir(dirname(file), { recursive: true });
   const draft = `${file}.draft`;

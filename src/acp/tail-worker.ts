@@ -3,14 +3,14 @@ import { SwarmError } from "../domain/errors.ts";
 import type { Containers } from "../ports/containers.ts";
 import { LineCutter } from "../wire/line-cutter.ts";
 
-/** Longer than any line that an adapter prints. */
+/** Maximum length of a line, longer than any line that an adapter prints. */
 const maxLineLength = 64 * 1024;
 const adapterProgram = "/opt/aimi/adapter";
 
 /**
- * Yields the newest lines of the log of the adapter in a running container, and then its new lines, until the
- * container ends or the caller stops reading. Closing the input then ends `tail` in the container; the task
- * does not depend on it.
+ * Yields the newest lines of the adapter's log in a running container, then its new lines, until the
+ * container ends or the caller stops reading. At the end, this function closes the input of `tail`, which
+ * ends `tail` in the container; the task does not depend on `tail`.
  */
 export async function* tailWorker(
   containers: Pick<Containers, "exec">,
@@ -20,7 +20,7 @@ export async function* tailWorker(
   const command = [adapterProgram, "tail", "--last", String(last), "--follow"];
   await using execution = await containers.exec(
     containerId,
-    // With an input that gets no data: closing it ends the program.
+    // Open an input that gets no data: closing the input ends the program.
     { command, user: "0:0", workdir: "/", input: true },
     signal,
   );
@@ -33,7 +33,7 @@ export async function* tailWorker(
         if (line) yield cleanText(Buffer.from(line).toString(), maxLineLength);
   }
   const exit = await execution.exit();
-  // A lost exit is the normal end: the container ended.
+  // If the exit is lost, the container ended, which is the normal case.
   if (exit.kind === "exited" && exit.code !== 0)
     throw new SwarmError("EXEC_FAILED", {
       command: command.join(" "),

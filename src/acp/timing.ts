@@ -1,16 +1,16 @@
-/** Clock and randomness, passed in so that a test can replace them. */
+/** A clock and a source of random numbers, passed in so that a test can replace them. */
 export interface Timing {
-  /** Monotonic time in milliseconds. */
+  /** Returns monotonic time in milliseconds. */
   now(): number;
-  /** Wall-clock time. */
+  /** Returns wall-clock time. */
   date(): Date;
-  /** Random number from 0 to 1. */
+  /** Returns a random number from 0 to 1. */
   random(): number;
-  /** Resolves after the time; rejects with the signal's reason when the signal is aborted. */
+  /** Resolves after `ms` milliseconds. Rejects with the signal's reason if the signal is aborted first. */
   wait(ms: number, signal: AbortSignal): Promise<void>;
 }
 
-/** Clock and randomness of this machine. */
+/** The real clock and random numbers of this machine. */
 export const realTiming: Timing = {
   now: () => performance.now(),
   date: () => new Date(),

@@ -17,15 +17,15 @@ export interface WorkerChannelDeps extends VolumeDeps {
   readonly containers: Pick<Containers, "exec" | "look" | "copyOut" | "copyIn">;
   readonly timing: Timing;
   readonly swarmId: string;
-  /** Folder of this swarm below `.aimi/swarms`. */
+  /** The folder of this swarm below `.aimi/swarms`. */
   readonly folder: string;
-  /** Git folder of the worktree, which `git clean` does not reach. */
+  /** The git folder of the worktree, which `git clean` does not reach. */
   readonly gitFolder: string;
-  /** Packs a file as a tar stream whose one entry only root may read. */
+  /** Packs the file `from` as a tar stream with one entry, `path`, that only root may read. */
   readonly packFile: (path: string, from: string) => AsyncIterable<Uint8Array>;
 }
 
-/** Journals, requests and stored files of one swarm's workers. */
+/** Gives access to the connections, journals, requests and stored files of one swarm's workers. */
 export function workerChannel(deps: WorkerChannelDeps): WorkerChannel {
   const { containers, swarmId, folder, gitFolder, findProblem } = deps;
   const journalFile = (slug: string, attempt: number): string =>
@@ -57,7 +57,7 @@ export function workerChannel(deps: WorkerChannelDeps): WorkerChannel {
     async *readJournal({ slug, attempt }) {
       const file = journalFile(slug, attempt);
       if (!(await stat(file).catch(() => null))) return;
-      // Only the owner writes this file, and only messages that it has checked.
+      // The cast is safe: only the owner writes this file, and only messages that the owner has checked.
       for await (const message of readLines(createReadStream(file), { maxLineLength: 2 * maxLengthToHost }))
         yield message as JournalledMessage;
     },

@@ -1,15 +1,15 @@
 import { refusal } from "./refusal.ts";
 
 /**
- * The bytes of an archive, pulled on demand and never buffered as a whole. `entry` is the name that a refusal
- * shows.
+ * The bytes of an archive, read on demand and never buffered as a whole. The parameter `entry` is the name
+ * that an error shows.
  */
 export interface ArchiveBytes {
-  /** The next piece, of at most `maxBytes` bytes; undefined at the end of the archive. */
+  /** Returns the next piece of at most `maxBytes` bytes, or undefined at the end of the archive. */
   next(maxBytes: number): Promise<Uint8Array | undefined>;
-  /** The next piece, of at most `maxBytes` bytes; refuses the archive if it ends here. */
+  /** Returns the next piece of at most `maxBytes` bytes. Refuses the archive if it ends here. */
   take(maxBytes: number, entry: string): Promise<Uint8Array>;
-  /** Exactly `length` bytes, in one piece. */
+  /** Returns exactly `length` bytes in one piece. Refuses the archive if it ends earlier. */
   read(length: number, entry: string): Promise<Uint8Array>;
   skip(length: number, entry: string): Promise<void>;
   close(): Promise<void>;

@@ -2,23 +2,29 @@ import type { ArchiveBytes } from "./archive-bytes.ts";
 import { refusal } from "./refusal.ts";
 import { blockBytes, isZero, parseHeader, parsePax, showName, type TarHeader } from "./tar-header.ts";
 
-/** The combined facts of all headers of one entry. */
+/** All header fields of one entry, combined from its header blocks. */
 export interface EntryHeader extends TarHeader {
   readonly isSparse: boolean;
 }
 
-/** More than any honest name or set of attributes needs. */
+/**
+ * Maximum size in bytes of a header before an entry's own header: more than any honest name or set of
+ * attributes needs.
+ */
 const maxPreludeBytes = 64 * 1024;
 
-/** Nested folders make names of any length. The bytes of such a name beyond `maxPreludeBytes` are skipped. */
+/**
+ * Maximum size of a name in bytes. Nested folders make long names possible. Bytes beyond `maxPreludeBytes`
+ * are skipped.
+ */
 const maxNameBytes = 1024 * 1024;
 
-/** More than the padding of `tar`'s last record at any usual blocking factor. */
+/** Maximum padding in bytes after the archive's end: more than `tar` writes at any usual blocking factor. */
 const maxTailBytes = 1024 * 1024;
 
 /**
- * Headers before an entry's own header: GNU's long name and long link target, and pax headers for one entry
- * and for all.
+ * Types of headers that come before an entry's own header: GNU's long name and long link target, and pax
+ * headers for one entry or for all entries.
  */
 const preludes: ReadonlyMap<string, string> = new Map([
   ["L", "long name"],
@@ -27,7 +33,7 @@ const preludes: ReadonlyMap<string, string> = new Map([
   ["g", "global pax header"],
 ]);
 
-/** Reads up to the content of the next entry; undefined at the archive's proper end. */
+/** Reads the headers of the next entry, up to its content. Returns undefined at the archive's proper end. */
 export async function readEntryHeader(
   bytes: ArchiveBytes,
   previous: string,
@@ -44,7 +50,7 @@ export async function readEntryHeader(
 
     const what = preludes.get(header.type);
     if (!what) return joinHeaders(header, contentByPrelude);
-    // Without this check an archive of headers alone could go on for ever.
+    // Without this check, an archive could consist of an endless series of headers.
     if (contentByPrelude.has(header.type)) throw refusal(showName(header.name), `it has a second ${what}`);
     const maxBytes = "LK".includes(header.type) ? maxNameBytes : maxPreludeBytes;
     if (header.size > maxBytes)
@@ -56,14 +62,14 @@ export async function readEntryHeader(
 }
 
 /**
- * A contiguous file, type 7, counts as a plain file. Old programs mark a folder only by the slash at the end
- * of its name.
+ * Returns whether an entry is a plain file. A contiguous file, type 7, counts as one. A name with a slash at
+ * its end is a folder: old programs mark folders only in this way.
  */
 export function isPlainFile({ type, name }: TarHeader): boolean {
   return (type === "0" || type === "7") && name.at(-1) !== 0x2f;
 }
 
-/** Bytes of padding between content and the next block. */
+/** Returns the number of padding bytes between an entry's content and the next block. */
 export function paddingOf(size: number): number {
   return (blockBytes - (size % blockBytes)) % blockBytes;
 }
@@ -73,7 +79,7 @@ function joinHeaders(header: TarHeader, contentByPrelude: ReadonlyMap<string, Ui
   const none = new Uint8Array();
   const pax = parsePax(contentByPrelude.get("x") ?? none, shown);
   const paxOfAll = parsePax(contentByPrelude.get("g") ?? none, shown);
-  // One name or one size for all following entries has no honest use.
+  // A path or size that applies to all following entries has no honest use.
   if (paxOfAll.path || paxOfAll.size !== undefined || paxOfAll.isSparse)
     throw refusal(shown, "a global pax header names a path or a size");
 
@@ -90,7 +96,7 @@ function withoutEnd(longName: Uint8Array): Uint8Array {
   return longName.subarray(0, longName.findLastIndex((byte) => byte !== 0) + 1);
 }
 
-/** An archive ends with two blocks of zeros, and more of them as padding up to the end of a record. */
+/** Checks the end of an archive: two blocks of zeros, and more zeros as padding up to the end of a record. */
 async function readEnd(bytes: ArchiveBytes, previous: string): Promise<void> {
   if (!isZero(await bytes.read(blockBytes, previous)))
     throw refusal(previous, "a block of zeros stands alone behind it");

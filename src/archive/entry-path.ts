@@ -6,7 +6,10 @@ const maxComponentBytes = 255;
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** The path of an entry, relative to the archive's folder and of any length; empty for that folder itself. */
+/**
+ * Returns the path of an entry, relative to the archive's folder; it may have any length. Returns an empty
+ * string for that folder itself.
+ */
 export function parseEntryPath(name: Uint8Array): string {
   const refuse = (reason: string): Error => refusal(showName(name), reason);
   if (name.length === 0) throw refuse("the name is empty");
@@ -26,7 +29,7 @@ export function parseEntryPath(name: Uint8Array): string {
   return path;
 }
 
-/** Why a path is too long for this machine; undefined for an ordinary one. */
+/** Finds the reason why a path is too long; returns undefined if it is not. */
 export function findExcess(path: string, { nameBytes }: { readonly nameBytes: number }): string | undefined {
   if (Buffer.byteLength(path) > nameBytes) return `the name is longer than ${nameBytes} bytes`;
   if (path.split("/").some((component) => Buffer.byteLength(component) > maxComponentBytes))
@@ -34,7 +37,7 @@ export function findExcess(path: string, { nameBytes }: { readonly nameBytes: nu
   return undefined;
 }
 
-/** Why a name cannot be shown or typed; undefined for an ordinary one. */
+/** Finds the reason why a name cannot be shown or typed; returns undefined if there is none. */
 export function findOddity(name: Uint8Array): string | undefined {
   const written = decode(name);
   if (written === undefined) return "the name is not UTF-8";
@@ -43,24 +46,35 @@ export function findOddity(name: Uint8Array): string | undefined {
   return undefined;
 }
 
-/** A claimed path: a folder with its claimed children, or anything else. */
+/**
+ * A path that an entry has claimed: a folder with the claimed paths below it, or a leaf, which is anything
+ * else.
+ */
 type Claim = FolderClaim | "leaf";
 
 interface FolderClaim {
-  /** Whether the folder has an entry of its own, rather than only being part of other entries' paths. */
+  /**
+   * Whether an entry of the archive names this folder. If not, the folder is only a part of other entries'
+   * paths.
+   */
   hasOwnEntry: boolean;
   below?: Map<string, Claim>;
 }
 
-/** The folders to create before a path, outermost first; or the limit that the path exceeds. */
+/**
+ * The folders to create before a path's entry, the outermost first. If the path exceeds a limit, which one.
+ */
 export type Claimed = { readonly newFolders: readonly string[] } | { readonly excess: string };
 
-/** Maximum characters of all remembered names of an archive, each part of a path counted once. */
+/**
+ * Maximum number of characters in all remembered names of an archive together. Each part of a path counts
+ * once.
+ */
 const maxNameCharacters = 32 * 1024 * 1024;
 
 /**
- * Remembers the paths of an archive. Refuses a path that was claimed before or lies below an entry that is
- * not a folder. Folders that other paths only imply count as well, because the unpacker creates them, too.
+ * Remembers the paths of an archive's entries. Refuses a path that comes twice or lies below an entry that is
+ * not a folder. Folders that are only parts of paths count as well, because the unpacker creates them, too.
  */
 export function pathClaims({
   entries,
@@ -71,7 +85,7 @@ export function pathClaims({
   let charactersLeft = maxNameCharacters;
   const root: FolderClaim = { hasOwnEntry: false };
 
-  // A tree, not a set of paths, so that a deep path costs no more than its length.
+  // Use a tree, not a set of paths, so that a deep path costs no more memory than its length.
   return (path, kind) => {
     const newFolders: string[] = [];
     let here = root;
@@ -115,7 +129,7 @@ function decode(name: Uint8Array): string | undefined {
   try {
     return utf8.decode(name);
   } catch {
-    // With `fatal` the decoder throws when the name is not UTF-8.
+    // With the option `fatal`, the decoder throws if the name is not UTF-8.
     return undefined;
   }
 }

@@ -3,7 +3,7 @@ import { type FileHandle, open } from "node:fs/promises";
 import { type Pack, pack } from "tar-stream";
 import { refusal } from "./refusal.ts";
 
-/** A folder, a file with its content in memory, or a file to read from this machine's disk. */
+/** A folder, a file whose content is in memory, or a file to read from this machine's disk. */
 export type PackedFile = {
   readonly path: string;
   readonly mode: number;
@@ -21,12 +21,12 @@ const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
 
 const pieceBytes = 64 * 1024;
 
-/** A tar archive of these files, produced as the caller reads it; equal files give equal bytes. */
+/** Packs files as a tar archive, piece by piece as the caller reads it. Equal files give equal bytes. */
 export async function* packFiles(
   files: Iterable<PackedFile> | AsyncIterable<PackedFile>,
 ): AsyncGenerator<Uint8Array> {
   const packing = pack();
-  // A failure destroys the stream, so the loop below throws it.
+  // If `feed` fails, this destroys the stream, so the loop below throws the error.
   const fed = feed(packing, files).catch((error: Error) => void packing.destroy(error));
   try {
     for await (const piece of packing) yield piece as Uint8Array;
@@ -52,7 +52,7 @@ async function addFromDisk(packing: Pack, file: PackedFile & { readonly from: st
 }
 
 async function openRegular(file: string): Promise<FileHandle> {
-  // Without O_NONBLOCK, opening a FIFO would block until a process opens it for writing.
+  // Without O_NONBLOCK, opening a FIFO would block until another process opens the FIFO for writing.
   const handle = await open(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK).catch(
     (error: NodeJS.ErrnoException) => {
       throw error.code === "ELOOP" ? refusal(file, "it is a link", error) : error;
@@ -63,7 +63,10 @@ async function openRegular(file: string): Promise<FileHandle> {
   throw refusal(file, "it is not a regular file");
 }
 
-/** The content of a file, exactly as long as the header announces; refuses a file whose size changes meanwhile. */
+/**
+ * Yields the content of a file, exactly as long as the header says. Throws if the file's size changes
+ * meanwhile.
+ */
 async function* exactly(handle: FileHandle, size: number, file: string): AsyncGenerator<Uint8Array> {
   for (let left = size; left > 0; ) {
     const { buffer, bytesRead } = await handle.read(Buffer.allocUnsafe(Math.min(left, pieceBytes)));
@@ -83,14 +86,14 @@ function headerOf({ path, mode, uid, gid, kind }: PackedFile, size: number): Ent
     uid,
     gid,
     size,
-    // A real time would make archives of equal files differ.
+    // With the real time, archives of equal files would differ.
     mtime: new Date(0),
-    // tar-stream has six octal digits for each, and would write a larger number as 777777.
+    // tar-stream writes each of these numbers with six octal digits, and would write a larger one as 777777.
     ...(Math.max(uid, gid) > 0o777777 && { pax: { uid: String(uid), gid: String(gid) } }),
   };
 }
 
-/** Adds one entry, with back-pressure from the reader of the archive. */
+/** Adds one entry to the archive. Waits while the reader of the archive is slower (back-pressure). */
 async function addEntry(
   packing: Pack,
   header: EntryHeader,
@@ -99,7 +102,8 @@ async function addEntry(
   const { promise: done, resolve, reject } = Promise.withResolvers<void>();
   const sink = packing.entry(header, (error) => (error ? reject(error) : resolve()));
   sink.on("error", reject);
-  // If `content` fails first, its error is thrown, and `done` then rejects only as a consequence.
+  // If `content` fails, the loop below throws its error. `done` then rejects only as a consequence, so ignore
+  // that.
   done.catch(() => undefined);
   if (header.type === "file") {
     for await (const piece of content) {
