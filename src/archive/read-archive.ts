@@ -4,32 +4,38 @@ import { findExcess, findOddity, parseEntryPath, pathClaims } from "./entry-path
 import { refusal } from "./refusal.ts";
 import { blockBytes, showName } from "./tar-header.ts";
 
-/** Limits of one archive. */
+/** Maximum sizes of one archive. */
 export interface ArchiveLimits {
-  /** Maximum files and folders, including folders that other paths imply. */
+  /** Maximum number of files and folders, including folders that are only parts of other paths. */
   readonly entries: number;
-  /** Maximum bytes of the content of all files together. */
+  /** Maximum size in bytes of all files' content together. */
   readonly bytes: number;
-  /** Maximum bytes of one path. */
+  /** Maximum length of one path in bytes. */
   readonly nameBytes: number;
 }
 
 export interface ArchiveEntry {
-  /** Path relative to the archive's folder, without `./` before it or `/` after it. */
+  /** The path of the entry relative to the archive's folder, without a leading `./` or a trailing `/`. */
   readonly path: string;
   readonly kind: "file" | "folder";
   readonly mode: number;
   readonly size: number;
-  /** Folders to create before it, outermost first: those that no earlier entry named or implied. */
+  /**
+   * The folders to create before this entry, the outermost first. No earlier entry named them or lies in
+   * them.
+   */
   readonly newFolders: readonly string[];
-  /** Content, to be read before the caller requests the next entry; unread bytes are skipped. */
+  /** The content of the entry. Read it before requesting the next entry; unread bytes are skipped. */
   readonly content: AsyncIterable<Uint8Array>;
 }
 
-/** An entry that was left out. `barred`: it may never leave a container. `missed`: it exceeds a limit. */
+/**
+ * An entry that the reader left out. `barred`: entries of this kind may never leave a container. `missed`:
+ * the entry exceeds a limit.
+ */
 export interface LeftOut {
   readonly kind: "barred" | "missed";
-  /** Path, cut if it is long. */
+  /** The path of the entry, cut if it is long. */
   readonly path: string;
   readonly reason: string;
 }
@@ -47,14 +53,14 @@ const linksAndDevices: ReadonlyMap<string, string> = new Map([
   ["6", "a FIFO"],
 ]);
 
-/** Maximum bytes of skipped content for each byte of `limits.bytes`. */
+/** Maximum size of all skipped content, as a multiple of `limits.bytes`. */
 const passedOverShare = 2;
 
 /**
  * Yields the files and folders of an untrusted tar archive in order, each after its check. With `onLeftOut`,
  * leaves out and reports links, devices, FIFOs, sparse files, names that cannot be shown, and entries that
- * exceed a limit. Without it, throws ARCHIVE_REFUSED at such an entry. Always throws at any other entry that
- * is not a plain file or folder with a plain name below the archive's folder.
+ * exceed a limit. Without `onLeftOut`, throws ARCHIVE_REFUSED at such an entry. Always throws at any other
+ * entry that is not a plain file or folder with a plain name below the archive's folder.
  */
 export async function* readArchive(
   archive: AsyncIterable<Uint8Array>,
@@ -103,8 +109,8 @@ export async function* readArchive(
   }
 
   /**
-   * Null for the archive's own folder. `last` for an entry at which reading ends, because no later one can
-   * fit either.
+   * Decides whether to yield an entry. Returns null for the archive's own folder, and the reason for an entry
+   * to leave out. The kind `last` ends the reading, because no later entry can fit either.
    */
   function judge(
     header: EntryHeader,
@@ -140,7 +146,8 @@ export async function* readArchive(
 
   async function skipSparseMap(): Promise<void> {
     for (let isContinued = true; isContinued; ) {
-      // The map announces no size, so count it as content; otherwise it could go on for ever.
+      // The header does not say how long the map of a sparse file is. Count the map as content, because it
+      // could otherwise go on for ever.
       if (blockBytes > bytesLeft) throw refusal(path, tooMuch(limits));
       bytesLeft -= blockBytes;
       isContinued = (await bytes.read(blockBytes, path))[504] !== 0;
@@ -148,7 +155,10 @@ export async function* readArchive(
   }
 }
 
-/** Why a name is not parsed at all: it cannot be shown, or it exceeds the limit of names; undefined for others. */
+/**
+ * Finds the reason not to parse an entry's name: it cannot be shown, or it is too long. Returns undefined if
+ * there is none.
+ */
 function findUnnamed(
   name: Uint8Array,
   { nameBytes }: ArchiveLimits,
@@ -172,13 +182,15 @@ function judgeKind(header: EntryHeader, path: string): "file" | "folder" | { oth
   const isFile = isPlainFile(header);
   if (!isFile && !other && type !== "5" && type !== "0")
     throw refusal(path, `it is of the unknown type ${JSON.stringify(type)}`);
-  // Programs disagree on whether such content exists, and so on where the next header starts.
+  // Programs disagree on whether such an entry has content, and so on where the next header starts.
   if (!isFile && size > 0) throw refusal(path, `it is ${other ?? "a folder"}, but has content`);
   if (other) return { other };
   return isFile ? "file" : "folder";
 }
 
-/** Keeps only the owner's right to execute a file; all other rights are fixed. */
+/**
+ * Returns the mode of an entry. Only the owner's right to execute a file is kept; all other rights are fixed.
+ */
 function maskMode(kind: "file" | "folder", mode: number): number {
   return kind === "folder" || (mode & 0o100) !== 0 ? 0o755 : 0o644;
 }

@@ -1,16 +1,16 @@
 import { refusal } from "./refusal.ts";
 
-/** Bytes of a tar block: headers and content begin on a multiple of it. */
+/** Size of a tar block in bytes. Headers and content begin at a multiple of this size. */
 export const blockBytes = 512;
 
-/** The fields of one header block. */
+/** The fields of one header block of a tar archive. */
 export interface TarHeader {
   readonly name: Uint8Array;
-  /** Type of the entry, one character. */
+  /** The type of the entry, one character. */
   readonly type: string;
   readonly mode: number;
   readonly size: number;
-  /** Whether GNU's map of a sparse file continues in further blocks. */
+  /** Whether the map of a sparse file continues in further blocks (GNU format only). */
   readonly isContinued: boolean;
 }
 
@@ -26,12 +26,12 @@ const dialects: ReadonlyMap<string, "ustar" | "gnu"> = new Map([
   ["ustar  \u0000", "gnu"],
 ]);
 
-/** Key of a sparse file's real name; its `path` is a made-up one. */
+/** The pax key of a sparse file's real name. The `path` of a sparse file is a made-up name. */
 const sparseName = "GNU.sparse.name";
 
 const checksumField = { from: 148, to: 156 };
 
-/** Parses a header block; undefined for a block of zeros, which ends an archive. */
+/** Parses a header block. Returns undefined for a block of zeros, which marks the end of an archive. */
 export function parseHeader(block: Uint8Array): TarHeader | undefined {
   if (isZero(block)) return undefined;
 
@@ -53,7 +53,7 @@ export function parseHeader(block: Uint8Array): TarHeader | undefined {
   };
 }
 
-/** Parses the records of a pax header, each `<length> <key>=<value>\n`. */
+/** Parses the records of a pax header. Each record has the form `<length> <key>=<value>\n`. */
 export function parsePax(content: Uint8Array, entry: string): PaxRecords {
   const honoured = new Map<string, Uint8Array>();
   let isSparse = false;
@@ -77,28 +77,29 @@ export function parsePax(content: Uint8Array, entry: string): PaxRecords {
   };
 }
 
-/** More bytes than any message shows of a name. */
+/** Maximum number of bytes of a name to decode: more than any message shows. */
 const maxShownBytes = 800;
 
-/** A name for messages. It may be invalid UTF-8 and of any length, so cut it before decoding. */
+/**
+ * Decodes an entry's name for messages. The name may be invalid UTF-8 and of any length, so it is cut first.
+ */
 export function showName(name: Uint8Array): string {
   return Buffer.from(name.subarray(0, maxShownBytes)).toString("utf8");
 }
 
-/** Whether all bytes are zero. */
 export function isZero(bytes: Uint8Array): boolean {
   return bytes.every((byte) => byte === 0);
 }
 
 function checksumOf(block: Uint8Array): number {
-  // The checksum field itself counts as spaces.
+  // For the checksum, the bytes of the checksum field itself count as spaces.
   return block.reduce(
     (sum, byte, at) => sum + (at >= checksumField.from && at < checksumField.to ? 0x20 : byte),
     0,
   );
 }
 
-/** Joins prefix and name; in GNU's format the prefix field has another use. */
+/** Joins the prefix and the name of an entry. In GNU's format, the prefix field has another use. */
 function nameOf(block: Uint8Array, dialect: "ustar" | "gnu", shown: string): Uint8Array {
   const name = upToNul(block.subarray(0, 100));
   const prefix = upToNul(dialect === "ustar" ? block.subarray(345, 500) : new Uint8Array());
@@ -122,7 +123,10 @@ function octal(text: string): bigint | undefined {
   return digits === undefined ? undefined : BigInt(`0o${digits}`);
 }
 
-/** GNU's encoding of large numbers: the first bit is a mark, the others are two's complement. */
+/**
+ * Parses GNU's encoding of large numbers: the first bit is a mark, the other bits are a number in two's
+ * complement.
+ */
 function base256(field: Uint8Array): bigint {
   const bits = 8 * field.length - 1;
   return BigInt.asIntN(bits, BigInt(`0x${Buffer.from(field).toString("hex")}`));

@@ -7,24 +7,27 @@ import { refusal } from "./refusal.ts";
 import { untilAborted } from "./until-aborted.ts";
 
 export interface UnpackOptions {
-  /** Folder to create; the path must not exist yet. */
+  /** The folder to create. The path must not exist yet. */
   readonly into: string;
   readonly limits: ArchiveLimits;
-  /** Whether links, devices, FIFOs and sparse files are left out; otherwise they refuse the archive. */
+  /**
+   * Whether to leave out links, devices, FIFOs, sparse files and entries beyond a limit. If not, such an
+   * entry refuses the archive.
+   */
   readonly leaveOut: boolean;
 }
 
 export interface Unpacked {
-  /** Paths of the first files, in the order of the archive. */
+  /** The paths of the first files, in the order of the archive. */
   readonly files: readonly string[];
   readonly bytes: number;
-  /** The first entries that were left out. */
+  /** The first entries that were left out, with their reasons. */
   readonly leftOut: readonly LeftOut[];
-  /** Number of unlisted entries of each kind. */
+  /** The number of files and of left-out entries, by kind, that are not in these lists. */
   readonly more: { readonly files: number; readonly barred: number; readonly missed: number };
 }
 
-/** Limits of the lists: an archive may hold any number of names. */
+/** Maximum length of the list of files: an archive may hold any number of names. */
 const listedFiles = { items: 100_000, characters: 8 * 1024 * 1024 };
 const listedLeftOut = { items: 100, characters: 100_000 };
 
@@ -32,7 +35,10 @@ const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
 
 const folderMode = 0o755;
 
-/** Linux's limit of a path. A longer one is refused or left out before the filesystem sees it. */
+/**
+ * Maximum length of a path on Linux, in bytes. A longer path is refused or left out before the filesystem
+ * sees it.
+ */
 const maxPathBytes = 4095;
 
 /** Unpacks an untrusted archive atomically: `into` appears with its whole content, or not at all. */
@@ -44,7 +50,8 @@ export async function unpackArchive(
   signal?.throwIfAborted();
   if (await lstat(into).catch(forgiveMissing)) throw new Error(`${into} exists already`);
 
-  // On the same filesystem as `into`, so that a rename publishes it whole. Until then other users have no access to it.
+  // Unpack into a folder on the same filesystem as `into`, so that a rename publishes the whole content at
+  // once. Until then, other users have no access to the folder.
   const fresh = await mkdtemp(join(dirname(into), ".unpacking-"));
   await using undo = new AsyncDisposableStack();
   undo.defer(() => rm(fresh, { recursive: true, force: true }));
@@ -85,7 +92,7 @@ export async function unpackArchive(
 
 async function makeFolder(folder: string): Promise<void> {
   await mkdir(folder);
-  // Not as the mode of `mkdir`, to which the umask would apply.
+  // Set the mode with `chmod`: the umask would change a mode given to `mkdir`.
   await chmod(folder, folderMode);
 }
 
@@ -97,7 +104,10 @@ async function writeFile(file: string, { path, mode, content }: ArchiveEntry): P
   await handle.chmod(mode);
 }
 
-/** Refuses the archive if this filesystem cannot hold one of its names, for example because it ignores case. */
+/**
+ * Refuses the archive if this filesystem cannot hold one of its names, for example because the filesystem
+ * ignores case.
+ */
 async function translated<Result>(path: string, make: () => Promise<Result>): Promise<Result> {
   try {
     return await make();

@@ -1,6 +1,6 @@
 /**
- * Yields the pieces of a source; throws the signal's reason as soon as it is aborted, even while waiting for
- * a piece.
+ * Yields the pieces of a source. Throws the signal's reason as soon as the signal is aborted, even while
+ * waiting for a piece.
  */
 export async function* untilAborted<Piece>(
   source: AsyncIterable<Piece>,
@@ -15,14 +15,17 @@ export async function* untilAborted<Piece>(
     }
   } finally {
     const returned = Promise.resolve(pieces.return?.());
-    // A stuck source answers `return` only after its next piece, which may never come. So do not wait, and
-    // ignore its error.
+    // A stuck source finishes `return` only after its next piece, which may never come. So do not wait for
+    // `return`, and ignore its error.
     if (signal.aborted) returned.catch(() => undefined);
     else await returned;
   }
 }
 
-/** Not `Promise.race` with one promise for the signal: that promise would keep every piece in memory until the end. */
+/**
+ * Waits for a result or for the signal. Does not use `Promise.race` with one shared promise for the signal,
+ * because that promise would keep every piece in memory until the end.
+ */
 function orAborted<Result>(wait: () => Promise<Result>, signal: AbortSignal): Promise<Result> {
   return new Promise((resolve, reject) => {
     signal.throwIfAborted();

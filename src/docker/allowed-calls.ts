@@ -1,7 +1,8 @@
 /**
- * The system calls that every container may make: those that Docker's default profile allows without any capability,
- * but for `socket`, `socketpair`, `socketcall`, `clone`, `clone3` and `personality`, which `seccomp-profile.ts` judges by
- * their arguments, and io_uring, keys and userfaultfd, which are refused. A name that a kernel lacks does no harm.
+ * The system calls that every container may make: those that Docker's default profile allows without any
+ * capability. Not in this list are `socket`, `socketpair`, `socketcall`, `clone`, `clone3` and `personality`,
+ * which `seccomp-profile.ts` decides by their arguments. Calls for io_uring, keys and userfaultfd are
+ * refused. A name that a kernel lacks does no harm.
  */
 export const allowedCalls: readonly string[] = `
 _llseek _newselect accept accept4 access adjtimex alarm bind brk cachestat capget capset chdir chmod chown

@@ -3,8 +3,9 @@ import { connect } from "node:net";
 const maxAnswerTokens = 64 * 1024 * 1024;
 
 /**
- * Sends one GET request, in HTTP/1.0, to an engine's local socket: Node's own client takes longer to load and to warm up than
- * all the rest of a quick answer. Null without a plain answer in time; the caller then falls back to a full request.
+ * Sends one GET request over HTTP/1.0 to an engine's local socket. Does not use Node's HTTP client, whose
+ * loading takes longer than all the rest of a quick answer. Returns null without a plain answer in time; the
+ * caller then sends a full request.
  */
 export function askSocket(
   path: string,
@@ -26,12 +27,12 @@ export function askSocket(
     clearTimeout(timer);
     resolve(hadError || !socket.readableEnded ? null : answerIn(Buffer.concat(chunks)));
   });
-  // Does not end the socket: an engine could take an early end for a client that is gone.
+  // Do not end the socket here: an engine could conclude from an early end that the client is gone.
   socket.write(`GET ${question} HTTP/1.0\r\nHost: engine\r\n\r\n`);
   return promise;
 }
 
-/** Parses the JSON of a complete answer that needs no decoding; null for any other answer. */
+/** Parses the JSON of a complete answer that needs no decoding; returns null for any other answer. */
 function answerIn(bytes: Buffer): unknown {
   const end = bytes.indexOf("\r\n\r\n");
   const [status = "", ...headers] = bytes.toString("latin1", 0, Math.max(0, end)).toLowerCase().split("\r\n");

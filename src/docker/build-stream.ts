@@ -14,7 +14,8 @@ const maxLineLength = 4 * 1024 * 1024;
 const keptOutput = 8_000;
 
 /**
- * Reads a build's answer, reports its steps, and returns the image's ID. A failed build is a message in a successful answer.
+ * Reads the engine's answer to a build, reports the build's steps, and returns the image's ID. A failed build
+ * also has a successful HTTP status, and reports the failure in a message.
  */
 export async function readBuildStream(
   stream: AsyncIterable<Uint8Array | string>,
@@ -45,7 +46,7 @@ interface StepReporter {
   buildkit(trace: string): void;
   classic(text: string): void;
   end(): void;
-  /** The step that failed, and the end of its output. */
+  /** Returns the step that failed, and the end of that step's output. */
   failed(failure: string): { readonly step: string; readonly lastOutput: string[] };
 }
 
@@ -102,7 +103,8 @@ function stepReporter(onEvent: (event: BuildEvent) => void): StepReporter {
     },
 
     failed(failure) {
-      // BuildKit cancels the steps that run in parallel with the failed one, and these have errors of their own.
+      // When a step fails, BuildKit cancels the steps that run in parallel. These steps have errors too, so
+      // find the step whose error is the build's failure.
       const [first] = errorByStep.keys();
       const [cause] = [...errorByStep].find(([, error]) => failure.includes(error)) ?? [first ?? step];
       const lines = cleanLines(outputByStep.get(cause) ?? "").split("\n");
@@ -123,7 +125,7 @@ async function* linesOf(stream: AsyncIterable<Uint8Array | string>): AsyncGenera
   for await (const bytes of stream) {
     const text = typeof bytes === "string" ? bytes : decoder.decode(bytes, { stream: true });
     const [first = "", ...more] = text.split("\n");
-    // An overlong line is cut to its end, which is no valid message.
+    // The rest of an overlong line is dropped, so the line is no valid message and is skipped.
     rest = rest.length > maxLineLength ? first : rest + first;
     for (const next of more) {
       yield* parsed(rest);
@@ -139,6 +141,6 @@ function* parsed(line: string): Generator<Line> {
     const message: unknown = JSON.parse(line);
     if (typeof message === "object" && message !== null) yield message;
   } catch {
-    // A line that is no message of the builder must not fail the build.
+    // Ignore a line that is no message of the builder: it must not fail the build.
   }
 }

@@ -1,4 +1,4 @@
-/** The part of BuildKit's progress that `swarm` shows. */
+/** The part of BuildKit's progress messages that `swarm` shows. */
 export interface BuildkitStatus {
   readonly vertices: readonly BuildkitVertex[];
   readonly logs: readonly { readonly vertex: string; readonly text: string }[];
@@ -14,8 +14,9 @@ export interface BuildkitVertex {
 }
 
 /**
- * Over the engine's API, BuildKit's progress is base64 of a protobuf message (`moby.buildkit.v1.StatusResponse`). These
- * few fields of it do not warrant a protobuf library, which would cost more to load than the whole command.
+ * Parses BuildKit's progress, which the engine's API sends as base64 of a protobuf message
+ * (`moby.buildkit.v1.StatusResponse`). A protobuf library would take longer to load than the whole command
+ * runs, and only a few fields are needed.
  */
 export function readBuildkitStatus(base64: string): BuildkitStatus {
   const vertices: BuildkitVertex[] = [];
@@ -64,7 +65,10 @@ function timestampIn(bytes: Buffer): number {
   return ms;
 }
 
-/** Yields the fields of a protobuf message, as numbers and byte strings. Ends without an error at malformed bytes. */
+/**
+ * Yields the fields of a protobuf message as numbers and byte strings. At malformed bytes, ends without an
+ * error.
+ */
 function* fieldsOf(bytes: Buffer): Generator<{ field: number; value: number | Buffer }> {
   let at = 0;
   const number = (): number => {

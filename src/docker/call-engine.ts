@@ -4,28 +4,34 @@ import { SwarmError } from "../domain/errors.ts";
 import { until } from "./dockerode-at.ts";
 import { type CallMeaning, translateFailure } from "./translate-failure.ts";
 
-/** How long a call may stay without an answer. */
+/** Time limits for engine calls, in milliseconds. */
 const limits = {
   /** For a call about one container, such as unpause, inspect or exec, which normally takes milliseconds. */
   container: 25_000,
   other: 120_000,
-  /** After this time, `killStartingPrograms` runs for a container that is frozen. */
+  /** For a frozen container: after this time, `killStartingPrograms` runs. */
   suspicious: 8_000,
   list: 4_000,
 } as const;
 
 export interface TimedMeaning extends CallMeaning {
-  /** The container that the call is about; if it stays frozen, the call fails with `CONTAINER_STUCK`. */
+  /**
+   * The container that the call is about. If the container stays frozen, the call fails with
+   * `CONTAINER_STUCK`.
+   */
   readonly container?: string;
-  /** The time limit of a call that takes longer than others. */
+  /** The time limit in milliseconds of a call that takes longer than others. */
   readonly limitMs?: number;
-  /** Whether the call leaves the container frozen, or freezes it while it runs. */
+  /**
+   * Whether the call may work on a frozen container or freezes it, so that the call does not fail with
+   * `CONTAINER_STUCK`.
+   */
   readonly isForFrozen?: boolean;
 }
 
 /**
- * Calls the engine through dockerode and translates its failures. Without an answer in time, aborts the call's signal with the
- * reason.
+ * Calls the engine through dockerode and translates its failures. Without an answer in time, aborts the
+ * signal of the call with the error as reason.
  */
 export type CallEngine = <Result>(
   meaning: TimedMeaning,
@@ -35,7 +41,10 @@ export type CallEngine = <Result>(
 export interface CallerDeps {
   readonly docker: Docker;
   readonly endpoint: string;
-  /** Kills the programs that are just starting in a container, if this process may, and returns their number. */
+  /**
+   * Kills the programs that are just starting in a container, if this process may do so. Returns how many it
+   * killed.
+   */
   readonly killStartingPrograms: (containerId: string) => Promise<number>;
 }
 
@@ -62,7 +71,7 @@ export function callerFor(deps: CallerDeps): CallEngine {
   };
 }
 
-/** Resolves with the error of a call that has taken too long; rejects when the call is done. */
+/** Resolves with an error if a call takes too long. Rejects when the call is done. */
 async function watch(
   deps: CallerDeps,
   { container, operation, isForFrozen = false, limitMs }: TimedMeaning,
@@ -75,7 +84,8 @@ async function watch(
   if (container !== undefined) {
     await reach(Math.min(limits.suspicious, maxMs));
     const frozen = await findFrozen(deps, container);
-    // The engine itself thaws the container once the program has ended that was starting during the freeze.
+    // A program that starts during a freeze keeps the container frozen. When that program has ended, the
+    // engine itself unfreezes the container.
     if (frozen !== null) await deps.killStartingPrograms(frozen);
   }
   if (container !== undefined && !isForFrozen) {
@@ -91,7 +101,7 @@ async function watch(
     : new SwarmError("ENGINE_FAILED", { operation, reason });
 }
 
-/** The ID of this container if it is frozen; null otherwise. */
+/** Returns the full ID of a container if that container is frozen, else null. */
 async function findFrozen(deps: CallerDeps, container: string): Promise<string | null> {
   const found = (await listFrozen(deps))?.find(
     ({ Id, Names }) => Id.startsWith(container) || Names.includes(`/${container}`),
@@ -99,7 +109,10 @@ async function findFrozen(deps: CallerDeps, container: string): Promise<string |
   return found?.Id ?? null;
 }
 
-/** Lists the frozen containers: an engine that no longer answers about one of them still lists it. Null without an answer. */
+/**
+ * Lists the frozen containers. An engine that no longer answers calls about a frozen container still lists
+ * it. Returns null if the engine does not answer.
+ */
 async function listFrozen({ docker }: CallerDeps): Promise<Docker.ContainerInfo[] | null> {
   const filters = JSON.stringify({ status: ["paused"] });
   const ending = until(AbortSignal.timeout(limits.list));

@@ -4,7 +4,7 @@ import type { ContainerSpec } from "../ports/containers.ts";
 import { logOptions, networkMode } from "./container-options.ts";
 import { isOwnProfile, seccompOption } from "./seccomp-profile.ts";
 
-/** The confinement of an inspected container; dockerode's types lack some of these fields. */
+/** The confinement of an inspected container. dockerode's types lack some of these fields. */
 interface Inspected {
   readonly HostConfig: Docker.HostConfig & {
     readonly MaskedPaths?: string[] | null | undefined;
@@ -18,11 +18,14 @@ interface Inspected {
 
 export interface BreachOptions {
   readonly limitsSwap?: boolean;
-  /** The seccomp profile that a new container was created with; null if it has the engine's own, or is not new. */
+  /**
+   * The seccomp profile with which a new container was created. Null if the container has the engine's own
+   * profile or is not new.
+   */
   readonly profile?: string | null;
 }
 
-/** The paths that every engine hides or makes read-only, as far as the kernel has them. */
+/** The paths in `/proc` and `/sys` that every engine hides from containers, if the kernel has them. */
 const hidden: readonly string[] = ["/proc/kcore", "/proc/keys", "/proc/timer_list", "/sys/firmware"];
 const readOnly: readonly string[] = [
   "/proc/bus",
@@ -33,8 +36,8 @@ const readOnly: readonly string[] = [
 ];
 
 /**
- * Finds the ways in which a created container is weaker than its spec. The engine's defaults, its plugins and its other
- * clients can add what the spec does not contain.
+ * Finds all points at which a created container is weaker than its spec. The engine's defaults, plugins and
+ * other clients can add settings that the spec does not contain.
  */
 export function findBreaches(
   { HostConfig: host, Config: config, Mounts, NetworkSettings }: Inspected,
@@ -48,7 +51,7 @@ export function findBreaches(
   const has = (list: readonly unknown[] | null | undefined): boolean => (list?.length ?? 0) > 0;
 
   refuse(has(host.Binds), `folders of the host are bound: ${host.Binds?.join(", ")}`);
-  // With driver options of its own, a volume can expose any folder of the host.
+  // A volume with driver options of its own can expose any folder of the host.
   for (const { Type, Source, Target, VolumeOptions } of host.Mounts ?? []) {
     const isOurs =
       Type === "volume" && spec.volumes.some(({ name, path }) => Source === name && Target === path);
@@ -61,7 +64,8 @@ export function findBreaches(
   for (const mount of Mounts) {
     const isOurs = spec.volumes.some(({ name, path }) => mount.Name === name && mount.Destination === path);
     const isAnonymous = mount.Type === "volume" && /^[0-9a-f]{64}$/.test(mount.Name ?? "");
-    // A tmpfs is the container's own memory; an image's anonymous volume is created for this container alone.
+    // These mounts expose nothing of the host: a tmpfs is the container's own memory, and the engine creates
+    // an image's anonymous volume for this container alone.
     const isHarmless = mount.Type === ("tmpfs" as string) || isAnonymous || isOurs;
     refuse(!isHarmless, `${mount.Source || mount.Name} is mounted at ${mount.Destination}`);
   }
@@ -105,7 +109,10 @@ export function findBreaches(
   return breaches;
 }
 
-/** Whether the spec allows this network. Docker calls the engine's own network `bridge`, Podman `podman`. */
+/**
+ * Returns whether the spec allows a network. The engine's own network is named `bridge` in Docker and
+ * `podman` in Podman.
+ */
 function mayHave({ network }: ContainerSpec, name: string): boolean {
   return name === networkMode(network) || (network.kind === "bridge" && name === "podman");
 }
@@ -122,7 +129,7 @@ function confinementBreaches(
   );
   const dropsAll = (host.CapDrop ?? []).some((name: string) => /^(CAP_)?ALL$/i.test(name));
   const isRequestedOption = (option: string): boolean => /^no-new-privileges(?:[:=]true)?$/.test(option);
-  // A foreign profile can allow as much as no profile.
+  // A foreign seccomp profile could allow everything.
   const unrequestedOptions = options.filter(
     (option: string) => !isRequestedOption(option) && !isOwnProfile(option, spec.limits),
   );
@@ -145,7 +152,7 @@ function confinementBreaches(
   return found.filter((breach) => breach !== false);
 }
 
-/** The limits that the engine did not apply. */
+/** Finds the limits of the spec that the engine did not apply. */
 function limitBreaches(
   host: Inspected["HostConfig"],
   { limits, runtime }: ContainerSpec,
@@ -158,7 +165,8 @@ function limitBreaches(
   const found: (string | false)[] = [
     host.Memory !== limits.memoryBytes && "its memory is not limited",
     (host.MemorySwap ?? 0) > limits.memoryBytes + limits.swapBytes && "its swap is not limited",
-    // A kernel that does not count swap cannot limit it; the engine's `/info` says so for all containers.
+    // A kernel that does not count swap cannot limit it. The engine's `/info` reports this once for all
+    // containers.
     limitsSwap && host.MemorySwap === -1 && "its swap has no limit",
     host.NanoCpus !== Math.round(limits.cpus * 1e9) && "its CPUs are not limited",
     (host.PidsLimit !== ofContainer || (ofUser !== null && limitOf("nproc") !== ofUser)) &&

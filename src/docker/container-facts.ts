@@ -1,7 +1,7 @@
 import type Docker from "dockerode";
 import type { ContainerFacts, ContainerStats } from "../ports/containers.ts";
 
-/** Translates an inspected container to the facts of the port. */
+/** Converts dockerode's inspection of a container into `ContainerFacts`. */
 export function factsOf(found: Docker.ContainerInspectInfo & { SizeRw?: number }): ContainerFacts {
   const { State } = found;
   const ended = State.Status === "exited" || State.Status === "dead";
@@ -19,12 +19,12 @@ export function factsOf(found: Docker.ContainerInspectInfo & { SizeRw?: number }
   };
 }
 
-/** The engine writes the year 1 for "never". */
+/** Parses a time of the engine. Returns null for the year 1, which the engine writes for "never". */
 function timeOf(text: string): Date | null {
   return text.startsWith("0001-") ? null : new Date(text);
 }
 
-/** Translates one measurement to figures for people. */
+/** Converts one measurement of the engine into figures to show. */
 export function statsOf(stats: Docker.ContainerStats): ContainerStats {
   const { cpu_stats: now, precpu_stats: before, memory_stats: memory } = stats;
   const used = now.cpu_usage.total_usage - before.cpu_usage.total_usage;
@@ -32,7 +32,7 @@ export function statsOf(stats: Docker.ContainerStats): ContainerStats {
   const networks = Object.values(stats.networks ?? {});
   return {
     cpuPercent: elapsed > 0 ? (used / elapsed) * (now.online_cpus ?? 1) * 100 : 0,
-    // The inactive file cache is not in use: the kernel reclaims it on demand.
+    // Subtract the inactive file cache: the kernel frees that memory on demand.
     memoryBytes: Math.max(
       0,
       (memory.usage ?? 0) - (memory.stats?.total_inactive_file ?? memory.stats?.inactive_file ?? 0),

@@ -3,7 +3,10 @@ import { processLimits } from "../domain/process-limits.ts";
 import type { ContainerLimits, ContainerNetwork, ContainerSpec } from "../ports/containers.ts";
 import { seccompOption } from "./seccomp-profile.ts";
 
-/** Translates a spec to the engine's options. The engine's defaults decide the rest, which `container-breaches.ts` checks. */
+/**
+ * Converts a spec into the engine's options for a new container. The engine's defaults decide the rest, so
+ * `container-breaches.ts` checks the created container.
+ */
 export function containerOptions(
   spec: ContainerSpec,
   {
@@ -11,7 +14,7 @@ export function containerOptions(
     profile,
   }: {
     readonly diskEnforced: boolean;
-    /** The seccomp profile; null leaves the engine's own. */
+    /** The seccomp profile of the container, or null to use the engine's own. */
     readonly profile: string | null;
   },
 ): Docker.ContainerCreateOptions {
@@ -40,7 +43,8 @@ export function containerOptions(
       SecurityOpt: spec.privileged ? [] : securityOptions(profile),
       IpcMode: "private",
       RestartPolicy: { Name: "no" },
-      // The engine's own default is noexec, which breaks builds. The pages of a tmpfs count against the memory limit.
+      // Docker's default for a tmpfs is noexec, which breaks builds. The memory limit covers the pages of a
+      // tmpfs.
       Tmpfs: { "/tmp": `exec,nosuid,nodev,size=${spec.tmpBytes},mode=1777` },
       Mounts: spec.volumes.map(({ name, path, readOnly = false }) => ({
         ...{ Type: "volume", Source: name, Target: path },

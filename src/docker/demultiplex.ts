@@ -3,13 +3,17 @@ import type { OutputChunk } from "../ports/containers.ts";
 
 const headerBytes = 8;
 
-/** The type of a frame in which the engine itself reports an error, amid the program's output. */
+/**
+ * The type of a frame in which the engine reports an error of its own, between frames of the program's
+ * output.
+ */
 const engineError = 3;
 
 /**
- * Splits the engine's framed output: without a terminal, the engine puts both streams into frames of a type, three zeros, a
- * length and the bytes. dockerode's own demultiplexer has no back-pressure; this one reads only on demand. The engine writes
- * frames whole, so a stream that ends within one was cut off.
+ * Splits the framed output of a program that runs without a terminal. The engine sends stdout and stderr as
+ * frames of a type, three zeros, a length and the bytes. Unlike dockerode's demultiplexer, this one has
+ * back-pressure: it reads only on demand. Throws if the stream ends inside a frame, because the connection
+ * then broke.
  */
 export async function* demultiplex(
   source: AsyncIterable<Uint8Array>,

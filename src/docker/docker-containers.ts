@@ -28,14 +28,16 @@ export interface DockerDeps {
 }
 
 const cleanUpMs = 15_000;
-/** The retry interval for a removal that another client has begun. */
+/**
+ * The interval in milliseconds at which to retry a removal while another client removes the same container.
+ */
 const retryMs = 100;
-/** The time limit to start a sandbox on a busy machine, or to count its files. */
+/** The time limit in milliseconds to start a sandbox on a busy machine, or to count its files. */
 const slowMs = 120_000;
-/** The time limit to move or to remove many files. */
+/** The time limit in milliseconds to move or remove many files. */
 const longMs = 600_000;
 
-/** The containers of a Docker-compatible engine. */
+/** Gives access to the containers of a Docker-compatible engine. */
 export function dockerContainers(deps: DockerDeps): Containers {
   const { docker, endpoint, call, gate } = deps;
   const inspectEngine = rememberSuccess(() => docker.info());
@@ -74,7 +76,7 @@ export function dockerContainers(deps: DockerDeps): Containers {
     return id;
   };
 
-  /** The container of this name, if it has the labels of the spec; null otherwise. */
+  /** Finds the container with the name and the labels of the spec; returns null if there is none. */
   const findSame = async (spec: ContainerSpec): Promise<Docker.ContainerInspectInfo | null> => {
     const found = await docker
       .getContainer(spec.name)
@@ -99,7 +101,7 @@ export function dockerContainers(deps: DockerDeps): Containers {
       } catch (error) {
         const same = isError(error, "NAME_TAKEN") ? await findSame(spec) : null;
         if (same === null) {
-          // The engine may have created it before the call was aborted or its answer was lost.
+          // The engine may have created the container before the call was aborted or the answer was lost.
           if (signal?.aborted || isError(error, "ENGINE_UNREACHABLE")) await removeUnstarted(spec);
           throw error;
         }
@@ -116,7 +118,8 @@ export function dockerContainers(deps: DockerDeps): Containers {
         });
         if (breaches.length > 0) throw new SwarmError("CONTAINER_REFUSED", { name: spec.name, breaches });
       } catch (error) {
-        // By its ID: the plugin or client that changed the container may have changed its name and labels too.
+        // Remove the container by its ID: the plugin or client that changed it may have changed its name and
+        // labels too.
         if (isNew) await removeNow(id);
         else if (isError(error, "CONTAINER_REFUSED")) await removeUnstarted(spec);
         throw error;
@@ -132,7 +135,7 @@ export function dockerContainers(deps: DockerDeps): Containers {
               docker
                 .getContainer(id)
                 .start({ ...until(ending) })
-                // 304: the container runs already.
+                // Ignore HTTP 304: the container runs already.
                 .catch(unless(304)),
             );
           } catch (error) {
@@ -166,7 +169,7 @@ export function dockerContainers(deps: DockerDeps): Containers {
         docker
           .getContainer(id)
           .unpause({ ...until(ending) })
-          // Another client, or the engine itself, has thawed it meanwhile.
+          // Ignore this error: another client or the engine itself has unfrozen the container meanwhile.
           .catch((error: unknown) => {
             if (!/is not paused/.test(reasonOf(error))) throw error;
           }),
@@ -205,7 +208,7 @@ export function dockerContainers(deps: DockerDeps): Containers {
             .putArchive(source, { path, noOverwriteDirNonDir: "true", ...until(ending) }),
         );
       } catch (error) {
-        // An archive that cannot be read ends the request, and its error is the one to report.
+        // If reading the archive fails, the request ends too. Report the archive's error, which is the cause.
         throw source.errored ?? error;
       } finally {
         source.destroy();
@@ -263,7 +266,7 @@ export function dockerContainers(deps: DockerDeps): Containers {
         ...{ limitMs: longMs, isForFrozen: true },
       };
       const { Id } = await call(meaning, (ending) =>
-        // The commit freezes the container while it runs.
+        // The engine freezes the container during a commit.
         freezeAlone({ docker, gate }, id, () => container.commit({ ...options, ...until(ending) }), ending),
       );
       return String(Id);
@@ -272,21 +275,23 @@ export function dockerContainers(deps: DockerDeps): Containers {
     events: (labels, signal) => engineEvents(deps, labels, signal),
   };
 
-  /** Removes the container of this spec only if it never ran: one that existed before and has run may hold work. */
+  /**
+   * Removes the container of a spec, but only if the container never ran. A container that ran may hold work.
+   */
   async function removeUnstarted(spec: ContainerSpec): Promise<void> {
     const found = await findSame(spec);
     if (found?.State.Status === "created") await removeNow(found.Id);
   }
 
-  /** Removes a container even when the caller's signal is aborted, with a time limit of its own. */
+  /** Removes a container even if the caller's signal is aborted, with a time limit of its own. */
   async function removeNow(id: string): Promise<void> {
     await removeContainer(docker, id, AbortSignal.timeout(cleanUpMs)).catch(() => {});
   }
 }
 
 /**
- * Removes a container; one that is gone is no error. If another client is removing it, waits for that end: until then its
- * volumes are in use.
+ * Removes a container; a container that is gone is no error. If another client is removing the container,
+ * waits until that removal ends, because the container's volumes are in use until then.
  */
 async function removeContainer(docker: Docker, id: string, signal?: AbortSignal): Promise<void> {
   for (;;) {
@@ -302,7 +307,10 @@ async function removeContainer(docker: Docker, id: string, signal?: AbortSignal)
   }
 }
 
-/** Whether the storage driver supports `--storage-opt size`, which overlay on ext4 refuses. */
+/**
+ * Returns whether the engine's storage driver can limit a container's disk (`--storage-opt size`). Overlay on
+ * ext4, for example, cannot.
+ */
 function canLimitDisk({
   Driver,
   DriverStatus,
@@ -325,7 +333,10 @@ function unless(status: number): (error: unknown) => null {
   };
 }
 
-/** `Container 1ab… is paused` → `paused`. */
+/**
+ * Extracts a container's state from an engine's message, for example `paused` from `Container 1ab… is
+ * paused`.
+ */
 function stateIn(reason: string): string {
   return /is (?:already )?(\w+)[^ ]*$/.exec(reason.split(",")[0] ?? "")?.[1] ?? "ended or not started";
 }

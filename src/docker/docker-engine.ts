@@ -8,11 +8,11 @@ import type { EngineHelp } from "./open-engine.ts";
 import type { ProbeDeps } from "./probe-runtime.ts";
 
 export interface DockerEngineDeps extends ProbeDeps {
-  /** Loads the functions of the host, together with dockerode. */
+  /** Loads the functions of the host that the engine needs, when the engine also loads dockerode. */
   readonly help: () => Promise<EngineHelp>;
 }
 
-/** A Docker-compatible engine at an endpoint. */
+/** Gives access to a Docker-compatible engine at an endpoint. */
 export function dockerEngine(endpoint: string, deps: DockerEngineDeps): ContainerEngine {
   const call = async (options: EngineCall): Promise<EngineAnswer> => {
     try {
@@ -48,14 +48,17 @@ export function dockerEngine(endpoint: string, deps: DockerEngineDeps): Containe
     });
   };
 
-  /** The memory limit of each container: lists do not have it, and it never changes. */
+  /**
+   * The memory limit in bytes of each running container, by ID. The engine's lists lack this limit, and it
+   * never changes.
+   */
   const memoryLimits = new Map<string, number>();
   const memoryLimitOf = async (id: string, signal: AbortSignal | undefined): Promise<number> => {
     const known = memoryLimits.get(id);
     if (known !== undefined) return known;
     const path = `/containers/${encodeURIComponent(id)}/json`;
     const { status, body } = await call({ path, signal });
-    // The container has ended since it was listed.
+    // The container has ended since the engine listed it.
     if (status !== 200) return 0;
     const { Memory } = (parseAnswer(body)?.["HostConfig"] ?? {}) as { readonly Memory?: unknown };
     const limit = typeof Memory === "number" && Memory > 0 ? Memory : 0;
@@ -63,7 +66,7 @@ export function dockerEngine(endpoint: string, deps: DockerEngineDeps): Containe
     return limit;
   };
 
-  // All callers share one, so that one limiter counts all starts.
+  // All callers share one opened engine, so that one limiter counts all container starts.
   let opened: Promise<OpenEngine> | undefined;
 
   return {
@@ -141,7 +144,10 @@ function parseAnswer(body: string): Record<string, unknown> | null {
   }
 }
 
-/** Reads the parts of an engine. In Debian's packages, only the commit field holds the package's revision. */
+/**
+ * Extracts an engine's components and their versions. With Debian's packages, only the commit field holds the
+ * package's revision.
+ */
 function partsIn({ Components }: Record<string, unknown>): EnginePart[] {
   return (Array.isArray(Components) ? Components : []).flatMap((component) => {
     const { Name, Version, Details } = (component ?? {}) as Record<string, unknown>;
@@ -161,7 +167,7 @@ function toInfo(endpoint: string, info: Record<string, unknown>, builder: Engine
     version: text("ServerVersion"),
     kernel: text("KernelVersion"),
     architecture: text("Architecture"),
-    // Leaves out containerd's own names for the same runc.
+    // Leave out containerd's own names for runc, which the engine lists by its short name, too.
     runtimes: Object.keys((info["Runtimes"] as object | undefined) ?? {}).filter(
       (name) => !name.startsWith("io.containerd."),
     ),
@@ -174,7 +180,10 @@ function toInfo(endpoint: string, info: Record<string, unknown>, builder: Engine
   };
 }
 
-/** Docker has had BuildKit behind its API since 1.39, whatever default it names; other engines announce it in a header. */
+/**
+ * Finds the builder of an engine. Docker offers BuildKit since API version 1.39, whatever default it reports;
+ * other engines announce BuildKit in a header.
+ */
 function builderOf({ headers }: EngineAnswer): EngineInfo["builder"] {
   if (headers["builder-version"] === "2") return "buildkit";
   const [major = 0, minor = 0] = String(headers["api-version"]).split(".").map(Number);

@@ -9,10 +9,10 @@ import { refuseImage } from "./refuse-name.ts";
 import { splitTag } from "./split-tag.ts";
 import { reasonOf, translateFailure } from "./translate-failure.ts";
 
-/** The time limit of a pull: gigabytes over a slow connection. */
+/** The time limit of a pull in milliseconds, long enough for gigabytes over a slow connection. */
 const pullMs = 3_600_000;
 
-/** The images of a Docker-compatible engine. */
+/** Gives access to the images of a Docker-compatible engine. */
 export function dockerImages({ docker, endpoint, call }: DockerDeps): Images {
   const find = (reference: string, signal?: AbortSignal): Promise<ImageFacts | null> =>
     call({ operation: `look for the image ${reference}`, signal }, async () => {
@@ -75,7 +75,8 @@ export function dockerImages({ docker, endpoint, call }: DockerDeps): Images {
       const answer = upload(docker, {
         path: "/build?",
         options: {
-          // Without a session: BuildKit takes the context as a plain tar.
+          // Request version 2 without a session, so that BuildKit takes the build context as a plain tar
+          // stream.
           ...(builder === "buildkit" && { version: "2" }),
           t: tags,
           labels,
@@ -93,7 +94,7 @@ export function dockerImages({ docker, endpoint, call }: DockerDeps): Images {
       try {
         return await readBuildStream(answer, image, onEvent);
       } catch (error) {
-        // The classic builder refuses an invalid Dockerfile before it builds anything.
+        // The classic builder answers HTTP 400 to an invalid Dockerfile, before it builds anything.
         const refusal = isError(error, "ENGINE_FAILED") ? (error.cause as { statusCode?: number }) : null;
         if (refusal?.statusCode !== 400) throw error;
         throw new SwarmError("IMAGE_BUILD_FAILED", { image, step: "", reason: reasonOf(refusal) }, error);
@@ -136,7 +137,10 @@ export function dockerImages({ docker, endpoint, call }: DockerDeps): Images {
     },
   };
 
-  /** Sends a plain request: dockerode would open a BuildKit session, which fails now and then. */
+  /**
+   * Sends a POST request with a body and yields the answer. Does not use dockerode's own methods, because
+   * these open a BuildKit session, which sometimes fails.
+   */
   async function* upload(
     { modem }: Docker,
     {
@@ -155,7 +159,7 @@ export function dockerImages({ docker, endpoint, call }: DockerDeps): Images {
   ): AsyncGenerator<Uint8Array> {
     const file = Readable.from(body, { objectMode: false });
     const { promise, resolve, reject } = Promise.withResolvers<AsyncIterable<Uint8Array>>();
-    // A body that cannot be read ends the request, and its error is the one to report.
+    // If reading the body fails, the request ends too. Report the body's error, which is the cause.
     const translated = (error: unknown): unknown =>
       file.errored ?? translateFailure(endpoint, { operation, signal }, error);
     modem.dial(

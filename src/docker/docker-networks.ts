@@ -5,7 +5,7 @@ import { until } from "./dockerode-at.ts";
 import { refuseOurs } from "./refuse-name.ts";
 import { reasonOf } from "./translate-failure.ts";
 
-/** The networks of a Docker-compatible engine. */
+/** Gives access to the networks of a Docker-compatible engine. */
 export function dockerNetworks({ docker, call }: DockerDeps): Networks {
   return {
     async create({ name, labels, internal, subnet }, signal) {
@@ -19,17 +19,18 @@ export function dockerNetworks({ docker, call }: DockerDeps): Networks {
         docker
           .createNetwork({
             Name: name,
-            // Without this, an engine allows two networks of one name.
+            // Without this option, some engines allow two networks with the same name.
             CheckDuplicate: true,
             Internal: internal,
-            // Without this, the host has an address in an internal network, and containers reach there every service of the
-            // host that listens on all addresses.
+            // Without this option, the host has an address in an internal network. Containers could then
+            // reach every service of the host that listens on all addresses.
             ...(internal && { Options: { "com.docker.network.bridge.inhibit_ipv4": "true" } }),
             Labels: { ...labels },
             ...(subnet !== null && { IPAM: { Driver: "default", Config: [{ Subnet: subnet }] } }),
             ...until(ending),
           })
-          // The status for an overlapping subnet differs between versions of the engine.
+          // The HTTP status for an overlapping subnet differs between versions of the engine, so test the
+          // message.
           .catch((error: unknown) => {
             if (subnet === null || !/overlap/i.test(reasonOf(error))) throw error;
             throw new SwarmError("SUBNET_TAKEN", { subnet });
@@ -91,7 +92,7 @@ export function dockerNetworks({ docker, call }: DockerDeps): Networks {
   };
 }
 
-/** The volumes of a Docker-compatible engine. */
+/** Gives access to the volumes of a Docker-compatible engine. */
 export function dockerVolumes({ docker, call }: DockerDeps): Volumes {
   return {
     async create(name, labels, signal) {

@@ -4,10 +4,12 @@ import { connectionTo } from "./engine-http.ts";
 import { refuseImage, refuseName } from "./refuse-name.ts";
 import { sendOnlyTo } from "./send-request.ts";
 
-/** The time limit of a call without a signal: not every method of dockerode takes one. */
+/**
+ * The time limit in milliseconds of a call without a signal: not every method of dockerode takes a signal.
+ */
 const maxMs = 120_000;
 
-/** A dockerode client that sends requests to this endpoint only, and only with valid IDs and names. */
+/** Creates a dockerode client that sends requests only to one endpoint, and only with valid IDs and names. */
 export function dockerodeAt(endpoint: string): Docker {
   const connection = connectionTo(endpoint);
   const { options, secure } = connection;
@@ -21,7 +23,8 @@ export function dockerodeAt(endpoint: string): Docker {
   sendOnlyTo(connection, docker);
   const { modem } = docker;
   const dial = modem.dial.bind(modem);
-  // When an answer breaks off, dockerode calls back only for streams and otherwise waits forever, so read each as a stream.
+  // If an answer breaks off, dockerode reports an error only for streams, and otherwise waits forever. So
+  // read every answer as a stream.
   modem.dial = (request, callback = () => {}) => {
     if (request.isStream || request.openStdin) return dial(request, callback);
     const abortSignal = request.abortSignal ?? AbortSignal.timeout(maxMs);
@@ -36,7 +39,9 @@ export function dockerodeAt(endpoint: string): Docker {
   return docker;
 }
 
-/** Validates IDs and names, since dockerode puts them into the URL unescaped. */
+/**
+ * Makes a dockerode client refuse invalid IDs and names, because dockerode puts them into the URL unescaped.
+ */
 function refuseAddresses(docker: Docker): void {
   const { getContainer, getImage, getNetwork, getVolume, getExec } = docker;
   docker.getContainer = (id) => {
@@ -61,12 +66,12 @@ function refuseAddresses(docker: Docker): void {
   };
 }
 
-/** The signal as an option of dockerode; empty without a signal. */
+/** Returns the signal as an option for dockerode; the result is empty without a signal. */
 export function until(signal: AbortSignal | undefined): { readonly abortSignal?: AbortSignal } {
   return signal ? { abortSignal: signal } : {};
 }
 
-/** Parses an answer as JSON, or returns its bytes, as dockerode does. */
+/** Parses an answer as JSON. Returns the answer's bytes if it is no JSON, as dockerode does. */
 async function readWhole(answer: IncomingMessage): Promise<object> {
   const bytes = Buffer.concat(await answer.toArray());
   try {

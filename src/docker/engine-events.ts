@@ -6,7 +6,7 @@ import { translateFailure } from "./translate-failure.ts";
 
 const maxLineLength = 1024 * 1024;
 
-/** Yields the events of containers with these labels, until the signal. */
+/** Yields the events of containers with these labels until the signal is aborted. */
 export async function* engineEvents(
   { docker, endpoint, call }: DockerDeps,
   labels: Readonly<Record<string, string>>,
@@ -34,7 +34,7 @@ export async function* engineEvents(
     if (signal.aborted) return;
     throw translateFailure(endpoint, meaning, error);
   }
-  // An engine that stops closes the stream as if it were complete.
+  // An engine that stops closes the event stream as if the stream were complete.
   if (!signal.aborted)
     throw new SwarmError("ENGINE_UNREACHABLE", { tried: [`${endpoint}: it ended the stream of events`] });
 }

@@ -1,6 +1,6 @@
 import type { EngineFilter } from "../domain/system-call-filter.ts";
 
-/** Reads the engine's own filter of system calls from its `/info`. */
+/** Extracts the engine's own filter of system calls from the answer to `/info`. */
 export function engineFilterOf(info: object): EngineFilter {
   const { Architecture, SecurityOptions } = info as { Architecture?: unknown; SecurityOptions?: unknown };
   const options = (Array.isArray(SecurityOptions) ? SecurityOptions : []).map(String);

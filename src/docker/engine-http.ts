@@ -2,7 +2,10 @@ import { readFileSync } from "node:fs";
 import { request as httpRequest, type RequestOptions } from "node:http";
 import { join } from "node:path";
 
-/** A plain call to an engine's API, for commands that must be quick: dockerode alone takes a tenth of a second to load. */
+/**
+ * A plain call to an engine's API. Commands that must be quick use it, because dockerode alone takes a tenth
+ * of a second to load.
+ */
 export interface EngineCall {
   readonly path: string;
   readonly method?: "GET" | "POST" | "DELETE";
@@ -18,7 +21,7 @@ export interface EngineAnswer {
 
 const maxAnswerTokens = 64 * 1024 * 1024;
 
-/** Calls the engine at an endpoint; rejects with the system's error when no engine answers. */
+/** Calls the engine at an endpoint. Rejects with the system's error if no engine answers. */
 export async function callEngine(
   endpoint: string,
   { path, method = "GET", timeoutMs = 5_000, signal }: EngineCall,
@@ -26,7 +29,7 @@ export async function callEngine(
   const { promise, resolve, reject } = Promise.withResolvers<EngineAnswer>();
   const timeout = AbortSignal.timeout(timeoutMs);
   const { options, secure } = connectionTo(endpoint);
-  // `node:https` takes ten milliseconds to load, and few engines need it.
+  // Load `node:https` only if needed: it takes ten milliseconds to load, and few engines need it.
   const request = secure ? (await import("node:https")).request : httpRequest;
   const call = request({
     ...options,
@@ -59,7 +62,7 @@ export async function callEngine(
   return promise;
 }
 
-/** The connection options for an endpoint, which `node:http` and dockerode both accept. */
+/** Converts an endpoint into connection options, which `node:http` and dockerode both accept. */
 export function connectionTo(endpoint: string): {
   options: RequestOptions & { ca?: Buffer; cert?: Buffer; key?: Buffer };
   secure: boolean;

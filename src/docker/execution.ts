@@ -2,7 +2,7 @@ import type { ExecSpec, Execution } from "../ports/containers.ts";
 import { demultiplex } from "./demultiplex.ts";
 import { type ExecDeps, startExec } from "./start-exec.ts";
 
-/** Starts a program in a running container; one connection carries all its streams. */
+/** Starts a program in a running container. One connection carries the program's input and output. */
 export async function openExecution(
   deps: ExecDeps,
   { id, spec }: { readonly id: string; readonly spec: ExecSpec },

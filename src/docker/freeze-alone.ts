@@ -11,7 +11,7 @@ export interface FreezeDeps {
   readonly gate: PauseGate;
 }
 
-/** Runs an operation that freezes a container, while no program is starting in it. */
+/** Runs an operation that freezes a container. First waits until no program is starting in that container. */
 export async function freezeAlone<Result>(
   { docker, gate }: FreezeDeps,
   id: string,
@@ -25,8 +25,9 @@ export async function freezeAlone<Result>(
 }
 
 /**
- * Resolves when no program is starting in a container. The gate does not cover a program that another user starts, or
- * whose starter was killed. Fails in the end: no pause is better than one that lasts forever.
+ * Resolves when no program is starting in a container. The pause gate does not cover programs that another
+ * user starts, nor programs whose starting process was killed. Throws after a timeout: to freeze the
+ * container now could freeze it forever.
  */
 async function noProgramStarting(docker: Docker, id: string, signal?: AbortSignal): Promise<void> {
   for (const end = performance.now() + patienceMs; ; await delay(10, undefined, { signal })) {
@@ -35,10 +36,10 @@ async function noProgramStarting(docker: Docker, id: string, signal?: AbortSigna
       docker
         .getExec(exec)
         .inspect({ ...until(signal) })
-        // The program has ended meanwhile.
+        // Ignore this error: the program has ended meanwhile.
         .catch(() => null),
     );
-    // The engine reports a program as running before it has a process.
+    // The engine reports a starting program as running with process ID 0.
     const isAnyStarting = (await Promise.all(programs)).some(
       (program) => program?.Running === true && program.Pid === 0,
     );

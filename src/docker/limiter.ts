@@ -1,10 +1,10 @@
 export interface Turn {
-  /** Whether it goes before all waiting calls that are not first. */
+  /** Whether this call goes before all waiting calls that are not marked as first. */
   readonly isFirst?: boolean;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Limits how many calls run at once; the others wait in a FIFO queue. */
+/** Limits how many calls run at the same time. The other calls wait in a FIFO queue. */
 export function limiter(
   width: () => Promise<number>,
 ): <Result>(work: () => Promise<Result>, turn?: Turn) => Promise<Result> {
@@ -25,7 +25,7 @@ export function limiter(
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const giveUp = (): void => {
       const index = waiting.indexOf(resolve);
-      // A call that has left the queue holds a slot, which it must hand on.
+      // A call that is no longer in the queue has a slot already, which it frees when it ends.
       if (index < 0) return;
       waiting.splice(index, 1);
       reject(signal?.reason);
@@ -36,7 +36,7 @@ export function limiter(
     signal?.removeEventListener("abort", giveUp);
   };
 
-  /** Hands the slot to the next call in the queue, so that a new call cannot take it. */
+  /** Gives a slot to the next call in the queue, so that a new call cannot take the slot first. */
   const leave = (): void => {
     const next = lanes.first.shift() ?? lanes.others.shift();
     if (next) next();

@@ -1,23 +1,23 @@
 import { type EngineScope, type LabelledContainer, labels } from "../ports/engine.ts";
 
-/** The API path under which an engine lists the containers of one worktree. */
+/** Returns the API path at which an engine lists the containers of one worktree. */
 export function listPath(scope: EngineScope): string {
   return `/containers/json?all=1&filters=${filtersFor(scope)}`;
 }
 
-/** The path at which an engine lists all sandboxes that run or are paused, of every user. */
+/** The API path at which an engine lists the running and paused sandboxes of all users. */
 export const inUsePath: string = `/containers/json?filters=${encodeURIComponent(
   JSON.stringify({ label: [`${labels.sandbox}=true`] }),
 )}`;
 
-/** A filter by labels, for the query of a URL. */
+/** Returns a filter by the labels of one worktree, encoded for the query of a URL. */
 export function filtersFor({ projectId, worktree }: EngineScope): string {
   return encodeURIComponent(
     JSON.stringify({ label: [`${labels.project}=${projectId}`, `${labels.worktree}=${worktree}`] }),
   );
 }
 
-/** The valid rows of the engine's answer; null when the answer is no list. */
+/** Returns the valid rows of the engine's list of containers, or null if the answer is no list. */
 export function containersIn(list: unknown): LabelledContainer[] | null {
   return Array.isArray(list) ? list.filter(isRow).map(toContainer) : null;
 }
@@ -53,7 +53,7 @@ const ownStates: readonly LabelledContainer["state"][] = [
   "exited",
 ];
 
-/** Podman's own names for some states. An unknown state counts as dead. */
+/** Podman's own names for some container states. A state in neither list counts as dead. */
 const otherStates: Readonly<Record<string, LabelledContainer["state"]>> = {
   configured: "created",
   initialized: "created",

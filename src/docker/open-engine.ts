@@ -6,14 +6,17 @@ import { dockerImages } from "./docker-images.ts";
 import { dockerNetworks, dockerVolumes } from "./docker-networks.ts";
 import { dockerodeAt } from "./dockerode-at.ts";
 
-/** Functions of the host that the code for engines needs. */
+/** Functions of the host that the engine's code needs. */
 export interface EngineHelp {
   readonly gate: PauseGate;
-  /** Kills the programs that are just starting in a container, if this process may, and returns their number. */
+  /**
+   * Kills the programs that are just starting in a container, if this process may do so. Returns how many it
+   * killed.
+   */
   readonly killStartingPrograms: (containerId: string) => Promise<number>;
 }
 
-/** The parts of an engine that need dockerode. */
+/** Opens the functions of an engine that need dockerode. */
 export function openDockerEngine(endpoint: string, { gate, killStartingPrograms }: EngineHelp): OpenEngine {
   const docker = dockerodeAt(endpoint);
   const deps = { docker, endpoint, gate, call: callerFor({ docker, endpoint, killStartingPrograms }) };

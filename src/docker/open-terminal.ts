@@ -3,14 +3,17 @@ import type { TerminalSession, TerminalSize, TerminalSpec } from "../ports/conta
 import { until } from "./dockerode-at.ts";
 import { type ExecDeps, type StartedExec, startExec } from "./start-exec.ts";
 
-/** The maximum number of resize attempts: the engine answers the start before the program has a terminal to resize. */
+/**
+ * The maximum number of tries to resize. The engine answers a start before the program has a terminal, so
+ * early tries fail.
+ */
 const resizes = 20;
 const againMs = 25;
 const lookEveryMs = 1_000;
-/** The time for a program's last output to arrive after its end. */
+/** The time in milliseconds to wait for a program's last output after the program has ended. */
 const outputGraceMs = 300;
 
-/** Starts a program with a terminal of its own in a running container. */
+/** Starts a program in a running container, with a terminal of its own. */
 export async function openTerminal(
   deps: ExecDeps,
   { id, spec }: { readonly id: string; readonly spec: TerminalSpec },
@@ -20,7 +23,7 @@ export async function openTerminal(
   const started = await startExec(deps, { id, spec: { ...exec, input: true }, terminal: true }, signal);
   let wanted: TerminalSize = { columns, rows };
 
-  /** Resizes the terminal, and ignores a final failure: a wrong size is no reason to end the session. */
+  /** Resizes the terminal. If all tries fail, ignores that: a wrong size is no reason to end the session. */
   const resize = async (size: TerminalSize): Promise<void> => {
     wanted = size;
     for (let tries = 0; tries < resizes && !started.socket.destroyed && wanted === size; tries += 1) {
@@ -63,8 +66,9 @@ export async function openTerminal(
 }
 
 /**
- * Resolves with true when the program or its container has ended: not every runtime closes a terminal with its container, and
- * the user could not even leave it with Ctrl-C. Resolves with false when the caller no longer reads.
+ * Resolves with true when the program or its container has ended, or with false when the caller stops
+ * reading. Polling is necessary: some runtimes do not close a terminal when its container ends, and then even
+ * Ctrl-C would not free the user.
  */
 async function endOf(
   { docker }: Pick<ExecDeps, "docker">,
@@ -86,7 +90,8 @@ async function endOf(
       const { State } = await docker.getContainer(id).inspect({ ...until(reading) });
       return Running && State.Running;
     } catch (error) {
-      // 404 means that it has ended; the connection itself reports an engine that is gone.
+      // HTTP 404 means that the program or the container is gone. At other errors, assume that the program
+      // runs: if the engine is gone, the connection itself fails.
       return (error as { statusCode?: number }).statusCode !== 404;
     }
   }

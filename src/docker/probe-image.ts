@@ -15,8 +15,8 @@ interface ProbeFile {
 const repository = "aimi-sandbox";
 
 /**
- * Ensures the image that the probe runs in. It contains only Node and the adapter, from this machine's own files, so it needs
- * no registry. It is made once for each version of the two, which its tag identifies.
+ * Creates the image in which the probe runs, unless it exists. The image contains only Node and the adapter,
+ * copied from this machine, so it needs no registry. The tag identifies the versions of Node and the adapter.
  */
 export async function ensureProbeImage(
   docker: Docker,
@@ -54,9 +54,9 @@ async function probeFiles(adapter: string): Promise<ProbeFile[]> {
   ];
 }
 
-/** The libraries that the dynamic loader would load for a program. */
+/** Finds the libraries that the dynamic loader would load for a program. */
 async function librariesOf(program: string): Promise<ProbeFile[]> {
-  // Most runs find the image and need no `execa`, which is slow to load.
+  // Load `execa` here because it is slow to load, and most runs find the image and do not need it.
   const { execa } = await import("execa");
   const { stdout, failed } = await execa("ldd", [program], { reject: false });
   if (process.platform !== "linux" || failed) {
@@ -83,7 +83,7 @@ async function importImage(
     changes: ['LABEL "org.aimi.sandbox"="true" "org.aimi.role"="probe-image"'],
   };
   const imported = docker.importImage(archive as unknown as NodeJS.ReadableStream, options);
-  // If the request or its body fails, ends the other: each would wait for the other forever.
+  // If the request or its body fails, end the other, because it would wait forever.
   const giveUp = (error: unknown): never => {
     archive.destroy(error as Error);
     throw error;
@@ -92,7 +92,7 @@ async function importImage(
   signal?.addEventListener("abort", aborted, { once: true });
   const [stream] = await Promise.all([imported.catch(giveUp), fill(archive, files).catch(giveUp)]);
   signal?.removeEventListener("abort", aborted);
-  // The engine reports a failed import as a message in a successful answer.
+  // The engine answers a failed import with a successful HTTP status and an error message in the body.
   let answer = "";
   for await (const chunk of stream) answer += String(chunk);
   const problem = /"error":\s*"([^"]*)"/.exec(answer)?.[1];

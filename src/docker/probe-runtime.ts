@@ -16,12 +16,15 @@ const maxMs = 60_000;
 const removeMs = 15_000;
 
 export interface ProbeDeps {
-  /** The file of the bundled adapter. */
+  /** The path of the bundled adapter. */
   readonly adapterFile: string;
   readonly parseProbe: (text: string) => Promise<Probe>;
 }
 
-/** Runs `adapter probe` under a runtime, confined as an agent would be, and returns its findings. */
+/**
+ * Runs `adapter probe` in a container under a runtime, confined as an agent would be, and returns its
+ * findings.
+ */
 export async function probeRuntime(
   { adapterFile, parseProbe }: ProbeDeps,
   { endpoint, runtime }: { endpoint: string; runtime: string },
@@ -48,14 +51,20 @@ export async function probeRuntime(
 
 const making = new Map<string, Promise<string>>();
 
-/** Shares one import for each engine: runtimes are probed in parallel, and each would import the same image. */
+/**
+ * Runs at most one image import per engine. Runtimes are probed in parallel, and each would otherwise import
+ * the same image.
+ */
 function oneAtATime(endpoint: string, make: () => Promise<string>): Promise<string> {
   const made = making.get(endpoint) ?? make().finally(() => making.delete(endpoint));
   making.set(endpoint, made);
   return made;
 }
 
-/** The base image, if it contains this very adapter: in it the probe can try the agents' tools, too. */
+/**
+ * Finds the base image, if it contains exactly this adapter. There the probe can also try the agents' tools.
+ * Returns the image's ID, or null.
+ */
 async function findProbingBase(docker: Docker, adapterFile: string): Promise<string | null> {
   const adapter = createHash("sha256")
     .update(await readFile(adapterFile))
@@ -82,7 +91,7 @@ async function runOnce(docker: Docker, image: string, runtime: string, signal: A
       NetworkMode: "none",
       CapDrop: ["ALL"],
       SecurityOpt: securityOptions(profile),
-      // The limit counts gVisor's own threads, too.
+      // The maximum number of processes. gVisor's own threads count, too.
       PidsLimit: 1024,
       Memory: 512 * 1024 * 1024,
       Tmpfs: { "/tmp": "exec,nosuid,nodev,size=64m,mode=1777" },
@@ -107,7 +116,10 @@ async function runOnce(docker: Docker, image: string, runtime: string, signal: A
   }
 }
 
-/** Splits Docker's framed output: without a terminal, a frame is a type, three zeros, a length and the bytes. */
+/**
+ * Splits the framed output of Docker. Without a terminal, each frame has a type, three zeros, a length and
+ * the bytes.
+ */
 function split(frames: Buffer): { stdout: string; stderr: string } {
   const texts = { 1: "", 2: "" } as Record<number, string>;
   for (let at = 0; at + 8 <= frames.length && at < maxAnswerTokens; ) {

@@ -3,7 +3,7 @@ import { isEngineName } from "../domain/engine-name.ts";
 import { SwarmError } from "../domain/errors.ts";
 import { isImageReference } from "../domain/image-reference.ts";
 
-/** Refuses to create an object whose name does not have the pattern of `swarm`'s own objects. */
+/** Refuses the name of a new object unless it has the form of `swarm`'s names. */
 export function refuseOurs(name: string): void {
   if (!isContainerName(name))
     refuse(
@@ -12,7 +12,9 @@ export function refuseOurs(name: string): void {
     );
 }
 
-/** Refuses an ID or a name that no engine gives: in the URL of a request it could lead to another path. */
+/**
+ * Refuses an ID or a name that no engine would give. In the URL of a request, it could lead to another path.
+ */
 export function refuseName(name: string): void {
   if (!isEngineName(name))
     refuse(

@@ -3,28 +3,28 @@ import { SwarmError } from "../domain/errors.ts";
 import type { ContainerSpec } from "../ports/containers.ts";
 import { refuseImage, refuseOurs } from "./refuse-name.ts";
 
-/** Refuses a spec that must never reach an engine. */
+/** Refuses a container spec that must never reach an engine. */
 export function refuseSpec({ name, image, env, network, volumes, workdir, command }: ContainerSpec): void {
   const refuse = (field: string, reason: string): never => {
     throw new SwarmError("SPEC_REFUSED", { field, reason });
   };
   refuseOurs(name);
   refuseImage(image);
-  // For the engine, `host` and `container:…` mean the network of the host or of another container.
+  // For an engine, `host` and `container:…` mean the network of the host or of another container.
   if (network.kind === "named") refuseOurs(network.name);
   for (const variable of Object.keys(env))
     if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(variable))
       refuse(`The variable ${JSON.stringify(variable)}`, "names are letters, digits and _");
   for (const [variable, value] of Object.entries(env))
     if (value.includes("\0")) refuse(`The variable ${variable}`, "its value holds a NUL");
-  // The engine takes a name that begins with a slash for a folder of the host.
+  // If a volume's name begins with a slash, the engine takes it for a folder of the host.
   for (const volume of volumes)
     if (!isContainerName(volume.name) || !/^\/[a-z]/.test(volume.path))
       refuse(
         `The volume ${JSON.stringify(volume.name)}`,
         "a volume's name must begin with aimi- and its path must be absolute",
       );
-  // A runtime mounts files of its own there, and links in a volume could redirect them.
+  // A runtime mounts files of its own below these paths, and links in a volume could redirect those mounts.
   for (const { name, path } of volumes)
     if (/^\/(?:dev|proc|sys)(?:\/|$)/.test(path))
       refuse(`The volume ${JSON.stringify(name)}`, `${path} is the runtime's own`);

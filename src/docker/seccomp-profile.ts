@@ -18,15 +18,24 @@ interface Rule {
 }
 
 export interface ProfileOptions {
-  /** Whether `socketcall` is allowed, with which older 32-bit programs make sockets. No filter can see the family in it. */
+  /**
+   * Whether the container may call `socketcall`, with which older 32-bit programs open sockets. No filter can
+   * see the socket's address family in that call.
+   */
   readonly programs32Bit?: boolean | undefined;
 }
 
-/** The allowed families: unix, inet, inet6, netlink, packet. Others reach drivers that no agent needs; some leave the sandbox. */
+/**
+ * The allowed address families of sockets: unix, inet, inet6, netlink, packet. Others reach kernel drivers
+ * that no agent needs, and some of them reach out of the sandbox.
+ */
 const families: readonly number[] = [1, 2, 10, 16, 17];
-/** The allowed personalities: `PER_LINUX`, `PER_LINUX32`, both with `UNAME26`, and the query for the current one. */
+/**
+ * The allowed arguments of `personality`: `PER_LINUX` and `PER_LINUX32`, each also with `UNAME26`, and the
+ * query for the present personality.
+ */
 const personalities: readonly number[] = [0, 8, 0x20000, 0x20008, 0xffffffff];
-/** The flags of `clone` for new namespaces of every kind. */
+/** The flags of `clone` that create new namespaces, of all kinds together. */
 const namespaceFlags = 0x7e020000;
 const notThere = 38;
 
@@ -40,8 +49,9 @@ const answerNotThere = (name: string): Rule => ({
 });
 
 /**
- * The seccomp profile of `swarm`'s containers, in the engine's format: a system call that it does not name fails with EPERM. It
- * has no rules for capabilities, since none of these containers has one that allows further calls.
+ * Creates the seccomp profile of `swarm`'s containers in the engine's format. A system call that the profile
+ * does not name fails with EPERM. The profile has no rules for capabilities, because no such container has a
+ * capability that allows further calls.
  */
 export function seccompProfile({ programs32Bit = false }: ProfileOptions = {}): string {
   const rules: Rule[] = [
@@ -54,13 +64,15 @@ export function seccompProfile({ programs32Bit = false }: ProfileOptions = {}): 
       ]),
       includes: { arches: ["arm64"] },
     },
-    // Only by equality: a filter compares 64 bits, but the kernel then uses the lower 32.
+    // Allow exact values only: a filter compares 64 bits, but the kernel uses only the lower 32.
     ...families.map((family) => allow(["socket", "socketpair"], equals(family))),
     ...personalities.map((personality) => allow(["personality"], equals(personality))),
     allow(["clone"], { index: 0, value: namespaceFlags, op: "SCMP_CMP_MASKED_EQ" }),
-    // The flags of `clone3` are in memory, which no filter can read; after ENOSYS, C libraries use `clone`.
+    // The flags of `clone3` are in memory, which no filter can read. At ENOSYS, C libraries use `clone`
+    // instead.
     answerNotThere("clone3"),
-    // Not EPERM: a rule equal to the default is dropped, and the rules of `socket` would then allow `socketcall`, too.
+    // Answer `socketcall` with ENOSYS, not EPERM: a rule equal to the default is dropped, and then the rules
+    // of `socket` would allow `socketcall`, too.
     programs32Bit ? allow(["socketcall"]) : answerNotThere("socketcall"),
   ];
   return JSON.stringify({
@@ -73,13 +85,19 @@ export function seccompProfile({ programs32Bit = false }: ProfileOptions = {}): 
   });
 }
 
-/** The digests of all profiles so far. When the profile changes, add its digest and keep the earlier ones. */
+/**
+ * The SHA-256 digests of all profiles so far. If you change the profile, add its digest and keep the earlier
+ * ones.
+ */
 const knownDigests = {
   strict: ["924b87ae7bfe8e674106fb928e93111412eea61edb25035cca8d73750134f45d"],
   with32Bit: ["1a21b0b117680303109f3cb580a1ed032e1cfc7de07221537009ce36666c92d9"],
 };
 
-/** Whether a security option is one of `swarm`'s own profiles, and allows no more than the spec requests. */
+/**
+ * Returns whether a security option is one of `swarm`'s own profiles and allows no more than the spec
+ * requests.
+ */
 export function isOwnProfile(option: string, { programs32Bit = false }: ProfileOptions): boolean {
   if (!option.startsWith(prefix)) return false;
   const digest = digestOf(option.slice(prefix.length));
@@ -96,7 +114,7 @@ export function digestOf(profile: string): string {
   return createHash("sha256").update(profile).digest("hex");
 }
 
-/** The seccomp profile for a container of this runtime; null to keep the engine's own. */
+/** Returns the seccomp profile for a container of this runtime, or null to use the engine's own. */
 export function profileFor(
   info: object,
   { runtime, limits = {} }: { readonly runtime: string; readonly limits?: ProfileOptions },

@@ -12,14 +12,17 @@ import type { connectionTo } from "./engine-http.ts";
 type Body = string | Buffer | Readable | undefined;
 type Callback = (error: Error | null, answer: unknown) => void;
 
-/** How dockerode wants an answer to be handled. */
+/** Options with which dockerode says how to handle an answer. */
 interface Expected {
   readonly hijack?: boolean;
   readonly openStdin?: boolean;
   readonly statusCodes: object;
 }
 
-/** The methods of docker-modem that send a request, and that turn an answer into a stream or an error with its status. */
+/**
+ * The two methods of docker-modem that this file uses. `buildRequest` sends a request; `buildPayload` turns
+ * an answer into a stream, or into an error with its HTTP status.
+ */
 interface Modem {
   buildRequest: (options: RequestOptions, expected: Expected, body: Body, callback: Callback) => void;
   buildPayload(
@@ -35,8 +38,8 @@ interface Modem {
 }
 
 /**
- * Makes a dockerode client send its requests to one engine only. Its own sender follows a redirect to any host on the network,
- * and an error there ends the process. Here a redirect is an unexpected answer.
+ * Makes a dockerode client send its requests to one engine only. dockerode's own sender follows a redirect to
+ * any host, and an error there ends the process. With this function, a redirect is an unexpected answer.
  */
 export function sendOnlyTo(
   { options: connection, secure }: ReturnType<typeof connectionTo>,

@@ -1,6 +1,6 @@
 import { refuseImage } from "./refuse-name.ts";
 
-/** Splits `name:tag`, where the name may contain a port. */
+/** Splits `name:tag` into the name, which may contain a port, and the tag. */
 export function splitTag(reference: string): [repository: string, tag: string] {
   refuseImage(reference);
   const colon = reference.lastIndexOf(":");

@@ -11,7 +11,7 @@ import { translateFailure } from "./translate-failure.ts";
 const settleMs = 10_000;
 const killed = 137;
 const dyingMs = 1_000;
-/** The bounds of the interval between looks at whether a program has started. */
+/** The minimum and maximum interval in milliseconds at which the host polls whether a program has started. */
 const shortestMs = 10;
 const maxMs = 200;
 
@@ -22,20 +22,26 @@ export interface ExecDeps {
   readonly gate: PauseGate;
 }
 
-/** A program that was started in a running container, and the one connection that carries its streams. */
+/**
+ * A program that was started in a running container, and the one connection that carries its input and
+ * output.
+ */
 export interface StartedExec extends AsyncDisposable {
   readonly exec: Docker.Exec;
   readonly socket: Duplex;
-  /** The command line, shortened for messages. */
+  /** The command line of the program, shortened for messages. */
   readonly command: string;
-  /** Resolves when the connection can take more bytes. */
+  /** Writes to the program's input. Resolves when the connection can take more bytes. */
   write(bytes: Uint8Array): Promise<void>;
-  /** Translates the error of a broken connection. */
+  /** Translates the error of a broken connection into a `SwarmError`. */
   translated(error: unknown): unknown;
   exit(): Promise<ExecExit>;
 }
 
-/** Starts a program in a running container. With a terminal, its output is one stream without frames. */
+/**
+ * Starts a program in a running container. With a terminal, the program's output is one stream without
+ * frames.
+ */
 export async function startExec(
   { docker, endpoint, call, gate }: ExecDeps,
   { id, spec, terminal }: { readonly id: string; readonly spec: ExecSpec; readonly terminal: boolean },
@@ -68,18 +74,20 @@ export async function startExec(
   const starting = { ...meaning, operation: `start ${command}` };
   await using undo = new AsyncDisposableStack();
   undo.use(await gate.begin(ContainerID, signal));
-  // Between the calls the container may have ended, which the engine reports as a failure of its own.
+  // The container may have ended since the previous call; the engine then fails this call.
   const socket: Duplex = await call(starting, (ending) =>
     exec.start({ hijack: true, stdin: spec.input, Tty: terminal, ...until(ending) }),
   );
   const passed = undo.move();
-  // The engine answers before the program has started. Hold the gate until it has, even if the caller aborts meanwhile.
+  // The engine answers before the program has started. Hold the gate until the program has started, even if
+  // the caller aborts meanwhile.
   void call({ ...starting, signal: undefined }, (ending) => hasBegun({ exec, socket }, ending))
     .catch((error: unknown) => {
       if (isError(error, "CONTAINER_STUCK")) socket.destroy(error);
     })
     .finally(() => passed.disposeAsync());
-  // Reads and writes report a broken connection; without this listener, an error while neither runs would end the process.
+  // Reads and writes report a broken connection themselves. Without this listener, an error between them
+  // would end the process.
   socket.on("error", () => {});
   const abort = (): void => void socket.destroy();
   signal?.addEventListener("abort", abort, { once: true });
@@ -104,7 +112,7 @@ export async function startExec(
   };
 }
 
-/** Resolves when a program that was started has a process, or has ended without one. */
+/** Resolves when a started program has a process, or has ended without one. */
 async function hasBegun(
   { exec, socket }: { readonly exec: Docker.Exec; readonly socket: Duplex },
   signal: AbortSignal,
@@ -116,7 +124,9 @@ async function hasBegun(
   }
 }
 
-/** Resolves when the socket drains or closes; the output and the exit report a closed one. */
+/**
+ * Resolves when the socket drains or closes. Its output and exit code tell the caller about a closed socket.
+ */
 function drainedOrClosed(socket: Duplex): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const goOn = (): void => {
@@ -127,7 +137,10 @@ function drainedOrClosed(socket: Duplex): Promise<void> {
   return promise;
 }
 
-/** Polls the exit code: the engine closes the stream a moment before it knows it, and knows none if the container ended. */
+/**
+ * Polls the exit code of a program. The engine closes the stream a moment before it knows the exit code, and
+ * never knows it if the container ended.
+ */
 async function exitOf(
   { docker, exec, id }: { docker: Docker; exec: Docker.Exec; id: string },
   signal?: AbortSignal,
@@ -149,8 +162,9 @@ async function exitOf(
 }
 
 /**
- * The state of the container if it ended with the program; null while it runs. The end of a container kills every program in
- * it, and the engine reports the programs first.
+ * Returns the state of the container if it ended together with the program, or null if it keeps running. When
+ * a container ends, all its programs are killed, and the engine reports their ends first. So after a kill,
+ * waits a moment for the container's end.
  */
 async function stateAfter(
   { docker, id, exitCode }: { docker: Docker; id: string; exitCode: number },

@@ -1,13 +1,13 @@
 import { SwarmError } from "../domain/errors.ts";
 
-/** The operation of a call, and the errors that its status codes mean. */
+/** The operation of a call, and the errors that the engine's status codes mean for it. */
 export interface CallMeaning {
   readonly operation: string;
-  /** The error for an object that does not exist (HTTP 404). */
+  /** Creates the error if an object does not exist (HTTP 404). */
   readonly missing?: () => SwarmError;
-  /** The error for an object in another state (HTTP 409). */
+  /** Creates the error if an object's state forbids the operation (HTTP 409). */
   readonly conflicting?: (reason: string) => SwarmError;
-  /** The error for a request that the engine does not accept as it is (HTTP 400). */
+  /** Creates the error if the engine does not accept the request's content (HTTP 400). */
   readonly unacceptable?: (reason: string) => SwarmError;
   readonly signal?: AbortSignal | undefined;
 }
@@ -17,7 +17,10 @@ const silent: readonly string[] = [
   ...["EHOSTUNREACH", "ENOTFOUND", "ERR_STREAM_PREMATURE_CLOSE"],
 ];
 
-/** The one place that knows the meaning of the engine's status codes and of a broken socket. */
+/**
+ * Translates an engine's failure into a `SwarmError`. Only this function knows what the engine's status codes
+ * and a broken socket mean.
+ */
 export function translateFailure(
   endpoint: string,
   { operation, missing, conflicting, unacceptable, signal }: CallMeaning,
@@ -39,7 +42,7 @@ export function translateFailure(
   return new SwarmError("ENGINE_FAILED", { operation, reason }, error);
 }
 
-/** The engine's own sentence, without dockerode's wrapping. */
+/** Extracts the engine's own error message, without dockerode's prefix. */
 export function reasonOf(error: unknown): string {
   const { json, message } = error as { json?: { message?: string } | Buffer; message?: string };
   const own = json && "message" in json ? json.message : undefined;

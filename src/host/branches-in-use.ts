@@ -5,8 +5,8 @@ import type { Refs } from "./move-ref.ts";
 const heads = "refs/heads/";
 
 /**
- * The branches in use, which swarm must not move, and the folder that uses each: checked out in a worktree,
- * even without a commit yet, or the target of a rebase or bisection in progress.
+ * Finds the branches that `swarm` must not move, and the folder that uses each. A branch is in use if a
+ * worktree has checked it out, even without a commit yet, or if a rebase or bisection is in progress on it.
  */
 export async function branchesInUse(
   refs: Pick<Refs, "worktrees">,

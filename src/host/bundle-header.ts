@@ -1,23 +1,24 @@
 import { open } from "node:fs/promises";
 
 export interface BundleHeader {
-  /** Commits that the importing repository must have. */
+  /** The commits that the importing repository must have already. */
   readonly prerequisites: readonly string[];
   readonly refs: readonly { readonly name: string; readonly id: string }[];
-  /** Offset of the pack in bytes. */
+  /** The offset in bytes at which the pack begins. */
   readonly packAt: number;
 }
 
 /**
- * Far more than an honest header: one line per parent outside of the range, with the first line of that
- * commit's message.
+ * Maximum size of a header in bytes, far more than an honest header has. A header has one line for each
+ * parent commit outside the range, with the first line of that commit's message.
  */
 const maxHeaderBytes = 256 * 1024;
 const signature = "# v2 git bundle\n";
 
 /**
- * The header of a bundle, or why it is refused. git's own reader accepts more (capabilities, version 3, any
- * number of refs), and git before 2.46 does not check the objects that it fetches from a bundle.
+ * Reads the header of a bundle, or returns why the bundle is refused. This reader is stricter than git's own,
+ * which also accepts capabilities, version 3 and any number of refs. git before 2.46 does not check the
+ * objects that it fetches from a bundle.
  */
 export async function readBundleHeader(file: string): Promise<BundleHeader | { readonly problem: string }> {
   await using handle = await open(file, "r");
@@ -44,7 +45,7 @@ function parseBundleHeader(bytes: Buffer): BundleHeader | { readonly problem: st
     if (line === "") return { prerequisites, refs, packAt: at };
     const [, prerequisite] = /^-([0-9a-f]{40})(?: .*)?$/s.exec(line) ?? [];
     const [, id, name] = /^([0-9a-f]{40}) ([\x21-\x7e\x80-\xff]+)$/.exec(line) ?? [];
-    // git writes all prerequisites before the first ref.
+    // git writes all prerequisites before the first ref, so refuse a later one.
     if (prerequisite !== undefined && refs.length === 0) prerequisites.push(prerequisite);
     else if (id !== undefined && name !== undefined) refs.push({ id, name: fromBytes(name) });
     else return { problem: "a line of its header is neither a prerequisite nor a ref" };

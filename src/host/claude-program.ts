@@ -4,7 +4,9 @@ import type { ClaudeProgram } from "../ports/claude-code.ts";
 
 const limitMs = 120_000;
 
-/** Runs the `claude` on the path without a shell and without an input, so that it cannot prompt. */
+/**
+ * Runs the `claude` program from the PATH, without a shell, and without an input so that it cannot prompt.
+ */
 export const claudeProgram: ClaudeProgram = {
   async version() {
     const { stdout, exitCode } = await execa("claude", ["--version"], {

@@ -7,17 +7,20 @@ import { type GitEnd, type GitRun, type GitStream, runGit, streamGit } from "./r
 import { areNearbyAncestors } from "./walk-back.ts";
 
 /**
- * Limit of one allocation by git, against a delta that unpacks to gigabytes or a header that claims millions
- * of objects.
+ * Maximum size of one memory allocation by git. It protects against a delta that unpacks to gigabytes, or a
+ * header that claims millions of objects.
  */
 const maxMemory = "1g";
 
-/** Arguments with which git starts no other program, ignores the user's attributes, and flushes every write to disk. */
+/**
+ * Arguments for git, with which git starts no other program, ignores the user's attributes, and flushes every
+ * write to disk.
+ */
 export const safeArguments: readonly string[] = [
   ...["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "protocol.allow=never"],
   ...["-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "core.fsync=all"],
   ...["-c", "core.attributesFile=/dev/null", "-c", "core.quotePath=false"],
-  // Another process holds the lock of a ref for milliseconds only, so wait for it.
+  // Wait for the lock of a ref, because other processes hold it for milliseconds only.
   ...["-c", "core.filesRefLockTimeout=5000", "-c", "core.packedRefsTimeout=5000"],
 ];
 
@@ -28,22 +31,28 @@ export const safeEnvironment: Readonly<Record<string, string>> = {
 };
 
 export interface RepoRun extends Pick<GitRun, "input" | "env" | "maxBytes" | "limitMs"> {
-  /** Exit codes that are answers; any other throws GIT_FAILED. */
+  /** The exit codes that are valid answers. Any other exit code throws GIT_FAILED. */
   readonly answers?: readonly number[];
 }
 
-/** A bare repository that reads the user's objects, but has none of the user's refs, hooks and settings. */
+/**
+ * A temporary bare repository that reads the user's objects, but has none of the user's refs, hooks and
+ * settings.
+ */
 export interface IsolatedRepository {
   readonly folder: string;
-  /** Runs git and returns its end, also a failure. */
+  /** Runs git and returns how it ended. Does not throw if git fails. */
   run(args: readonly string[], run?: Omit<RepoRun, "answers">): Promise<GitEnd>;
-  /** Runs git and returns its output and exit code; throws GIT_FAILED unless the exit code is one of `answers`. */
+  /**
+   * Runs git and returns its output and exit code. Throws GIT_FAILED unless the exit code is one of
+   * `answers`.
+   */
   git(
     args: readonly string[],
     run?: RepoRun,
   ): Promise<{ readonly exitCode: number; readonly output: Buffer; readonly isCut: boolean }>;
   text(args: readonly string[], run?: Omit<RepoRun, "answers">): Promise<string>;
-  /** Runs git and streams its output without a limit of its size. */
+  /** Runs git and streams its output, without a limit on the output's size. */
   stream(args: readonly string[], run?: Pick<GitStream, "limitMs" | "onLate">): AsyncIterable<Uint8Array>;
   readonly objects: ObjectReader;
 }
@@ -51,8 +60,9 @@ export interface IsolatedRepository {
 const usualLimitMs = 10 * 60_000;
 
 /**
- * Writes the repository's files itself, because `git init` would read templates; synchronously, because they
- * are few and small. New objects stay in here with `own`, and go to the user's repository with `theirs`.
+ * Creates a repository that is isolated from the user's settings. Writes the files itself, because `git init`
+ * would read templates; writes them synchronously, because they are few and small. With `newObjects: "own"`,
+ * new objects go into this repository; with `"theirs"`, into the user's repository.
  */
 export async function createIsolatedRepo(
   folder: string,
@@ -69,7 +79,7 @@ export async function createIsolatedRepo(
     "[core]\n\trepositoryFormatVersion = 0\n\tbare = true\n[pack]\n\tthreads = 2\n",
   );
   writeFileSync(join(folder, "objects", "info", "alternates"), `${quoted(objects)}\n`);
-  // In a shallow clone git must know where the history is cut off.
+  // In a shallow clone, git needs this file to know where the history is cut off.
   await copyFile(join(commonFolder, "shallow"), join(folder, "shallow")).catch(forgiveMissing);
 
   const base: Readonly<Record<string, string>> = {
@@ -81,7 +91,7 @@ export async function createIsolatedRepo(
     runGit([...safeArguments, ...args], { folder, ...rest, limitMs, signal, env: { ...base, ...env } });
   const git: IsolatedRepository["git"] = async (args, { answers = [0], ...rest } = {}) => {
     const { exitCode, output, reason, isCut } = await run(args, rest);
-    // The caller set a limit, so cut output is an answer, too.
+    // If the caller set a limit, cut output is a valid answer, too.
     if (isCut && rest.maxBytes !== undefined) return { exitCode: 0, output, isCut };
     if (exitCode === undefined || !answers.includes(exitCode))
       throw new SwarmError("GIT_FAILED", { command: args[0] ?? "", reason });
@@ -95,7 +105,7 @@ export async function createIsolatedRepo(
   };
 }
 
-/** Whether `ancestor` is `commit` itself or one of its ancestors. */
+/** Returns whether `ancestor` is `commit` itself or one of its ancestors. */
 export async function isAncestor(
   repo: IsolatedRepository,
   ancestor: string,
@@ -106,12 +116,12 @@ export async function isAncestor(
   return result.exitCode === 0;
 }
 
-/** Whether the repository has all of these commits. */
+/** Returns whether the repository has all of these IDs as commits. */
 export async function areCommits(repo: IsolatedRepository, ids: readonly string[]): Promise<boolean> {
   return (await repo.objects.about(ids)).every((facts) => facts?.type === "commit");
 }
 
-/** A path as git parses it in a list of alternates, safe for any characters. */
+/** Quotes a path for git's list of alternates, so that the path may contain any characters. */
 function quoted(path: string): string {
   return `"${path.replace(/[\\"]/g, "\\$&").replaceAll("\n", "\\n")}"`;
 }

@@ -6,14 +6,17 @@ import type { CommitReader, TrackedFile } from "../ports/commit-reader.ts";
 import { makeOwnFolder } from "./own-folder.ts";
 import { type GitRun, runGit } from "./run-git.ts";
 
-/** Makes git ignore the user's and the system's settings in the temporary repository. */
+/**
+ * Environment variables that make git ignore the user's and the system's settings in the temporary
+ * repository.
+ */
 const plain = { GIT_CONFIG_GLOBAL: "/dev/null", GIT_CONFIG_NOSYSTEM: "1" };
 
 interface GitOptions extends Pick<GitRun, "input" | "env" | "signal"> {
   readonly cwd?: string;
 }
 
-/** Reads commits of the repository around a folder. Git runs without a shell and without prompts. */
+/** Reads commits of the repository that contains a folder. Runs git without a shell and without prompts. */
 export function commitReader(folder: string): CommitReader {
   const run = (args: readonly string[], { cwd = folder, ...options }: GitOptions = {}) =>
     runGit(args, { folder: cwd, ...options });
@@ -28,7 +31,7 @@ export function commitReader(folder: string): CommitReader {
     async head() {
       const result = await run(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]);
       if (result.exitCode === 0) return result.output.toString().trim();
-      // With `--quiet` git exits with 1 if there is no commit yet, and with other codes for other failures.
+      // With `--quiet`, git exits with 1 if there is no commit yet, and with other codes at other failures.
       if (result.exitCode === 1) return null;
       throw new SwarmError("GIT_FAILED", { command: "rev-parse", reason: result.reason });
     },
@@ -51,8 +54,8 @@ export function commitReader(folder: string): CommitReader {
     async bundle(commit, branch, signal, without) {
       await using undo = new AsyncDisposableStack();
       const { folder: temporary } = undo.use(await makeOwnFolder(tmpdir(), "swarm-bundle-"));
-      // A temporary repository that borrows the objects: the user's repository gets no ref, and its settings
-      // do not apply.
+      // Use a temporary repository that borrows the user's objects. So the user's repository gets no new ref,
+      // and its settings do not apply.
       const borrowing = join(temporary, "borrowing.git");
       const objects = await line("rev-parse", "--path-format=absolute", "--git-path", "objects");
       const format = commit.length === 64 ? ["--object-format=sha256"] : [];
@@ -80,7 +83,7 @@ export function commitReader(folder: string): CommitReader {
   }
 }
 
-/** Parses `100644 blob 1ab…<tab>path`. */
+/** Parses one row of `git ls-tree`, for example `100644 blob 1ab…<tab>path`. */
 function trackedFile(row: string): TrackedFile {
   const [, mode = "", id = "", path = ""] = /^(\d+) \w+ ([0-9a-f]+)\t(.*)$/s.exec(row) ?? [];
   const kinds: Readonly<Record<string, TrackedFile["kind"]>> = {
@@ -91,7 +94,10 @@ function trackedFile(row: string): TrackedFile {
   return { path, id, kind: kinds[mode] ?? "file" };
 }
 
-/** Parses a sequence of `<id> blob <length>`, line break, content, line break. */
+/**
+ * Splits the output of `git cat-file --batch`. For each object, it has `<id> blob <length>`, a line break,
+ * the content, and a line break.
+ */
 function splitBatch(bytes: Buffer, ids: readonly string[]): Uint8Array[] {
   let at = 0;
   return ids.map((id) => {

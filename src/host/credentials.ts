@@ -11,7 +11,7 @@ const variables = [
   "GEMINI_API_KEY",
 ];
 
-/** The names of the credentials that are present, never a value. */
+/** Lists the names of the credentials that are present, never their values. */
 export async function presentCredentials(env: Environment, { home }: UserFolders): Promise<string[]> {
   const login = join(".claude", ".credentials.json");
   const hasLogin = await access(join(home, login)).then(

@@ -1,6 +1,9 @@
 import { SwarmError } from "../domain/errors.ts";
 
-/** The current user's crontab, decoded as Latin-1, so that bytes of any encoding survive a change. */
+/**
+ * Reads and writes the present user's crontab. Decodes it as Latin-1, so that bytes of any encoding survive a
+ * change.
+ */
 export interface Crontab {
   read(): Promise<string>;
   write(text: string): Promise<void>;
@@ -14,7 +17,7 @@ export function userCrontab(env: Readonly<Record<string, string | undefined>>): 
     input = "",
   ): Promise<{ readonly exitCode: number; readonly stdout: string; readonly stderr: string }> => {
     const { execa } = await import("execa");
-    // LC_ALL=C, because `read` looks for the English message "no crontab for".
+    // Set LC_ALL=C, because `read` looks for the English message "no crontab for".
     const bytes = Buffer.from(input, "latin1");
     const options = {
       env: { ...env, LC_ALL: "C" },

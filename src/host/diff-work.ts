@@ -3,13 +3,13 @@ import { openQuarantine } from "./quarantine.ts";
 export interface WorkToDiff {
   readonly base: string;
   readonly tip: string;
-  /** Whether to show only the changed files with counts of lines. */
+  /** Whether to show only the changed files with their numbers of changed lines. */
   readonly stat: boolean;
 }
 
 /**
- * Streams git's diff between two commits of the repository with this common folder. No settings, filters or
- * attributes of the user or the repository apply, and git starts no other program.
+ * Streams git's diff between two commits of the repository with this common folder. Settings, filters and
+ * attributes of the user or the repository do not apply, and git starts no other program.
  */
 export async function* diffWork(
   commonFolder: string,
@@ -19,7 +19,7 @@ export async function* diffWork(
   await using quarantine = await openQuarantine(commonFolder, signal);
   const repo = await quarantine.openRepo("theirs");
   yield* repo.stream([
-    // Comparing the lines of huge files takes minutes and is of no use.
+    // To compare the lines of huge files takes minutes and is of no use.
     ...["-c", "core.bigFileThreshold=8m", "diff-tree", "-r", "--no-ext-diff", "--no-textconv", "--no-color"],
     ...["--find-renames", "-l400", ...(stat ? ["--stat=100,70"] : ["--patch"])],
     ...["--end-of-options", base, tip],

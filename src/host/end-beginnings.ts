@@ -1,12 +1,12 @@
 import { findProcesses } from "./processes.ts";
 
-/** Matches runc, crun, runsc and sysbox-runc. */
+/** Matches the names of the container runtimes runc, crun, runsc and sysbox-runc. */
 const runtimes: RegExp = /run/;
 
 /**
- * Kills the runtime processes of this machine that are just starting a program in a container; the container
- * itself keeps running. Returns their number; 0 if the engine is on another machine or belongs to another
- * user.
+ * Kills the runtime processes of this machine that are just starting a program in a container. The container
+ * itself keeps running. Returns how many processes were killed: 0 if the engine is on another machine or
+ * belongs to another user.
  */
 export async function killStartingPrograms(containerId: string): Promise<number> {
   if (process.platform !== "linux") return 0;
@@ -15,8 +15,8 @@ export async function killStartingPrograms(containerId: string): Promise<number>
 }
 
 /**
- * Whether the arguments are those with which containerd calls every runtime:
- * `runc … exec --process <file> … <container>`.
+ * Returns whether a process starts a program in this container. containerd calls every runtime with the
+ * arguments `runc … exec --process <file> … <container>`.
  */
 export function isStartingProgram(argv: readonly string[], containerId: string): boolean {
   const words = argv.filter((word) => word !== "");

@@ -7,15 +7,15 @@ import type { Environment } from "./user-folders.ts";
 export interface CandidateDeps {
   readonly env: Environment;
   readonly home: string;
-  /** Endpoint from `--engine` or the settings; it is then the only candidate. */
+  /** The endpoint from `--engine` or the settings, or null. If it is set, it is the only candidate. */
   readonly chosen: string | null;
-  /** Endpoint of swarm's private engine. */
+  /** The endpoint of swarm's private engine. */
   readonly privateEndpoint: string;
 }
 
 /**
- * The endpoints at which an engine might answer, in the order of the tries. An endpoint that the user named
- * is the only one.
+ * Lists the endpoints at which an engine might answer, in the order to try them. If the user named an
+ * endpoint, the list has only that one.
  */
 export async function engineCandidates({
   env,
@@ -47,7 +47,9 @@ export async function engineCandidates({
   );
 }
 
-/** The Docker CLI's current context, read from its files. */
+/**
+ * Finds the endpoint of the Docker CLI's current context in the CLI's files; returns null if there is none.
+ */
 async function currentContext(env: Environment, home: string): Promise<EngineCandidate | null> {
   const folder = env["DOCKER_CONFIG"] || join(home, ".docker");
   const config = await readJson(join(folder, "config.json"));
@@ -66,8 +68,8 @@ async function currentContext(env: Environment, home: string): Promise<EngineCan
 }
 
 /**
- * Adds the TLS certificates as the Docker CLI does, so that verification is never skipped silently if the
- * user asked for it.
+ * Adds the folder of TLS certificates to an endpoint, as the Docker CLI does. So if the user requested
+ * verification, it is never skipped silently.
  */
 function withCertificates(host: string, env: Environment, home: string): string {
   if (!host.startsWith("tcp://") || !env["DOCKER_TLS_VERIFY"]) return host;
@@ -83,7 +85,7 @@ async function readJson(file: string): Promise<Record<string, unknown>> {
     const value: unknown = JSON.parse(await readFile(file, "utf8"));
     return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
   } catch {
-    // The Docker CLI's files are only hints, so ignore a broken one.
+    // Ignore a broken file: the files of the Docker CLI are only hints.
     return {};
   }
 }

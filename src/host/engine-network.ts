@@ -4,14 +4,14 @@ import { SwarmError } from "../domain/errors.ts";
 export interface EngineNetwork {
   readonly bridge: string;
   readonly chain: string;
-  /** Second number of its range 10.x.0.0/16. */
+  /** The second number of the address range 10.x.0.0/16. */
   readonly octet: number;
 }
 
 export const firstOctet = 214;
 export const lastOctet = 239;
 
-/** The second number of a range 10.x.0.0/16 that overlaps no route of this machine. */
+/** Chooses the second number of an address range 10.x.0.0/16 that overlaps no route of this machine. */
 export async function chooseOctet(seed: string): Promise<number> {
   const { stdout, stderr, exitCode } = await run("ip", "-4", "-o", "route", "show", "table", "all");
   if (exitCode !== 0)
@@ -22,11 +22,12 @@ export async function chooseOctet(seed: string): Promise<number> {
   const routes = [...stdout.matchAll(/\b(\d+)\.(\d+)\.\d+\.\d+(?:\/(\d+))?/g)];
   const touches = (octet: number): boolean =>
     routes.some(([, first, second, length = "32"]) => {
-      // Two ranges overlap when they agree in the bits of the wider one; a /16 has sixteen.
+      // Two ranges overlap if they agree in the bits of the wider one. A /16 range has sixteen bits.
       const shift = 16 - Math.min(16, Number(length));
       return ((10 << 8) | octet) >> shift === ((Number(first) << 8) | Number(second)) >> shift;
     });
-  // Each engine starts its search at another number, so that two engines starting at once seldom choose the same.
+  // Each engine starts its search at another number, so that two engines that start at once seldom choose the
+  // same one.
   const count = lastOctet - firstOctet + 1;
   const start = Number.parseInt(seed, 16) % count;
   for (let tried = 0; tried < count; tried += 1) {
@@ -40,18 +41,19 @@ export async function chooseOctet(seed: string): Promise<number> {
 }
 
 /**
- * Creates the bridge and the chains. The daemon itself runs with --iptables=false, because two daemons that
- * write the DOCKER chains flush each other's rules.
+ * Creates the bridge and the iptables chains. The engine's daemon runs with --iptables=false, because two
+ * daemons that write the DOCKER chains delete each other's rules.
  */
 export async function openNetwork(network: EngineNetwork): Promise<void> {
   const { bridge, chain, octet } = network;
   await closeChains(network);
   await run("ip", "link", "add", "name", bridge, "type", "bridge");
-  // Without a MAC address of its own the bridge takes the lowest one of its containers, so it changes as
-  // containers come and go, and the other containers lose the bridge.
+  // Give the bridge a fixed MAC address. Otherwise it has the lowest address of its containers, which changes
+  // when containers come and go, and the other containers lose the connection to the bridge.
   const address = ["02", "42", "0a", octet.toString(16).padStart(2, "0"), "00", "01"].join(":");
   await must("ip", "link", "set", bridge, "address", address);
-  // A bridge left over from an earlier engine may have another IP address, and the daemon would use the first one.
+  // Remove old IP addresses: a bridge left over from an earlier engine may have another one, and the daemon
+  // would use the first.
   await run("ip", "-4", "addr", "flush", "dev", bridge);
   await must("ip", "addr", "replace", `10.${octet}.0.1/24`, "dev", bridge);
   await must("ip", "link", "set", bridge, "up");
@@ -61,8 +63,8 @@ export async function openNetwork(network: EngineNetwork): Promise<void> {
   await must("iptables", "-w", "-t", "nat", "-A", chain, "-s", range, "!", "-d", range, "-j", "MASQUERADE");
   await must("iptables", "-w", "-t", "nat", "-I", "POSTROUTING", "-j", chain);
   await must("iptables", "-w", "-N", chain);
-  // Containers of one network may reach each other (this rule matters only if bridged frames pass iptables);
-  // those of different networks may not.
+  // Containers of the same network may reach each other; this rule matters only if bridged frames pass
+  // iptables. Containers of different networks may not.
   await run(
     "iptables",
     "-w",
@@ -97,7 +99,10 @@ export async function openNetwork(network: EngineNetwork): Promise<void> {
   await must("iptables", "-w", "-I", "FORWARD", "-j", chain);
 }
 
-/** Removes everything that `openNetwork` created, and the bridges of networks that the engine created in its range. */
+/**
+ * Removes everything that `openNetwork` created, and the bridges of networks that the engine created in its
+ * address range.
+ */
 export async function closeNetwork(network: EngineNetwork): Promise<void> {
   await closeChains(network);
   const { stdout } = await run("ip", "-4", "-o", "addr", "show");
@@ -108,7 +113,7 @@ export async function closeNetwork(network: EngineNetwork): Promise<void> {
   for (const bridge of new Set([network.bridge, ...ours])) await run("ip", "link", "del", bridge);
 }
 
-/** The daemon's flags that make it use this network and no other. */
+/** Returns the flags that make the engine's daemon use only this network. */
 export function daemonFlags({ bridge, octet }: EngineNetwork): string[] {
   return [
     "--bridge",
@@ -145,7 +150,7 @@ async function must(program: string, ...args: string[]): Promise<void> {
 }
 
 async function run(program: string, ...args: string[]) {
-  // Loaded here, because a command that only looks for an engine runs no program.
+  // Load `execa` here: a command that only looks for an engine runs no program.
   const { execa } = await import("execa");
   return execa(program, args, {
     reject: false,
