@@ -48,7 +48,8 @@ export async function engineCandidates({
 }
 
 /**
- * Finds the endpoint of the Docker CLI's current context in the CLI's files; returns null if there is none.
+ * Finds the endpoint of the Docker CLI's current context in the CLI's files; returns null for the default
+ * context.
  */
 async function currentContext(env: Environment, home: string): Promise<EngineCandidate | null> {
   const folder = env["DOCKER_CONFIG"] || join(home, ".docker");

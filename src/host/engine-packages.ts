@@ -4,19 +4,19 @@ import { delimiter, join } from "node:path";
 import { SwarmError } from "../domain/errors.ts";
 import type { Environment } from "./user-folders.ts";
 
-/** The programs that a private engine needs, with the Debian package of each. */
+/** The programs that a private engine needs, each with its Debian package. */
 const required: Readonly<Record<string, string>> = {
   dockerd: "docker.io",
   iptables: "iptables",
   ip: "iproute2",
 };
 /**
- * Optional programs, installed along with required ones: gVisor, and debootstrap for a base image without a
- * registry.
+ * Optional programs, installed only together with required ones: gVisor, and debootstrap, which creates a
+ * base image without a registry.
  */
 const optional: Readonly<Record<string, string>> = { runsc: "runsc", debootstrap: "debootstrap" };
 
-/** Path of a program; null if it is not installed. */
+/** Finds the path of a program; returns null if the program is not installed. */
 export async function findProgram(name: string, env: Environment): Promise<string | null> {
   const folders =
     `${env["PATH"] ?? ""}${delimiter}/usr/local/sbin${delimiter}/usr/sbin${delimiter}/sbin`.split(delimiter);
@@ -31,13 +31,16 @@ export async function findProgram(name: string, env: Environment): Promise<strin
   return null;
 }
 
-/** The Debian packages to install before a private engine can start; empty when everything needed is there. */
+/**
+ * Lists the Debian packages that must be installed before a private engine can start. Returns an empty list
+ * if all required programs are present.
+ */
 export async function missingPackages(env: Environment): Promise<string[]> {
   const needed = await packagesOf(required, env);
   return needed.length === 0 ? [] : [...needed, ...(await packagesOf(optional, env))];
 }
 
-/** Installs Debian packages as root. Skips optional packages that this release does not have. */
+/** Installs Debian packages as root. Skips optional packages that this Debian release does not have. */
 export async function installPackages(
   packages: readonly string[],
   onStep: (step: string) => void,

@@ -6,7 +6,10 @@ interface DaemonRuntime {
   readonly runtimeArgs?: readonly string[];
 }
 
-/** The installed runtimes other than runc, in the format of `daemon.json`. A later probe measures whether they work. */
+/**
+ * Finds the installed container runtimes other than runc, in the format of `daemon.json`. A later probe
+ * measures whether they work.
+ */
 export async function daemonRuntimes(env: Environment): Promise<Record<string, DaemonRuntime>> {
   const [gvisor, sysbox] = await Promise.all([findProgram("runsc", env), findProgram("sysbox-runc", env)]);
   return {
@@ -16,14 +19,15 @@ export async function daemonRuntimes(env: Environment): Promise<Record<string, D
 }
 
 /**
- * A gVisor with the systrap platform needs no arguments. Older versions (Debian 12's) need ptrace, and the
- * network stack of the container's namespace, because their own does not start on newer kernels.
+ * Returns the arguments with which to run gVisor. A gVisor with the systrap platform needs none. Older
+ * versions, as in Debian 12, need ptrace and the network stack of the container's namespace, because gVisor's
+ * own one does not start on newer kernels.
  */
 async function gvisorArgs(program: string): Promise<string[]> {
   const { execa } = await import("execa");
   const { stdout, stderr } = await execa(program, ["flags"], { reject: false });
   const flags = `${stdout}\n${stderr}`;
   const platform = flags.includes("systrap") ? [] : ["--platform=ptrace", "--network=host"];
-  // gVisor's own overlay would lose the workspace at every stop.
+  // gVisor's own overlay would lose the workspace whenever the container stops.
   return flags.includes("-overlay2") ? [...platform, "--overlay2=none"] : platform;
 }

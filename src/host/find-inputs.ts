@@ -9,8 +9,8 @@ const maxFiles = 10_000;
 const maxBytes = 1024 ** 3;
 
 /**
- * The files below a folder that globs match. Each must be a regular file that lies in the folder after
- * following all links.
+ * Finds the files below a folder that match glob patterns. Throws unless each is a regular file that lies in
+ * the folder after following all links.
  */
 export async function findInputs(folder: string, patterns: readonly string[]): Promise<InputFile[]> {
   const found = new Map<string, InputFile>();
@@ -40,7 +40,9 @@ export async function findInputs(folder: string, patterns: readonly string[]): P
   return [...found.values()].sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
-/** Whether a path is swarm's own or git's, which are never inputs, however wide a glob is. */
+/**
+ * Returns whether a path belongs to swarm or to git. Such files are never inputs, whatever a glob matches.
+ */
 function isOurs(path: string): boolean {
   return path.split(sep).includes(".git") || `${path}${sep}`.startsWith(join(".aimi", "sandboxes", sep));
 }

@@ -1,20 +1,24 @@
 import { readFile, realpath, stat } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
 
-/** A worktree and its git folders. */
+/** A git worktree with its git folders. */
 export interface Repository {
   readonly root: string;
-  /** Git folder of this worktree alone. */
+  /** The git folder that belongs only to this worktree. */
   readonly gitFolder: string;
-  /** Git folder that all worktrees share. */
+  /** The git folder that all worktrees share. */
   readonly commonFolder: string;
-  /** Name of this worktree within the project: `.`, or git's name of a linked worktree. */
+  /**
+   * The name of this worktree within the project: `.` for the main worktree, else git's name of the linked
+   * worktree.
+   */
   readonly worktree: string;
 }
 
 /**
- * The repository around a folder, found without starting git, because `swarm status` has a tight time budget.
- * A test compares it with git's own answer for plain repositories, linked worktrees and submodules.
+ * Finds the repository that contains a folder, or returns null. Does not start git, because `swarm status`
+ * must be fast. A test compares the result with git's own for plain repositories, linked worktrees and
+ * submodules.
  */
 export async function findRepository(folder: string): Promise<Repository | null> {
   let root = await realpath(folder);
@@ -40,7 +44,7 @@ async function gitFolderIn(root: string): Promise<string | null> {
   const stats = await stat(path).catch(() => null);
   if (!stats) return null;
   if (stats.isDirectory()) return (await isFile(join(path, "HEAD"))) ? realpath(path) : null;
-  // In a linked worktree or submodule `.git` is a file that names the folder.
+  // In a linked worktree or submodule, `.git` is a file with the path of the git folder.
   const [, target] = /^gitdir: (.+)$/m.exec(await readFile(path, "utf8").catch(() => "")) ?? [];
   return target === undefined ? null : realpath(resolve(root, target)).catch(() => null);
 }

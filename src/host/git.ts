@@ -2,19 +2,22 @@ import type { Git } from "../ports/project-files.ts";
 import { runGit } from "./run-git.ts";
 import { gitFailure } from "./start-git.ts";
 
-/** Excludes swarm's own files from the changed files, and the task files, which reach workers outside of git. */
+/**
+ * Arguments that exclude swarm's own files from git's list of changed files. They also exclude the task
+ * files, because swarm sends these to workers without git.
+ */
 const notOurs: readonly string[] = [
   ...["tasks", "swarms", "reports", "sandboxes", "swarm-state.json", "events.ndjson*"],
-  // The host reads the settings where they lie.
+  // Exclude the settings files too, because the host reads them itself, committed or not.
   ...["config.json", ".gitignore"],
 ].map((name) => `:(top,exclude).aimi/${name}`);
 
-/** Reading a repository must not run programs that its settings name. */
+/** Arguments that prevent git from running programs named in a repository's settings. */
 const noPrograms: readonly string[] = [
   ...["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.untrackedCache=false"],
 ];
 
-/** Git in one folder, without a shell and without prompts. */
+/** Runs git in one folder, without a shell and without prompts. */
 export function gitIn(folder: string): Git {
   const git = async (...args: string[]) => {
     const { output, ...end } = await runGit([...noPrograms, ...args], { folder });
@@ -33,7 +36,7 @@ export function gitIn(folder: string): Git {
     },
 
     async user() {
-      // Read one by one, because `git var` fails if either is missing.
+      // Read the name and the email one by one, because `git var` fails if either is missing.
       const [name, email] = await Promise.all(
         ["user.name", "user.email"].map(async (key) => (await git("config", "--get", key)).stdout.trim()),
       );
@@ -64,7 +67,10 @@ export function gitIn(folder: string): Git {
     },
   };
 
-  /** Arguments that disable filters, which git would run to compare a file with its commit. */
+  /**
+   * Returns arguments that disable the repository's filters. Otherwise git would run these programs to
+   * compare files with their commits.
+   */
   async function withoutFilters(): Promise<string[]> {
     const { stdout } = await git("config", "--name-only", "--get-regexp", "^filter\\..*\\.(clean|process)$");
     const names = new Set(stdout.split("\n").flatMap((key) => /^filter\.(.*)\.\w+$/s.exec(key)?.[1] ?? []));

@@ -13,11 +13,11 @@ export interface ImageSourcesDeps {
   readonly env: Environment;
   readonly imagesFolder: string;
   readonly adapterFile: string;
-  /** Folder that keeps downloads. */
+  /** The folder in which downloads are cached. */
   readonly cacheFolder: string;
 }
 
-/** The sources of images on this machine: swarm's files, npm packages and Debian packages. */
+/** Gives access to the sources of images on this machine: swarm's files, npm packages and Debian packages. */
 export function imageSources({
   env,
   imagesFolder,
@@ -40,7 +40,8 @@ export function imageSources({
       const file = join(cacheFolder, `${name}-${version}.tgz`);
       if (await stat(file).catch(() => null)) return file;
       await mkdir(cacheFolder, { recursive: true });
-      // npm verifies the registry's checksum. The file gets its name only once it is complete.
+      // Download into a folder of this process's own, and then rename the file, so that the cache has only
+      // complete files. npm verifies the registry's checksum.
       await using own = await makeOwnFolder(cacheFolder, "download-");
       const { folder } = own;
       const { execa } = await import("execa");
@@ -97,7 +98,10 @@ export function imageSources({
   };
 }
 
-/** The first lines of npm's output, which name the problem; stack traces and the path of the log follow them. */
+/**
+ * Returns the first lines of npm's output, which name the problem. Stack traces and the path of the log
+ * follow them.
+ */
 function firstWords(text: string): string {
   const lines = text
     .split("\n")

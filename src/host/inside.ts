@@ -3,8 +3,8 @@ import { dirname, isAbsolute, join, relative, sep } from "node:path";
 import { SwarmError } from "../domain/errors.ts";
 
 /**
- * Whether a path lies in a folder after following all links; for a path that does not exist yet, whether it
- * would. An untrusted repository may hold links to anywhere.
+ * Returns whether a path lies in a folder after following all links, or would lie there if it does not exist
+ * yet. An untrusted repository may contain links to any path.
  */
 export async function liesInside(folder: string, path: string): Promise<boolean> {
   const inside = relative(await realpath(folder), await realOf(path));
@@ -16,7 +16,7 @@ async function realOf(path: string): Promise<string> {
     return await realpath(path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
-    // A write would follow a broken link, so a broken link counts as outside; only a truly missing path may be created.
+    // A broken link counts as outside the folder, because a write would follow the link.
     const isLink = await lstat(path).then(
       (stats) => stats.isSymbolicLink(),
       () => false,
@@ -26,7 +26,10 @@ async function realOf(path: string): Promise<string> {
   }
 }
 
-/** The path of one of swarm's files in `.aimi`; throws FILE_FAILED if a link there leads out of the repository. */
+/**
+ * Returns the path of one of swarm's files in `.aimi`. Throws FILE_FAILED if a link leads out of the
+ * repository.
+ */
 export async function ownFile(root: string, name: string): Promise<string> {
   const file = join(root, ".aimi", name);
   if (await liesInside(root, file)) return file;

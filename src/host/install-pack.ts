@@ -5,9 +5,10 @@ import { join } from "node:path";
 const ownMark = "taken in by aimi-swarm\n";
 
 /**
- * Moves a checked pack into a repository. By rename instead of fetch: git does not parse the pack again with
- * weaker checks, and starts no program. The index moves last, because it makes the pack visible to git. Until
- * the disposal a `.keep` file protects the objects from garbage collection, because no ref has them yet.
+ * Moves a checked pack into a repository by renaming its files. Unlike a fetch, a rename lets git neither
+ * parse the pack again with weaker checks nor start a program. The index moves last, because it makes the
+ * pack visible to git. A `.keep` file protects the objects from garbage collection, because no ref has them
+ * yet; disposing the result removes it.
  */
 export async function installPack(
   hash: string,
@@ -17,7 +18,8 @@ export async function installPack(
   const keep = join(to, name("keep"));
   await writeFile(keep, ownMark, { flag: "wx", mode: 0o444 }).catch(forgive("EEXIST"));
   for (const ending of ["pack", "rev", "idx"]) await moveIn(join(from, name(ending)), join(to, name(ending)));
-  // The pack may have been there already, old and unreferenced: a fresh time protects it from pruning.
+  // The pack may have been in the repository already, old and unreferenced. A new modification time protects
+  // it from pruning.
   const now = new Date();
   await utimes(join(to, name("pack")), now, now);
   await syncFolder(to);
@@ -29,7 +31,10 @@ export async function installPack(
   };
 }
 
-/** A pack's name is the hash of its content, so a file with that name is the same one and stays. */
+/**
+ * Moves a file of a pack. If the target exists, it stays: a pack's name is the hash of its content, so both
+ * files are equal.
+ */
 async function moveIn(from: string, to: string): Promise<void> {
   if ((await exists(to)) || !(await exists(from))) return;
   try {
@@ -41,8 +46,8 @@ async function moveIn(from: string, to: string): Promise<void> {
 }
 
 /**
- * Copies the file if the objects lie on another filesystem. After a crash git's own cleanup removes the
- * `tmp_pack_` file.
+ * Copies a file of a pack, if the repository's objects lie on another filesystem. After a crash, git's own
+ * cleanup removes the file `tmp_pack_…`.
  */
 async function copyIn(from: string, to: string): Promise<void> {
   const temporary = join(to, "..", `tmp_pack_${randomBytes(9).toString("hex")}`);

@@ -7,7 +7,10 @@ import type { ReplayedHook } from "../ports/claude-code.ts";
 const pluginName = "aimi@aimi";
 const limitMs = 20_000;
 
-/** The plugin that is installed in Claude Code, with its hook's answers to two samples; null if it is not installed. */
+/**
+ * Finds the plugin that is installed in Claude Code and tests its hook with two sample calls. Returns null if
+ * the plugin is not installed.
+ */
 export async function replayInstalledHook(home: string, cwd: string): Promise<ReplayedHook | null> {
   const settings = join(home, ".claude");
   const { plugins } = await readJson(join(settings, "plugins", "installed_plugins.json"));
@@ -18,7 +21,10 @@ export async function replayInstalledHook(home: string, cwd: string): Promise<Re
   return replayHook(place, { cwd, isEnabled: enabledPlugins?.[pluginName] !== false });
 }
 
-/** Sends a plugin's hook two sample calls: a real call of swarm, and a call that only looks like one. */
+/**
+ * Sends a plugin's hook two sample calls, one real call of swarm and one that only looks real. Returns its
+ * answers.
+ */
 export async function replayHook(
   place: string,
   { cwd, isEnabled }: { readonly cwd: string; readonly isEnabled: boolean },
@@ -52,7 +58,7 @@ async function readJson(file: string): Promise<any> {
   try {
     return JSON.parse(await readFile(file, "utf8")) ?? {};
   } catch {
-    // A missing or invalid file counts as nothing installed.
+    // A missing or invalid file means that no plugin is installed.
     return {};
   }
 }

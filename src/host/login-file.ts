@@ -4,15 +4,15 @@ import { basename, dirname, join } from "node:path";
 import { SwarmError } from "../domain/errors.ts";
 import { parseReference, pathBelow } from "../domain/secret-reference.ts";
 
-/** The login of a subscription in Claude Code's format. */
+/** The login of a subscription, in Claude Code's format. */
 export interface Login {
   readonly accessToken: string;
   readonly refreshToken: string;
-  /** Expiry in milliseconds since 1970. */
+  /** The time at which the access token expires, in milliseconds since 1970. */
   readonly expiresAt: number;
 }
 
-/** Parses the login in a text like `~/.claude/.credentials.json`; null if it holds none. */
+/** Parses the login in a text like `~/.claude/.credentials.json`; returns null if the text contains none. */
 export function parseLogin(text: string): Login | null {
   const { accessToken, refreshToken, expiresAt } = loginIn(fieldsOf(text)) ?? {};
   if (!isToken(accessToken) || !isToken(refreshToken)) return null;
@@ -21,9 +21,9 @@ export function parseLogin(text: string): Login | null {
 }
 
 /**
- * Writes a renewed login back to its file. Without this the user's own Claude Code would be logged out,
- * because a renewal makes the old tokens invalid. False if the reference is no file, or the file holds no
- * login or a newer one by now.
+ * Writes a renewed login back to its file. Otherwise the user's own Claude Code would be logged out, because
+ * a renewal makes the old tokens invalid. Returns false if the reference names no file, or if the file now
+ * has no login or a newer one.
  */
 export async function writeLogin(
   reference: string,
@@ -33,7 +33,7 @@ export async function writeLogin(
   const parsed = parseReference(reference);
   if (parsed.kind !== "file") return false;
   try {
-    // Resolve a link first, so that it stays a link.
+    // Resolve a link first, so that the link stays and its target is replaced.
     const real = await realpath(pathBelow(home, parsed.path));
     const fields = fieldsOf(await readFile(real, "utf8"));
     const login = loginIn(fields);
@@ -72,14 +72,16 @@ function isFields(value: unknown): value is Fields {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** A token becomes a header, so it must be printable ASCII without spaces. */
+/**
+ * Returns whether a value is a token. A token becomes a header, so it must be printable ASCII without spaces.
+ */
 function isToken(value: unknown): value is string {
   return typeof value === "string" && /^[\x21-\x7e]{1,16000}$/.test(value);
 }
 
 /**
- * Replaces the file atomically, with its owner and mode. Not with write-file-atomic, which on a full disk
- * puts a truncated file in its place: this file cannot be created again.
+ * Replaces a file atomically and keeps its owner and mode. Does not use write-file-atomic, which replaces the
+ * file with a truncated one if the disk is full. This file cannot be created again.
  */
 async function replace(file: string, content: string): Promise<void> {
   const { mode, uid, gid } = await stat(file);

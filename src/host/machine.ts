@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import type { MachineFacts } from "../ports/machine.ts";
 import { ownSecret } from "./own-secret.ts";
 
-/** CPUs, memory, operating system and rights of this machine. */
+/** Finds the CPUs, memory, operating system and rights of this machine. */
 export async function machineFacts(): Promise<MachineFacts> {
   return {
     cpus: availableParallelism(),
@@ -14,7 +14,7 @@ export async function machineFacts(): Promise<MachineFacts> {
   };
 }
 
-/** Free bytes of the filesystem where a path lies or will lie. */
+/** Returns the free bytes of the filesystem on which a path lies or will lie. */
 export async function freeBytes(path: string): Promise<number> {
   for (let folder = path; ; folder = dirname(folder)) {
     const stats = await statfs(folder).catch(() => null);
@@ -23,14 +23,17 @@ export async function freeBytes(path: string): Promise<number> {
   }
 }
 
-/** Id of this machine: its `/etc/machine-id`, or a random one created once in the state folder. */
+/** Returns the ID of this machine: its `/etc/machine-id`, or a random ID created once in the state folder. */
 export async function machineId(stateFolder: string): Promise<string> {
   const own = (await readFile("/etc/machine-id", "utf8").catch(() => "")).trim();
   if (/^[0-9a-f]{32}$/.test(own)) return own;
   return ownSecret(join(stateFolder, "machine-id"), { bytes: 16 });
 }
 
-/** The distribution, or the known family whose installation advice applies to it; on other systems the platform. */
+/**
+ * Returns the name of the Linux distribution, or of the known distribution on which it is based, so that
+ * swarm can say how to install packages. On other systems, returns the platform's name.
+ */
 async function systemName(): Promise<string> {
   if (process.platform !== "linux") return process.platform;
   const release = await readFile("/etc/os-release", "utf8").catch(() => "");

@@ -4,14 +4,14 @@ import type { CommitsToMerge, MergedBase } from "../ports/work-repository.ts";
 import { type IsolatedRepository, isAncestor } from "./clean-room.ts";
 
 /**
- * Author and committer of swarm's merges. They and the date are fixed, so that the same merge always has the
- * same id.
+ * The author and committer of swarm's merges. Name, email and date are fixed, so that the same merge always
+ * has the same ID.
  */
 const merger = { name: "swarm", email: "swarm@localhost" };
 
 /**
- * One commit that contains all of the commits. The merge uses no working tree, no index and no merge driver,
- * because the content of files must not choose which program runs.
+ * Finds or creates one commit that contains all these commits. Merges without a working tree, an index or
+ * merge drivers, because the content of files must not decide which program runs.
  */
 export async function mergeBases(repo: IsolatedRepository, commits: readonly string[]): Promise<MergedBase> {
   let merged: string | null = null;
@@ -30,7 +30,7 @@ export async function mergeBases(repo: IsolatedRepository, commits: readonly str
   return { kind: "commit", commit: merged };
 }
 
-/** The files in which two commits conflict according to git. */
+/** Lists the files in which two commits conflict according to git. */
 export async function conflictsOf(
   repo: IsolatedRepository,
   ours: string,
@@ -39,7 +39,10 @@ export async function conflictsOf(
   return (await mergeTrees(repo, ours, theirs)).conflicts;
 }
 
-/** Merges two commits with a message; author and date are the same whenever it runs. */
+/**
+ * Merges two commits with a message. Author and date do not depend on when or where it runs, so the same
+ * merge always has the same ID.
+ */
 export async function mergeTwo(
   repo: IsolatedRepository,
   { ours, theirs, message }: CommitsToMerge,
@@ -49,7 +52,7 @@ export async function mergeTwo(
   return { kind: "commit", commit: await commitMerge(repo, { ours, theirs, message }, tree) };
 }
 
-/** The same, but commits conflicting files with git's conflict markers. */
+/** Merges two commits like `mergeTwo`, but commits conflicting files with git's conflict markers. */
 export async function mergeWithMarkers(
   repo: IsolatedRepository,
   commits: CommitsToMerge,
@@ -77,7 +80,10 @@ async function commitMerge(
   return commit.trim();
 }
 
-/** Limits of the list of conflicting files; a longer list is of no use to the user. */
+/**
+ * The maximum number of conflicting files to list, and the maximum size of git's list in bytes. More is of no
+ * use to the user.
+ */
 const [maxNames, maxNamesBytes] = [1_000, 1024 * 1024];
 
 interface MergedTree {
@@ -90,12 +96,12 @@ async function mergeTrees(repo: IsolatedRepository, ours: string, theirs: string
     ["merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", "--end-of-options", ours, theirs],
     { answers: [0, 1], maxBytes: maxNamesBytes },
   );
-  // Only a conflict lists files, so output that reached the limit is a conflict.
+  // git lists files only if there is a conflict, so output that reached the limit means a conflict.
   const isConflict = exitCode === 1 || isCut;
   const [tree = "", ...files] = output.toString().split("\0").filter(Boolean);
   if (!/^[0-9a-f]{40}$/.test(tree))
     throw new SwarmError("GIT_FAILED", { command: "merge-tree", reason: "it named no tree" });
-  // The exit code says whether there is a conflict. The names may be unprintable, so clean them.
+  // The exit code says whether there is a conflict. The file names may be unprintable, so clean them.
   const conflicts = isConflict ? files.slice(0, maxNames).map((path) => cleanText(path)) : [];
   return { tree, conflicts: isConflict && conflicts.length === 0 ? ["?"] : conflicts };
 }

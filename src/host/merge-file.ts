@@ -5,7 +5,10 @@ import { SwarmError } from "../domain/errors.ts";
 import type { MergeReport } from "../domain/generated/merge.ts";
 import { liesInside } from "./inside.ts";
 
-/** File with the report of a swarm's last merge, in the swarm's folder. Another merge can create it again. */
+/**
+ * The file with the report of a swarm's last merge, in the swarm's folder. If the file is lost, another merge
+ * creates it again.
+ */
 export interface MergeFile {
   read(swarmId: string): Promise<MergeReport | null>;
   write(report: MergeReport): Promise<void>;
@@ -14,7 +17,7 @@ export interface MergeFile {
 export function mergeFile(root: string, isMergeReport: (value: unknown) => Promise<boolean>): MergeFile {
   const fileOf = (swarmId: string): string => join(root, ".aimi", "swarms", swarmId, "merge.json");
   return {
-    /** A missing or invalid file counts as no report. */
+    /** Reads the report; returns null if the file is missing or invalid. */
     async read(swarmId) {
       try {
         const value: unknown = JSON.parse(await readFile(fileOf(swarmId), "utf8"));

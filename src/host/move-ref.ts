@@ -6,19 +6,19 @@ import { runGit } from "./run-git.ts";
 export interface FoundRef {
   readonly name: string;
   readonly commit: string;
-  /** Target of a symbolic ref; null for an ordinary one. */
+  /** The target of a symbolic ref, or null for an ordinary ref. */
   readonly standsFor: string | null;
 }
 
-/** Refs of a repository, read and moved without running its hooks. */
+/** Reads and moves the refs of a repository without running its hooks. */
 export interface Refs {
-  /** The named refs, and all refs below them as if they were folders. */
+  /** Finds the refs with these names, and all refs below them as if they were folders. */
   at(names: readonly string[]): Promise<FoundRef[]>;
-  /** Whether any ref contains a commit, which must exist here. */
+  /** Returns whether any ref contains a commit. The commit must exist in this repository. */
   haveAny(commit: string): Promise<boolean>;
-  /** Moves a ref only if it is at `move.old`; never by force. */
+  /** Moves a ref, but only if it is at `move.old`; never by force. */
   move(move: RefMove, why: string): Promise<RefMoved>;
-  /** Output of `git worktree list`, which changes nothing. */
+  /** Returns the output of `git worktree list`, which changes nothing. */
   worktrees(): Promise<string>;
 }
 
@@ -29,7 +29,7 @@ export type RefMoved =
 
 const nobody = "0".repeat(40);
 
-/** The identity in the reflog of a moved branch. */
+/** The identity that git writes into the reflog of a moved branch. */
 const mover = { GIT_COMMITTER_NAME: "swarm", GIT_COMMITTER_EMAIL: "swarm@localhost" };
 
 export function refsIn(commonFolder: string): Refs {

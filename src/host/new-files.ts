@@ -4,7 +4,10 @@ import { SwarmError } from "../domain/errors.ts";
 import type { NewFiles } from "../ports/project-files.ts";
 import { liesInside } from "./inside.ts";
 
-/** Files in a repository that the user owns: created if absent, appended to, never overwritten. */
+/**
+ * Writes files that belong to the user of a repository: creates them if absent and appends lines, but never
+ * overwrites them.
+ */
 export function newFilesIn(root: string): NewFiles {
   return {
     async writeIfAbsent(file, content) {

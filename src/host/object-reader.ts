@@ -8,21 +8,27 @@ export interface ObjectFacts {
   readonly bytes: number;
 }
 
-/** Reads objects through a single git process, because starting one costs more than a hundred answers. */
+/**
+ * Reads git objects through a single git process, because starting a process costs more than a hundred
+ * answers.
+ */
 export interface ObjectReader extends AsyncDisposable {
-  /** Facts of the objects in the order of the names; null for a name without an object here. */
+  /**
+   * Returns facts about the objects in the order of the names, with null for a name that has no object in
+   * this repository.
+   */
   about(names: readonly string[]): Promise<(ObjectFacts | null)[]>;
-  /** Content of each object, of any type and size; the caller has checked the sizes. */
+  /** Yields the content of each object, of any type and size. The caller must check the sizes first. */
   contents(ids: readonly string[]): AsyncGenerator<Buffer>;
 }
 
-/** Maximum requests that are written before their answers are read. */
+/** The maximum number of requests to write before reading their answers. */
 const maxPending = 500;
 
-/** Starts its git at the first request. */
+/** Creates an object reader. It starts its git process at the first request. */
 export function objectReader(args: readonly string[], start: GitStart): ObjectReader {
   let talk: GitTalk | undefined;
-  /** Answers come in the order of the requests, so calls run one at a time. */
+  /** The end of the previous call. git answers in the order of the requests, so calls run one at a time. */
   let last: Promise<unknown> = Promise.resolve();
 
   const ask = (command: "info" | "contents", names: readonly string[]): GitTalk => {
@@ -31,7 +37,7 @@ export function objectReader(args: readonly string[], start: GitStart): ObjectRe
     return talk;
   };
 
-  /** Waits for the previous call; disposing the result admits the next one. */
+  /** Waits for the previous call. Disposing the result lets the next call start. */
   const turn = async (): Promise<Disposable> => {
     const { promise, resolve } = Promise.withResolvers<void>();
     const before = last;
@@ -70,7 +76,7 @@ export function objectReader(args: readonly string[], start: GitStart): ObjectRe
             yield content;
           }
         } finally {
-          // End git: the next call would take unread answers for its own.
+          // End git, because the next call would read the unread answers as its own.
           if (left > 0) await end();
         }
       }
@@ -90,7 +96,7 @@ function* slices(names: readonly string[]): Generator<readonly string[]> {
   for (let at = 0; at < names.length; at += maxPending) yield names.slice(at, at + maxPending);
 }
 
-/** Parses `<id> <type> <size>`; null for a line that says why there is no object. */
+/** Parses `<id> <type> <size>`. Returns null for any other line, which says why there is no object. */
 function factsIn(line: string): ObjectFacts | null {
   const [, id, type, bytes] = /^([0-9a-f]{40,64}) ([a-z]+) (\d+)$/.exec(line) ?? [];
   return id === undefined || type === undefined ? null : { id, type, bytes: Number(bytes) };

@@ -3,14 +3,17 @@ import { join } from "node:path";
 import type { OutputChunk } from "../ports/containers.ts";
 import type { OutputLog, SandboxEvent } from "../ports/sandbox-folders.ts";
 
-/** Maximum kept bytes of one stream of one task. */
+/** The maximum size in bytes to store of one output stream of one task. */
 const maxBytes = 10 * 1024 * 1024;
-/** Size up to which consecutive output of one stream shares one event. */
+/**
+ * The size in bytes at which a piece of output is full. A piece is consecutive output of one stream, logged
+ * as one event.
+ */
 const maxPieceLength = 64 * 1024;
 const quietMs = 200;
 /**
- * A task that alternates its streams with each byte would cause more events than output. Beyond this limit
- * only the order is lost.
+ * The maximum number of logged pieces. A task that switches between its streams at each byte would cause more
+ * events than output. Beyond the limit, only the order of stdout and stderr is lost.
  */
 const maxPieces = 10_000;
 
@@ -20,7 +23,10 @@ interface Piece {
   bytes: number;
 }
 
-/** Writes `stdout.log` and `stderr.log` in a folder, and an event with the position of each piece. */
+/**
+ * Opens `stdout.log` and `stderr.log` in a folder to write a task's output. For each piece of output, writes
+ * an event with the piece's position.
+ */
 export async function openOutputLog(
   folder: string,
   writeEvent: (event: SandboxEvent) => Promise<void>,
@@ -35,11 +41,11 @@ export async function openOutputLog(
   let isCut = false;
 
   let timer: NodeJS.Timeout | undefined;
-  // A queue that serializes the caller's writes and the timer that ends a piece when no more output comes.
+  // A queue of writes: both the caller and the timer write. The timer ends a piece when no more output comes.
   let turn: Promise<void> = Promise.resolve();
   const enqueue = (work: () => Promise<void>): Promise<void> => {
     const mine = turn.then(work);
-    // Only the caller of the failed work gets its error; the next work runs regardless.
+    // A failed write rejects only for its own caller; the next write runs regardless.
     turn = mine.catch(() => {});
     return mine;
   };
@@ -80,7 +86,7 @@ export async function openOutputLog(
     write: (chunk) => enqueue(() => write(chunk)),
 
     async [Symbol.asyncDispose]() {
-      // If this event cannot be written, only the order of the last output is lost, not the output.
+      // Ignore a failure to write this event: only the order of the last output is lost, not the output.
       await enqueue(endPiece).catch(() => {});
       await Promise.all([stdout.close(), stderr.close()]);
     },

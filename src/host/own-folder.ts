@@ -3,14 +3,14 @@ import { lstat, mkdir, readdir, rm } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
 
-/** A folder for this process alone; disposing removes it. */
+/** A folder that only this process uses. Disposing removes the folder. */
 export interface OwnFolder extends AsyncDisposable {
   readonly folder: string;
 }
 
 /**
- * Creates a folder whose name contains this process's id. Also removes folders of the same kind that killed
- * processes left behind.
+ * Creates a folder whose name contains the ID of this process. Also removes folders of the same kind that
+ * killed processes left behind.
  */
 export async function makeOwnFolder(parent: string, kind = ""): Promise<OwnFolder> {
   await removeLeftovers(parent, kind);
@@ -19,23 +19,23 @@ export async function makeOwnFolder(parent: string, kind = ""): Promise<OwnFolde
   return { folder, [Symbol.asyncDispose]: () => remove(folder) };
 }
 
-/** Longer than any use of such a folder may take. */
+/** The maximum age of a folder in milliseconds, longer than any process may use it. */
 const maxMs = 24 * 3_600_000;
 
 /**
- * Removes the folders of processes that have ended. A reused process id, or one of another machine, keeps a
- * folder for a day.
+ * Removes the folders of processes that have ended. If the process ID is in use again or belongs to another
+ * machine, the folder stays until it is a day old.
  */
 async function removeLeftovers(parent: string, kind: string): Promise<void> {
   for (const name of await readdir(parent)) {
     if (!name.startsWith(kind)) continue;
     const [, host, pid] = /^(.*)\.(\d+)\.[0-9a-f]+$/.exec(name.slice(kind.length)) ?? [];
     const stats = await lstat(join(parent, name)).catch(() => null);
-    // In a shared folder, such as `/tmp`, another user may have created something of that name.
+    // In a shared folder such as `/tmp`, another user may have created an entry with such a name.
     if (!stats?.isDirectory() || stats.uid !== process.getuid?.()) continue;
     const isOld = Date.now() - stats.mtimeMs > maxMs;
     const isLeft = host === thisHost() && pid !== undefined && !isThere(Number(pid));
-    // A folder that cannot be removed only costs disk space, so ignore the error.
+    // Ignore an error: a folder that cannot be removed only costs disk space.
     if (isOld || isLeft) await remove(join(parent, name)).catch(() => {});
   }
 }

@@ -3,7 +3,7 @@ import { link, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { SwarmError } from "../domain/errors.ts";
 
-/** A random secret in hexadecimal digits, created at first use and kept in a file. */
+/** Returns a random secret in hexadecimal digits. Creates the secret at first use and stores it in a file. */
 export async function ownSecret(file: string, { bytes }: { readonly bytes: number }): Promise<string> {
   const read = async (): Promise<string> => {
     const found = (await readFile(file, "utf8")).trim();
@@ -19,7 +19,8 @@ export async function ownSecret(file: string, { bytes }: { readonly bytes: numbe
   const made = `${file}.${randomBytes(6).toString("hex")}.tmp`;
   await mkdir(dirname(file), { recursive: true });
   await writeFile(made, randomBytes(bytes).toString("hex"), { flag: "wx", mode: 0o600 });
-  // The file is complete before it gets its name. In a race the second process uses the first one's secret.
+  // The file is complete before it gets its name by a link. If two processes race, the second one uses the
+  // first one's secret.
   await link(made, file).catch(() => undefined);
   await rm(made, { force: true });
   return read();

@@ -4,16 +4,16 @@ import { BoundedList } from "../domain/first-of-many.ts";
 import type { CollectedOutputs } from "../ports/sandbox-folders.ts";
 import { removeTree } from "./remove-tree.ts";
 
-/** Swarm's own files in `outputs/`, beside those of a task. */
+/** Names of swarm's own files in `outputs/`, where the output files of a task lie, too. */
 export const ownOutputs: readonly string[] = ["stdout.log", "stderr.log", "summary.json"];
 
 const asideAs = (name: string): string => (ownOutputs.includes(name) ? `task-${name}` : name);
 
-/** Limits of the list of files: a task may write a million. */
+/** The maximum length of the list of output files: a task may write a million files. */
 const listed = { items: 10_000, characters: 1024 * 1024 };
 
 /**
- * Replaces the task's earlier output files with the collected ones. Reads folders piece by piece, because
+ * Replaces the task's earlier output files with the collected ones. Reads folders entry by entry, because
  * they may be large.
  */
 export async function placeOutputs(
@@ -23,7 +23,8 @@ export async function placeOutputs(
 ): Promise<CollectedOutputs> {
   for await (const name of namesIn(outputs))
     if (!ownOutputs.includes(name)) await removeTree(join(outputs, name));
-  // Swarm's own files keep their names; a task's file of the same name gets the prefix `task-`.
+  // A task's file with the name of one of swarm's own files gets the prefix `task-`, so that swarm's file
+  // keeps its name.
   for await (const name of namesIn(collected))
     await rename(join(collected, name), join(outputs, asideAs(name)));
   await removeTree(collected);

@@ -12,9 +12,9 @@ interface PluginFile {
 }
 
 /**
- * Writes the plugin as a separate folder, because Claude Code copies the whole folder of a plugin: without
- * packages, and with a `bin/swarm` that runs this installation with its Node. Keeps an up-to-date folder, so
- * that running sessions are not disturbed.
+ * Writes the plugin into a folder of its own, because Claude Code copies a plugin's whole folder. The folder
+ * has no packages, and its `bin/swarm` runs this installation with its Node. Does not touch a folder that is
+ * up to date, so that running sessions are not disturbed.
  */
 export async function writePluginFolder(
   packageRoot: string,
@@ -34,8 +34,8 @@ export async function writePluginFolder(
     const file = join(fresh, path);
     await mkdir(dirname(file), { recursive: true });
     await writeFile(file, content);
-    // Set the modes regardless of the umask and of the installation: only the user may write, and programs
-    // are executable.
+    // Set the modes whatever the umask and the installation have: only the user may write, and programs are
+    // executable.
     await chmod(file, isProgram(path) ? 0o755 : 0o644);
   }
   await writeFile(join(fresh, "digest"), digest);
@@ -46,7 +46,7 @@ export async function writePluginFolder(
   await rm(old, { recursive: true, force: true });
 }
 
-/** Version in a plugin's manifest. */
+/** Reads the version in a plugin's manifest. */
 export async function pluginVersion(folder: string): Promise<string> {
   const { version } = JSON.parse(await readFile(join(folder, ".claude-plugin", "plugin.json"), "utf8"));
   return String(version);
@@ -65,7 +65,10 @@ async function filesOf(packageRoot: string): Promise<PluginFile[]> {
   return Promise.all(paths.map(async (path) => ({ path, content: await readFile(join(packageRoot, path)) })));
 }
 
-/** The plugin's `bin/swarm`. It names Node by its full path, because a project could put another Node on `PATH`. */
+/**
+ * Creates the plugin's `bin/swarm`. The script names Node by its full path, because a project could put
+ * another Node on `PATH`.
+ */
 function programFile(packageRoot: string, node: string): PluginFile {
   const main = quoted(join(packageRoot, "dist", "main.cjs"));
   const text = [

@@ -24,21 +24,21 @@ import { endProcesses, findProcesses, isAlive } from "./processes.ts";
 import type { Environment } from "./user-folders.ts";
 
 export interface PrivateEngineDeps {
-  /** Folder of the engine, below the user's state folder. */
+  /** The folder of the private engine, below the user's state folder. */
   readonly folder: string;
   readonly env: Environment;
-  /** Lock that lets two starts in a race create only one engine. */
+  /** The lock that prevents two simultaneous starts from creating two engines. */
   readonly lock: Lock;
-  /** Whether an engine answers at the endpoint. */
+  /** Returns whether an engine answers at an endpoint. */
   readonly answers: (endpoint: string) => Promise<boolean>;
 }
 
-/** Facts that the engine keeps from start to start. */
+/** Facts about a private engine that swarm stores from start to start. */
 interface EngineRecord {
   readonly octet: number;
   /**
-   * Whether the engine has started once. Its data folder is then complete, and swarm never discards it
-   * without a request.
+   * Whether the engine has started at least once. If so, its data folder is complete, and swarm discards the
+   * data only if the user requests it.
    */
   readonly started: boolean;
 }
@@ -47,7 +47,10 @@ const readyMs = 60_000;
 const busyMs = 15_000;
 const stopMs = 40_000;
 
-/** A private Docker daemon of this user, with its own socket, data, processes, bridge and chains. */
+/**
+ * Controls a private Docker daemon of this user, with its own socket, data, processes, bridge and iptables
+ * chains.
+ */
 export function privateEngine({ folder, env, lock, answers }: PrivateEngineDeps): PrivateEngine {
   const files = filesOf(folder);
   const endpoint = `unix://${files.socket}`;
@@ -107,9 +110,9 @@ export function privateEngine({ folder, env, lock, answers }: PrivateEngineDeps)
 
       await mkdir(folder, { recursive: true, mode: 0o700 });
       await using _held = await lock.hold(2 * readyMs, signal);
-      // Another process may have started it during the wait for the lock.
+      // Another process may have started the engine while this one waited for the lock.
       if (await answers(endpoint)) return status();
-      // Wait for a busy daemon instead of restarting it, so that it keeps its containers.
+      // Wait for a busy daemon instead of restarting it, so that its containers keep running.
       if ((await findDaemon(files)).length > 0 && (await waitUntil(() => answers(endpoint), busyMs)))
         return await status();
       await rm(files.log, { force: true });
@@ -124,7 +127,8 @@ export function privateEngine({ folder, env, lock, answers }: PrivateEngineDeps)
       let problem = await startOnce(network, onStep);
       if (problem !== null) {
         onStep(`The daemon did not start (${problem}); trying again without data that may be incomplete`);
-        // Networks can be created again; before the first complete start, so can all other data.
+        // The engine can create its networks again. Before its first complete start, it can also create all
+        // other data again.
         await setAside(record.started ? join(files.data, "network") : files.data, onStep);
         problem = await startOnce(network, onStep);
       }
@@ -142,7 +146,7 @@ export function privateEngine({ folder, env, lock, answers }: PrivateEngineDeps)
       await using _held = await lock.hold(2 * readyMs);
       const known = await readRecord(files.record);
       const network = networkOf(folder, known?.octet ?? firstOctet);
-      // Containers of a killed daemon keep running, and only a daemon can end them properly.
+      // The containers of a killed daemon keep running, and only a daemon can end them properly.
       if (known && (await findDaemon(files)).length === 0 && (await hasContainers(network))) {
         const problem = await startOnce(network, onStep);
         if (problem !== null)
@@ -172,7 +176,10 @@ export function privateEngine({ folder, env, lock, answers }: PrivateEngineDeps)
 }
 
 interface EngineFiles {
-  /** Folder of the socket and the exec root: the engine's folder, or one with a shorter path. */
+  /**
+   * The folder of the socket and the exec root: the engine's folder, or one with a shorter path if that is
+   * too long.
+   */
   readonly run: string;
   readonly socket: string;
   readonly data: string;
@@ -184,7 +191,8 @@ interface EngineFiles {
 }
 
 function filesOf(folder: string): EngineFiles {
-  // A socket's path may have 107 bytes, and the daemon's longest one adds 45 bytes to the exec root.
+  // The maximum length of a socket's path is 107 bytes. The daemon's longest socket path adds 45 bytes to the
+  // exec root.
   const run = Buffer.byteLength(folder) <= 55 ? folder : `/run/aimi-${hashOf(folder)}`;
   return {
     run,
@@ -218,7 +226,7 @@ async function findDaemon({ data }: EngineFiles): Promise<number[]> {
   return findProcesses(/^dockerd/, (argv) => argv[0]?.endsWith("dockerd") === true && argv.includes(data));
 }
 
-/** Whether a container of this engine runs, with or without its daemon. */
+/** Returns whether a container of this engine runs, even if the daemon does not. */
 async function hasContainers({ bridge: namespace }: EngineNetwork): Promise<boolean> {
   const shims = await findProcesses(
     /^containerd-shim/,
@@ -227,7 +235,10 @@ async function hasContainers({ bridge: namespace }: EngineNetwork): Promise<bool
   return shims.length > 0;
 }
 
-/** Clears what a kill -9 or a reboot leaves: a wrong pid file, a dead socket, and a containerd without its daemon. */
+/**
+ * Removes what a kill -9 or a reboot leaves behind: a wrong pid file, a dead socket, and a containerd without
+ * its daemon.
+ */
 async function clearStale(files: EngineFiles): Promise<void> {
   await endProcesses(await findDaemon(files), 1_000);
   const containerd = join(files.exec, "containerd", "containerd.toml");
@@ -245,7 +256,9 @@ async function clearStale(files: EngineFiles): Promise<void> {
   );
 }
 
-/** Starts the daemon and waits until it answers; returns null, or why it does not answer. */
+/**
+ * Starts the daemon and waits until it answers. Returns null, or the reason why the daemon does not answer.
+ */
 async function runDaemon(
   files: EngineFiles,
   network: EngineNetwork,
@@ -258,7 +271,8 @@ async function runDaemon(
     [
       ...["--config-file", files.config, "--host", `unix://${files.socket}`, "--data-root", files.data],
       ...["--exec-root", files.exec, "--pidfile", files.pid, ...daemonFlags(network)],
-      // The daemon may share the system's containerd with the system's daemon, so it needs namespaces of its own there.
+      // The private daemon may share the system's containerd with the system's Docker daemon, so it needs
+      // containerd namespaces of its own.
       ...["--containerd-namespace", namespace, "--containerd-plugins-namespace", `${namespace}-plugins`],
     ],
     {
@@ -285,7 +299,10 @@ async function runDaemon(
   }
 }
 
-/** The variables that a daemon needs. It outlives this process, so it must not inherit secrets. */
+/**
+ * Returns the environment variables that the daemon needs. The daemon outlives this process, so it must not
+ * inherit secrets.
+ */
 function daemonEnvironment(): NodeJS.ProcessEnv {
   const wanted = Object.entries(process.env).filter(([name]) =>
     /^(?:HOME|TMPDIR|LANG|LC_.*|.*_proxy)$/i.test(name),
@@ -318,7 +335,7 @@ async function setAside(path: string, onStep: (step: string) => void): Promise<v
   onStep(`Moved ${path} to ${target}`);
 }
 
-/** The additional runtimes with which the daemon was started. */
+/** Reads the additional runtimes with which the daemon was started. */
 async function registeredRuntimes(config: string): Promise<string[]> {
   try {
     return Object.keys(JSON.parse(await readFile(config, "utf8")).runtimes);
@@ -334,7 +351,7 @@ async function readRecord(file: string): Promise<EngineRecord | null> {
       ? { octet, started: started === true }
       : null;
   } catch {
-    // Without a record the engine chooses its addresses again, which is cheap.
+    // Without a record, swarm chooses the engine's addresses again, which is cheap.
     return null;
   }
 }

@@ -9,10 +9,16 @@ interface KeptProbe {
   readonly probe: unknown;
 }
 
-/** Maximum age, because a runtime can be replaced under its name without a notice from the engine. */
+/**
+ * The maximum age of a measurement in milliseconds. A runtime can be replaced under the same name, and the
+ * engine does not report this.
+ */
 const maxMs = 24 * 60 * 60_000;
 
-/** A file of measurements. A missing or outdated measurement is taken again. */
+/**
+ * Stores measurements of runtimes in a file. If a measurement is missing or too old, the caller measures
+ * again.
+ */
 export function probeCache(
   file: string,
   {
@@ -37,7 +43,7 @@ export function probeCache(
 
     async store(key, probe) {
       const kept = { ...(await read()), [key]: { at: clock().getTime(), probe } };
-      // If the file cannot be written, ignore it: each run then measures again.
+      // Ignore a failure to write the file: each run then measures again.
       await mkdir(dirname(file), { recursive: true })
         .then(() => writeFileAtomic(file, `${JSON.stringify(kept)}\n`))
         .catch(() => {});

@@ -2,9 +2,9 @@ import { readdir, readFile } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
 
 /**
- * The processes of a name whose arguments satisfy a test. A recorded pid alone proves nothing, because pids
- * are used again. Checks the name first: reading arguments waits for the process's memory lock, so a hostile
- * process in a sandbox could block the caller.
+ * Finds the processes with a name whose arguments pass a test. A recorded process ID alone proves nothing,
+ * because IDs are used again. Checks the name first: reading arguments waits for the process's memory lock,
+ * with which a hostile process in a sandbox could block the caller.
  */
 export async function findProcesses(
   name: RegExp,
@@ -22,7 +22,7 @@ export async function findProcesses(
   return found.filter((pid) => pid !== null);
 }
 
-/** Sends SIGTERM, and SIGKILL after `graceMs`; resolves when the processes have ended. */
+/** Sends SIGTERM to processes, and SIGKILL after `graceMs`. Resolves when the processes have ended. */
 export async function endProcesses(pids: readonly number[], graceMs: number): Promise<void> {
   for (const pid of pids) sendSignal(pid, "SIGTERM");
   if (await areGone(pids, graceMs)) return;
@@ -30,7 +30,7 @@ export async function endProcesses(pids: readonly number[], graceMs: number): Pr
   await areGone(pids, 5_000);
 }
 
-/** Whether a process exists and is not a zombie. */
+/** Returns whether a process exists and is not a zombie. */
 export async function isAlive(pid: number): Promise<boolean> {
   const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
   return stat !== "" && !/\) [ZX] /.test(stat);

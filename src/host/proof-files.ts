@@ -6,11 +6,14 @@ import { SwarmError } from "../domain/errors.ts";
 import type { ProofReport, RanCheck } from "../domain/generated/proof.ts";
 import { liesInside } from "./inside.ts";
 
-/** Results of the checks of a swarm's workers in fresh sandboxes. swarm repeats a check whose result is lost. */
+/**
+ * Stores the results of the checks that swarm ran in fresh sandboxes on the work of a swarm's workers. If a
+ * result is lost, swarm repeats the check.
+ */
 export interface ProofFiles {
   findProof(slug: string): Promise<ProofReport | null>;
   storeProof(proof: ProofReport): Promise<void>;
-  /** Results of commands on a base commit, run one after another in one sandbox. */
+  /** Finds the results of commands that ran one after another in one sandbox on a base commit, or null. */
   findBaseChecks(base: string, commands: readonly string[]): Promise<readonly RanCheck[] | null>;
   storeBaseChecks(base: string, commands: readonly string[], ran: readonly RanCheck[]): Promise<void>;
 }
@@ -60,7 +63,7 @@ export function proofFiles(
   }
 }
 
-/** Reads a JSON file; a missing or invalid one counts as no result. */
+/** Reads a JSON file; returns null if the file is missing or invalid. */
 async function read(file: string): Promise<object | null> {
   try {
     const value: unknown = JSON.parse(await readFile(file, "utf8"));

@@ -12,7 +12,10 @@ interface PublishDeps {
   readonly repo: IsolatedRepository;
 }
 
-/** See `WorkRepository`. Publishes to the wanted branch, or else to the fallback by the same rules. */
+/**
+ * Implements `publishBranch` of `WorkRepository`. Publishes to the wanted branch if the rules allow that,
+ * else to the fallback branch by the same rules.
+ */
 export async function publishBranch(
   { commonFolder, repo }: PublishDeps,
   { commit, base, branch, fallback, beforeMove = async () => {} }: WorkToPublish,
@@ -34,8 +37,8 @@ export async function publishBranch(
       obstacles.push(verdict);
       continue;
     }
-    // The fallback already has the work: an earlier run published it there and crashed before it recorded
-    // that. Do not publish twice, even though the wanted branch is free now.
+    // The other branch already has the work: an earlier run published it and crashed before recording that.
+    // Do not publish the work twice, even if this branch is free now.
     if (held !== null) return found(held);
     const move = { ref: heads + name, old: verdict.at, new: commit };
     await beforeMove(move);
@@ -53,7 +56,7 @@ export async function publishBranch(
   return { kind: "refused", obstacles };
 }
 
-/** The commit of a branch, and the obstacle that would keep swarm from moving it. */
+/** Finds the commit of a branch, and the obstacle, if any, that prevents swarm from moving the branch. */
 export async function lookAtBranch(
   { commonFolder, repo }: PublishDeps,
   name: string,
@@ -66,7 +69,7 @@ export async function lookAtBranch(
   return { commit, obstacle: "why" in verdict ? verdict : null };
 }
 
-/** The branch that already contains the work; null for none. */
+/** Finds the branch that already contains the work; returns null if there is none. */
 async function holderOf(
   { repo, there }: { readonly repo: IsolatedRepository; readonly there: readonly FoundRef[] },
   names: readonly string[],
@@ -79,7 +82,9 @@ async function holderOf(
   return null;
 }
 
-/** The present commit of a branch that may be moved to `commit`, or the obstacle. */
+/**
+ * Returns the present commit of a branch that swarm may move to `commit`, or the obstacle that forbids it.
+ */
 async function judge(
   {
     repo,
@@ -91,7 +96,7 @@ async function judge(
     readonly used: ReadonlyMap<string, string>;
   },
   name: string,
-  /** Null if the caller does not want to move the branch. */
+  /** The commit to move to, or null if the caller does not want to move the branch. */
   commit: string | null,
 ): Promise<{ readonly at: string | null } | BranchObstacle> {
   const branch = cleanText(name);
@@ -116,13 +121,18 @@ async function judge(
 
 const remotes = "refs/remotes/";
 
-/** The remotes among the found refs: a local branch below a remote's name would hide the branches of that remote. */
+/**
+ * Lists the remotes among the refs. A local branch below a remote's name would hide the branches of that
+ * remote.
+ */
 function remotesIn(there: readonly FoundRef[]): string[] {
   const found = there.filter(({ name }) => name.startsWith(remotes));
   return [...new Set(found.map(({ name }) => name.slice(remotes.length).split("/")[0] ?? ""))];
 }
 
-/** The branches, the refs below and above them, and the branches of a remote with the same first name. */
+/**
+ * Finds these branches, the refs below and above them, and the branches of a remote with the same first name.
+ */
 async function refsAround(refs: Refs, names: readonly string[]): Promise<FoundRef[]> {
   const above = names.flatMap((name) => {
     const parts = name.split("/");
@@ -130,16 +140,16 @@ async function refsAround(refs: Refs, names: readonly string[]): Promise<FoundRe
   });
   const firsts = names.map((name) => remotes + name.split("/")[0]);
   const patterns = [...new Set([...[...names, ...above].map((name) => heads + name), ...firsts])];
-  // Without any name git would list all refs.
+  // Without any pattern, git would list all refs.
   return patterns.length === 0 ? [] : refs.at(patterns);
 }
 
-/** Whether one ref lies below the other, so that git cannot have both. */
+/** Returns whether one ref lies below the other. git cannot have both. */
 function blocksRef(ref: string, wanted: string): boolean {
   return ref.startsWith(`${wanted}/`) || wanted.startsWith(`${ref}/`);
 }
 
-/** Whether a history contains a commit; false if either commit is missing. */
+/** Returns whether a history contains a commit; false if either commit is missing. */
 async function hasCommit(repo: IsolatedRepository, tip: string, commit: string): Promise<boolean> {
   return (await areCommits(repo, [tip, commit])) && (await isAncestor(repo, commit, tip));
 }

@@ -5,16 +5,19 @@ import { SwarmError } from "../domain/errors.ts";
 import { createIsolatedRepo, type IsolatedRepository } from "./clean-room.ts";
 import { makeOwnFolder } from "./own-folder.ts";
 
-/** A fresh folder that only this user can enter; disposing removes it. */
+/** A new folder that only this user can enter. Disposing removes the folder. */
 export interface Quarantine extends AsyncDisposable {
   readonly folder: string;
-  /** Makes a repository to read objects in. With `own`, new objects stay in it. */
+  /**
+   * Creates a repository in which to read objects. With `own`, new objects stay in that repository; with
+   * `theirs`, they go into the user's.
+   */
   openRepo(newObjects: "own" | "theirs"): Promise<IsolatedRepository>;
 }
 
 /**
  * Opens a quarantine on the filesystem of the repository's objects, so that a rename can move checked objects
- * there.
+ * into the repository.
  */
 export async function openQuarantine(commonFolder: string, signal?: AbortSignal): Promise<Quarantine> {
   const parent = join(commonFolder, "aimi", "quarantine");
@@ -32,7 +35,10 @@ export async function openQuarantine(commonFolder: string, signal?: AbortSignal)
   };
 }
 
-/** Writes a stream to a new file and checks its size and checksum. A wrong stream is a result, not an error. */
+/**
+ * Writes a stream to a new file and checks its size and checksum. A stream with a wrong size or checksum is a
+ * result, not an error.
+ */
 export async function storeStream(
   file: string,
   bytes: AsyncIterable<Uint8Array>,

@@ -7,21 +7,33 @@ import { type ChangedEntry, readChangedEntries } from "./read-entries.ts";
 import { readSmallFiles } from "./small-files.ts";
 import { splitStream } from "./split-stream.ts";
 
-/** No honest package.json is larger, and no path is longer. */
+/**
+ * Maximum sizes in bytes of a package.json and of a link's target. No honest package.json is larger, and no
+ * path is longer.
+ */
 const [maxManifestBytes, maxLinkBytes] = [256 * 1024, 4096];
-/** Limits of all manifests and links together, because comparing them blocks everything else. */
+/**
+ * Maximum total size of all compared manifests in bytes, and maximum number of links. To compare them blocks
+ * everything else.
+ */
 const [maxBytesOfManifests, maxLinks] = [2 * 1024 * 1024, 20_000];
-/** Changes that are judged as one batch; only one batch is in memory. */
+/** The number of changes to judge as one batch. Only one batch is in memory. */
 const batchSize = 200;
 const maxShown = 1_000;
-/** Fits a path with its counts of lines, and more of a commit's subject than is shown. */
+/**
+ * The end byte and maximum length in bytes of a field in git's output: enough for a path with its line
+ * counts, and for more of a commit's subject than is shown.
+ */
 const fields = { end: 0, maxLength: 8 * 1024 };
-/** Fits the two paths of a renamed file; a longer line of the patch cannot name a test. */
+/**
+ * The end byte and maximum length in bytes of a patch's line: enough for the two paths of a renamed file. A
+ * longer line cannot name a test.
+ */
 const lines = { end: 10, maxLength: 16 * 1024 };
 const maxPatchBytes = 16 * 1024 * 1024;
 const limitMs = 120_000;
 
-/** See `WorkRepository`. */
+/** Implements `readSensitivePaths` of `WorkRepository`. */
 export async function readSensitivePaths(
   repo: IsolatedRepository,
   base: string,
@@ -46,7 +58,7 @@ export async function readSensitivePaths(
     for (const entry of entries) {
       const why = sensitiveReason({
         path: entry.path,
-        // A link too long to read works nowhere, so judge it like one that leads outside.
+        // A link whose target is too long to read works nowhere, so judge it like a link that leads outside.
         linkTo: isLink(entry) ? (targets.get(entry.id) ?? "/") : null,
         hasChangedScripts: isManifest(entry) && (await runsOtherScripts(entry)),
       });
@@ -85,7 +97,10 @@ function isManifest({ mode, path }: ChangedEntry): boolean {
   return mode.startsWith("100") && nameOf(path).toLowerCase() === "package.json";
 }
 
-/** Whether a package.json runs other scripts than before; true for one that is too large to read. */
+/**
+ * Creates a function that tells whether a package.json has other scripts than before. The function returns
+ * true if the file is too large to read.
+ */
 function scriptComparer(repo: IsolatedRepository): (entry: ChangedEntry) => Promise<boolean> {
   let left = maxBytesOfManifests;
   return async ({ id, oldId }) => {
@@ -96,7 +111,7 @@ function scriptComparer(repo: IsolatedRepository): (entry: ChangedEntry) => Prom
   };
 }
 
-/** See `WorkRepository`. */
+/** Implements `readChanges` of `WorkRepository`. */
 export async function readChanges(repo: IsolatedRepository, base: string, tip: string): Promise<WorkChanges> {
   let isLate = false;
   const run = {
@@ -126,7 +141,7 @@ export async function readChanges(repo: IsolatedRepository, base: string, tip: s
   const totals = { files: 0, added: 0, deleted: 0 };
   const counted = repo.stream(
     [
-      // Comparing the lines of huge files takes minutes and is of no use.
+      // To compare the lines of huge files takes minutes and is of no use.
       ...["-c", "core.bigFileThreshold=8m", "diff-tree", "-r", "--numstat", "-z", "--no-renames"],
       ...["--no-ext-diff", "--no-textconv", "--end-of-options", base, tip],
     ],
@@ -146,7 +161,7 @@ export async function readChanges(repo: IsolatedRepository, base: string, tip: s
   };
 }
 
-/** See `WorkRepository`. */
+/** Implements `readPatch` of `WorkRepository`. */
 export async function readPatch(
   repo: IsolatedRepository,
   { base, tip, see }: PatchToRead,
@@ -178,7 +193,10 @@ export async function readPatch(
   return { isCut };
 }
 
-/** Parses `3<tab>1<tab>path`, with `-` twice for a binary file. */
+/**
+ * Parses a row of `git diff-tree --numstat`: `3<tab>1<tab>path`, with `-` for both numbers if the file is
+ * binary.
+ */
 function countedFile(row: string): WorkChanges["files"][number] | null {
   const [, added, deleted, path] = /^(\d+|-)\t(\d+|-)\t(.+)$/s.exec(row) ?? [];
   if (added === undefined || deleted === undefined || path === undefined) return null;

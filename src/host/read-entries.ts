@@ -8,32 +8,35 @@ import { pairsOf, type TreeRow } from "./read-tree.ts";
 /** A file that differs between two commits. */
 export interface ChangedEntry {
   readonly path: string;
-  /** New mode of the file; 000000 if it was deleted. */
+  /** The new mode of the file, or 000000 if the file was deleted. */
   readonly mode: string;
   readonly id: string;
   readonly oldId: string;
 }
 
-/** Why not all differences were read. */
+/** The reason why the reader did not read all differences. */
 export interface Unread {
   readonly why: Extract<Refusal, "too-deep" | "too-many" | "too-long" | "incomplete">;
   readonly reason: string;
 }
 
 export interface TreeLimits {
-  /** Maximum changed files, and folders with changes. */
+  /** The maximum number of changed files and of folders with changes, together. */
   readonly maxEntries: number;
   readonly maxDepth: number;
-  /** Maximum bytes of one path, and of all changed paths. */
+  /** The maximum length of one path, and of all changed paths together, in bytes. */
   readonly maxPathBytes: number;
   readonly maxBytesOfPaths: number;
-  /** Maximum bytes of the tree objects of all compared folders, both versions; bounds the memory of this reader. */
+  /**
+   * The maximum size in bytes of the tree objects of all compared folders in both versions, to bound the
+   * reader's memory.
+   */
   readonly maxTreeBytes: number;
 }
 
 /**
- * Far more than the honest work of one night, and more than a reviewer could read. Linux cannot check out a
- * longer path.
+ * Limits far above the honest work of one night, and above the amount that a reviewer could read. Linux
+ * cannot check out a path longer than this limit.
  */
 export const treeLimits: TreeLimits = {
   ...{ maxEntries: 100_000, maxDepth: 200 },
@@ -44,14 +47,14 @@ export interface ChangesToRead {
   readonly base: string;
   readonly tip: string;
   readonly limits?: TreeLimits;
-  /** Called for each file in the order of the paths; the reader waits for its result. */
+  /** Called for each changed file in the order of the paths. The reader waits for the result. */
   readonly see: (entry: ChangedEntry) => Promise<void> | void;
 }
 
 const folderMode = "040000";
 const [noMode, nothing] = ["000000", "0".repeat(40)];
 
-/** A folder whose two versions are to be compared; the id of a missing version is null. */
+/** A folder whose two versions are to be compared. If a version is missing, its ID is null. */
 interface Folder {
   readonly path: string;
   readonly pathBytes: number;
@@ -70,10 +73,11 @@ interface Walk {
 }
 
 /**
- * Reads the differences folder by folder and keeps only the folders on the present path in memory. Checks
- * each limit before it reads what the limit bounds. git's own comparison keeps all differences in memory
- * before it prints the first one: ten levels of folders, each with ten entries for the next level, take a
- * few hundred bytes and exhaust git's memory. Returns null when it read all differences.
+ * Reads the differences between two commits folder by folder, and keeps only the folders on the present path
+ * in memory. Checks each limit before reading the data that the limit bounds. git's own comparison keeps all
+ * differences in memory before printing the first one. Ten levels of folders, each with ten entries for the
+ * next level, take only a few hundred bytes but exhaust git's memory. Returns null if all differences were
+ * read, else the reason why not.
  */
 export async function readChangedEntries(
   objects: ObjectReader,
@@ -119,7 +123,7 @@ async function readFolder(walk: Walk, folder: Folder): Promise<Unread | null> {
   return null;
 }
 
-/** Counts an entry against the limits, before its name is decoded. */
+/** Counts an entry against the limits before its name is decoded. Returns the exceeded limit, or null. */
 function count(walk: Walk, folder: Folder, row: TreeRow): Unread | null {
   const { maxEntries, maxPathBytes, maxBytesOfPaths } = walk.limits;
   const bytes = pathBytesOf(folder, row);
@@ -141,7 +145,7 @@ function pathBytesOf({ path, pathBytes }: Folder, { nameBytes }: TreeRow): numbe
   return path === "" ? nameBytes : pathBytes + 1 + nameBytes;
 }
 
-/** Reads both versions of a folder, after a check of their sizes. */
+/** Reads both versions of a folder after checking their sizes. */
 async function treesOf(
   walk: Walk,
   { oldId, id }: Folder,
@@ -152,7 +156,8 @@ async function treesOf(
   const missing = ids.find((_, at) => facts[at]?.type !== "tree");
   if (missing !== undefined) {
     const reason = `the folder ${missing} is missing, or is none`;
-    // The base commit is the user's own, so a missing tree of it is a fault of this repository.
+    // The base commit belongs to the user, so a missing tree in it is a fault of this repository, not of the
+    // work.
     if (missing === oldId) throw new SwarmError("GIT_FAILED", { command: "cat-file", reason });
     return { why: "incomplete", reason };
   }

@@ -5,12 +5,15 @@ import type { OutputChunk } from "../ports/containers.ts";
 
 const lookAgainMs = 200;
 const readBytes = 256 * 1024;
-/** Longer than any event that swarm writes. */
+/** The maximum length of a line, longer than any event that swarm writes. */
 const maxLineLength = 64 * 1024;
-/** More events than swarm writes for any task. */
+/** The maximum number of events, more than swarm writes for any task. */
 const maxEvents = 100_000;
 
-/** Yields the output of both logs in the order of the events; with `follow`, until the task has ended. */
+/**
+ * Yields a task's stdout and stderr in the order in which the events list them. With `follow`, continues
+ * until the task has ended.
+ */
 export async function* readPieces(
   folder: string,
   { follow }: { readonly follow: boolean },
@@ -36,9 +39,9 @@ export async function* readPieces(
   }
 }
 
-/** The events of the last task, from a file with the events of all tasks that may still grow. */
+/** Reads the events of the last task from a file that has the events of all tasks and may still grow. */
 function taskEvents(file: string): {
-  /** Reads the events since the last call; null if the file is missing. */
+  /** Reads the events since the last call; returns null if the file is missing. */
   readOn(): Promise<readonly ReadEvent[] | null>;
   all(): readonly ReadEvent[];
 } {
@@ -52,7 +55,8 @@ function taskEvents(file: string): {
     await using handle = await open(file, "r").catch(forgiveMissing);
     if (!handle) return null;
     const buffer = Buffer.alloc(readBytes);
-    // Read as Latin-1, one character per byte; decode a line once it is whole.
+    // Read as Latin-1, which has one character per byte, because a read may end inside a character. Decode
+    // each line when it is complete.
     for (;;) {
       const { bytesRead } = await handle.read(buffer, 0, readBytes, position);
       if (bytesRead === 0) break;
@@ -68,7 +72,7 @@ function taskEvents(file: string): {
   }
 
   function take(event: ReadEvent): void {
-    // Each task starts new logs.
+    // Each task starts new log files, so drop the events of the previous task.
     if (event.event === "task-started") {
       events = [];
       yielded = 0;
@@ -76,7 +80,10 @@ function taskEvents(file: string): {
   }
 }
 
-/** The output in the logs that no event covers: a killed writer had no time to write the event. */
+/**
+ * Yields the output in the log files that no event covers. A killed process leaves such output if it had no
+ * time to write the event.
+ */
 async function* uncovered(folder: string, events: readonly ReadEvent[]): AsyncGenerator<OutputChunk> {
   for (const stream of ["stdout", "stderr"] as const) {
     const ends = events
@@ -111,7 +118,7 @@ function parsed(line: string): ReadEvent[] {
 async function readAt(file: string, offset: number, length: number): Promise<Uint8Array> {
   await using handle = await open(file, "r");
   const { size } = await handle.stat();
-  // The offsets come from a file that another program may have written.
+  // Check the offsets: they come from a file that another program may have written.
   if (!(offset >= 0 && length > 0 && offset + length <= size)) return new Uint8Array();
   const { buffer, bytesRead } = await handle.read(Buffer.alloc(length), 0, length, offset);
   return buffer.subarray(0, bytesRead);

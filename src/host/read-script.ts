@@ -3,7 +3,10 @@ import { join } from "node:path";
 import { SwarmError } from "../domain/errors.ts";
 import { liesInside } from "./inside.ts";
 
-/** Reads a script file that lies in the folder after following all links. The sandbox validates its content. */
+/**
+ * Reads a script file as JSON. The file must lie in the folder after following all links. The sandbox
+ * validates the content.
+ */
 export async function readScript(folder: string, path: string): Promise<object> {
   const file = join(folder, path);
   try {

@@ -16,7 +16,7 @@ export interface SecretDeps {
   readonly env: Environment;
   readonly home: string;
   readonly run: RunSecretProgram;
-  /** Called for a problem that does not prevent the use of the secret. */
+  /** Called for a problem that does not prevent swarm from using the secret. */
   readonly onWarning: (warning: string) => void;
 }
 
@@ -24,12 +24,12 @@ const largestFile = 1024 * 1024;
 const maxSecretLength = 16_000;
 
 /**
- * Reads the secret of a reference: one line fit for a header, or the login of a subscription. Else throws
- * CREDENTIAL_UNREADABLE.
+ * Reads the secret that a reference names: one line that fits into a header, or the login of a subscription.
+ * Throws CREDENTIAL_UNREADABLE at anything else.
  */
 export async function readSecret(reference: string, deps: SecretDeps): Promise<string> {
   const refuse = (reason: string): never => {
-    // Without a cause, because it could contain the secret.
+    // Throw without the original error as cause, because that error could contain the secret.
     throw new SwarmError("CREDENTIAL_UNREADABLE", { reference: showReference(reference), reason });
   };
   const parsed = parseReference(reference);
@@ -51,10 +51,11 @@ async function contentOf(written: string, { home, onWarning }: SecretDeps, refus
   const path = pathBelow(home, written);
   const unreadable = ({ code, message }: NodeJS.ErrnoException): never => refuse(code ?? message);
   const real = await realpath(path).catch(unreadable);
-  // A link or a path with `..` may lead to one of git's credential files under another name.
+  // Check the resolved path: a link or a path with `..` may lead to one of git's credential files under
+  // another name.
   if (isGitFile(real)) refuse("it is a file with git's own credentials, which swarm never passes on");
   const stats = await stat(real).catch(unreadable);
-  // Reading a FIFO would block for ever.
+  // To read a FIFO would block for ever.
   if (!stats.isFile()) refuse("it is not a regular file");
   if (stats.size > largestFile) refuse("it is larger than 1 MiB");
   if ((stats.mode & 0o077) !== 0)
@@ -68,7 +69,8 @@ async function answerOf(
   refuse: Refuse,
 ): Promise<string> {
   const own = Object.fromEntries(Object.entries(env).filter(([name]) => !isGitVariable(name)));
-  // Not in the repository, where programs would find settings of an untrusted author.
+  // Run in the home folder, not in the repository, where the program would find settings of an untrusted
+  // author.
   const { exitCode, output, errors, reason } = await run(program, args, { folder: home, env: own });
   if (exitCode === 0) return output;
   const detail = cleanText(withoutWords(errors, output).trim(), 400);
@@ -76,7 +78,10 @@ async function answerOf(
   return refuse(detail === "" ? ended : `${ended}: ${detail}`);
 }
 
-/** A program's error output without the longer words of its normal output, which may be parts of the secret. */
+/**
+ * Removes from a program's error output the longer words of its normal output, which may be parts of the
+ * secret.
+ */
 function withoutWords(text: string, secrets: string): string {
   return secrets
     .split(/\s+/)

@@ -1,6 +1,6 @@
-/** One entry of a git tree, decoded on demand because most entries are never used. */
+/** One entry of a git tree. Its name and ID are decoded on demand, because most are never used. */
 export interface TreeRow {
-  /** Mode in six octal digits, as git prints it. */
+  /** The mode of the entry in six octal digits, as git prints it. */
   readonly mode: string;
   readonly nameBytes: number;
   name(): string;
@@ -10,7 +10,7 @@ export interface TreeRow {
 const idBytes = 20;
 const [space, slash] = [0x20, 0x2f];
 
-/** A position in a tree's bytes, a sequence of `100644 name<NUL><20 bytes>`. */
+/** A position in the bytes of a git tree, which are a sequence of `100644 name<NUL><20 bytes>`. */
 class Cursor implements TreeRow {
   readonly bytes: Buffer;
   readonly mode: string;
@@ -46,8 +46,9 @@ class Cursor implements TreeRow {
 }
 
 /**
- * Pairs the entries of two trees by name, with null for a missing one. Merges both in git's own order, so an
- * entry out of that order appears as deleted and added, never as unchanged.
+ * Pairs the entries of two trees by name. If one tree lacks a name, its side of the pair is null. Merges both
+ * trees in git's own order, so an entry that breaks this order appears as deleted and added, never as
+ * unchanged.
  */
 export function* pairsOf(was: Buffer, now: Buffer): Generator<[TreeRow | null, TreeRow | null]> {
   let [old, entry] = [cursorAt(was, 0), cursorAt(now, 0)];
@@ -63,7 +64,10 @@ function cursorAt(bytes: Buffer, at: number): Cursor | null {
   return at >= bytes.length ? null : new Cursor(bytes, at);
 }
 
-/** Compares names by bytes. A file comes before a folder of the same name, which counts as another entry. */
+/**
+ * Compares two entries by the bytes of their names. A file sorts before a folder of the same name and is not
+ * equal to it.
+ */
 function inOrder(one: Cursor, other: Cursor): number {
   const length = Math.min(one.nameBytes, other.nameBytes);
   const [from, to] = [other.nameAt, one.nameAt];
@@ -72,7 +76,9 @@ function inOrder(one: Cursor, other: Cursor): number {
   return afterName(one, length) - afterName(other, length);
 }
 
-/** The byte after the common part of a name; git sorts a folder as if its name ended with a slash. */
+/**
+ * Returns the byte after the common part of two names. git sorts a folder as if its name ended with a slash.
+ */
 function afterName({ bytes, mode, nameAt, nameEnd }: Cursor, length: number): number {
   if (nameAt + length < nameEnd) return bytes[nameAt + length] ?? 0;
   return mode === "040000" ? slash : 0;

@@ -4,13 +4,13 @@ import { type EndpointPlan, tokenFlag } from "../domain/model-endpoints.ts";
 import { parseReference, showReference } from "../domain/secret-reference.ts";
 import { parseLogin } from "./login-file.ts";
 
-/** The server that renews logins of Claude Code, and the client id for its requests. */
+/** The server that renews logins of Claude Code, and the client ID for requests to that server. */
 export interface LoginIssuer {
   readonly refreshUrl: string;
   readonly clientId: string;
 }
 
-/** Server and client id of Claude Code itself. */
+/** The server and the client ID that Claude Code itself uses. */
 const claudeCode: LoginIssuer = {
   refreshUrl: "https://platform.claude.com/v1/oauth/token",
   clientId: "9d1c250a-e61b-44d9-88ed-5944d1962f5e",
@@ -18,7 +18,10 @@ const claudeCode: LoginIssuer = {
 
 type ReadSecret = (reference: string) => Promise<string>;
 
-/** An endpoint with its secrets, for one admission to the gateway. The caller must not store it. */
+/**
+ * Resolves an endpoint with its secrets, for one admission to the gateway. The caller must not store the
+ * result.
+ */
 export async function resolveEndpoint(
   { name, api, url, pass, credential }: EndpointPlan,
   read: ReadSecret,
@@ -27,7 +30,7 @@ export async function resolveEndpoint(
   if (credential.kind === "login") {
     const { reference } = credential;
     const found = byContent(await read(reference), issuer);
-    // A renewal makes the old login invalid, so there must be a file for the new one.
+    // A renewal makes the old login invalid, so there must be a file in which to store the new one.
     if (found.kind === "login" && parseReference(reference).kind !== "file")
       throw new SwarmError("CREDENTIAL_UNREADABLE", {
         ...{
@@ -47,13 +50,13 @@ export async function resolveEndpoint(
   };
 }
 
-/** The headers of an endpoint or of a registry's mirror. */
+/** Resolves the headers, with their secrets, of an endpoint or of a registry's mirror. */
 export async function resolveHeaders(
   plans: Extract<EndpointPlan["credential"], { kind: "headers" }>["headers"],
   read: ReadSecret,
 ): Promise<Record<string, string>> {
   const headers: Record<string, string> = {};
-  // One after another: a program that is asked for a secret may ask the user.
+  // Read the secrets one after another, because a program that prints a secret may prompt the user.
   for (const [name, { before, reference }] of Object.entries(plans)) {
     const secret = await read(reference);
     if (parseLogin(secret) !== null)
@@ -68,7 +71,10 @@ export async function resolveHeaders(
   return headers;
 }
 
-/** Distinguishes a login, a token and a key of Anthropic by their content. */
+/**
+ * Creates the credential from a secret. Recognizes a login, a token or a key of Anthropic by the secret's
+ * content.
+ */
 function byContent(secret: string, { refreshUrl, clientId }: LoginIssuer): GatewayCredential {
   const login = parseLogin(secret);
   if (login !== null) return { kind: "login", ...login, refreshUrl, clientId };

@@ -1,8 +1,11 @@
 import { readFile } from "node:fs/promises";
 
-/** The ranges of IPv4 addresses in this machine's routes, without the default route: the ranges that are in use. */
+/**
+ * Lists the ranges of IPv4 addresses in this machine's routes, except the default route. These ranges are in
+ * use.
+ */
 export async function localRoutes(): Promise<string[]> {
-  // Without this file the list is empty; the engine still avoids its own networks.
+  // Without this file, the list is empty. The engine still avoids overlaps with its own networks.
   const table = await readFile("/proc/net/route", "utf8").catch(() => "");
   return routesIn(table);
 }
@@ -18,7 +21,10 @@ export function routesIn(table: string): string[] {
     });
 }
 
-/** The kernel prints addresses as numbers in the machine's byte order, the last byte first. */
+/**
+ * Converts an address that the kernel printed as a number in the machine's byte order, with the last byte
+ * first.
+ */
 function addressOf(hex: string): string {
   return [6, 4, 2, 0].map((at) => Number.parseInt(hex.slice(at, at + 2), 16)).join(".");
 }

@@ -3,20 +3,20 @@ import { showBytes, showDuration } from "../domain/duration.ts";
 import { type GitEnded, type GitStart, gitFailure, startGit } from "./start-git.ts";
 
 export interface GitRun extends GitStart {
-  /** Bytes for stdin, or a file that git reads from the handle's position. */
+  /** The bytes for git's stdin, or a file from whose present position git reads. */
   readonly input?: Uint8Array | FileHandle;
   readonly maxBytes?: number;
 }
 
 export interface GitEnd extends GitEnded {
   readonly output: Buffer;
-  /** Whether git was ended because its output exceeded `maxBytes`. */
+  /** Whether swarm ended git because the output exceeded `maxBytes`. */
   readonly isCut: boolean;
 }
 
 const maxAnswerTokens = 256 * 1024 * 1024;
 
-/** Runs git without a shell and without prompts. Throws the signal's reason when it is aborted. */
+/** Runs git without a shell and without prompts. Throws the signal's reason if the signal is aborted. */
 export async function runGit(
   args: readonly string[],
   { input, maxBytes = maxAnswerTokens, ...start }: GitRun,
@@ -30,7 +30,7 @@ export async function runGit(
     length += chunk.length;
     if (length > maxBytes) stop();
   });
-  // git may end before it has read all input; its exit code decides.
+  // Ignore write errors: git may end before it has read all input, and then its exit code decides.
   child.stdin?.on("error", () => {});
   if (input instanceof Uint8Array) child.stdin?.end(input);
 
@@ -48,11 +48,11 @@ function lateReason({ limitMs = 0 }: GitStart): string {
 }
 
 export interface GitStream extends GitStart {
-  /** Called when git exceeds its time limit; without it, the stream throws GIT_FAILED. */
+  /** Called when git exceeds its time limit. Without this function, the stream throws GIT_FAILED then. */
   readonly onLate?: (() => void) | undefined;
 }
 
-/** Streams git's output; throws GIT_FAILED at the end if git failed. Ends git when the caller stops reading. */
+/** Streams git's output. Throws GIT_FAILED at the end if git failed. Ends git if the caller stops reading. */
 export async function* streamGit(
   args: readonly string[],
   { onLate, ...start }: GitStream,

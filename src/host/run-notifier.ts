@@ -1,13 +1,14 @@
 import type { Notice } from "../domain/generated/notice.ts";
 
-/** Time limit of a notifier, including the processes that it starts. */
+/** The time limit of a notifier in milliseconds, including the processes that the notifier starts. */
 const usualLimitMs = 60_000;
 
 const webhook = "webhook:";
 
 /**
- * Delivers a notice: posts it as JSON to `webhook:https://…`, shows its text for `desktop`, and otherwise
- * runs `words` as a shell command with the notice as its input. Returns why it failed, or null.
+ * Delivers a notice in the way that `words` says: `webhook:https://…` posts the notice as JSON, and `desktop`
+ * shows its text. Any other words are a shell command, which gets the notice as input. Returns null, or the
+ * reason why the delivery failed.
  */
 export async function runNotifier(
   root: string,
@@ -18,7 +19,7 @@ export async function runNotifier(
   if (words.startsWith(webhook)) return post(words.slice(webhook.length), notice, limitMs);
   if (words !== "desktop") return runCommand({ root, command: ["sh", "-c", words] }, notice, limitMs);
   const title = `swarm in ${notice.project}`;
-  // Pass the texts as arguments, so that they are shown and never executed.
+  // Pass the texts as arguments, so that the program shows them and never executes them.
   const script =
     "on run words\n display notification (item 2 of words) with title (item 1 of words)\nend run";
   const command =
@@ -28,7 +29,7 @@ export async function runNotifier(
   return runCommand({ root, command }, notice, limitMs);
 }
 
-/** Escapes the text, because desktops interpret markup in it. */
+/** Escapes a text, because desktops interpret markup in notifications. */
 function asMarkup(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }
@@ -54,7 +55,8 @@ async function runCommand(
   limitMs: number,
 ): Promise<string | null> {
   const { execa } = await import("execa");
-  // In its own process group, so that the timeout also kills background processes that keep our pipes open.
+  // Run the command in its own process group, so that the timeout also kills background processes that keep
+  // our pipes open.
   const run = execa(program, args, {
     ...{ cwd: root, reject: false, detached: true, maxBuffer: 100_000 },
     input: `${JSON.stringify(notice)}\n`,
@@ -65,7 +67,7 @@ async function runCommand(
     try {
       if (run.pid !== undefined) process.kill(-run.pid, "SIGKILL");
     } catch {
-      // The process has just ended.
+      // Ignore this error: the process has just ended.
     }
   }, limitMs);
   const { exitCode, stderr, code } = await run;

@@ -27,24 +27,29 @@ import type { RecordSeal } from "./record-seal.ts";
 import { removeTree } from "./remove-tree.ts";
 
 export interface SandboxFoldersDeps {
-  /** Folder of the repository, or the one in which the command was started. */
+  /**
+   * The folder of the repository. Outside of repositories, the folder in which the user started the command.
+   */
   readonly root: string;
-  /** Folder to which globs are relative. */
+  /** The folder to which glob patterns are relative. */
   readonly folder: string;
   readonly parseRecord: (bytes: Uint8Array, file: string) => Promise<SandboxRecord>;
-  /** Seal that proves that this user's swarm wrote a record. */
+  /** Computes the seal that proves that this user's swarm wrote a record. */
   readonly seal: RecordSeal;
   readonly lockAt: (file: string) => Promise<Lock>;
   readonly clock: () => Date;
 }
 
 const idForm = /^[A-Za-z0-9_-]{8}$/;
-/** Several times the largest record: two hundred paths twice, of 4096 characters each. */
+/**
+ * The maximum size of a record in bytes, several times the largest one: two hundred paths, each stored twice,
+ * of 4096 characters each.
+ */
 const largestRecord = 8 * 1024 * 1024;
 const destroyMark = ".destroying";
 const { O_WRONLY, O_APPEND, O_CREAT, O_NOFOLLOW } = constants;
 
-/** The sandboxes in `.aimi/sandboxes/` below a folder. */
+/** Gives access to the sandboxes in `.aimi/sandboxes/` below a folder. */
 export function sandboxFolders({
   root,
   folder,
@@ -71,8 +76,8 @@ export function sandboxFolders({
         reason: "it is a link, so swarm does not touch this sandbox",
       });
     const { seal: found, ...record } = await parseRecord(bytes, file);
-    // An unsealed record may come from an untrusted repository, and could name containers and engines of its
-    // author's choice.
+    // Refuse a record without a valid seal. The record may come from an untrusted repository, whose author
+    // could name any container and engine in it.
     const isOurs = record.id === id && found !== undefined && found === (await seal(JSON.stringify(record)));
     if (!isOurs) throw new SwarmError("SANDBOX_FOREIGN", { id, folder: pathFor(id) });
     return record;
@@ -165,7 +170,7 @@ export function sandboxFolders({
           const destroyed = JSON.parse(line) as DestroyedSandbox;
           if (destroyed.id === id || destroyed.sandbox === id) return destroyed;
         } catch {
-          // Skip a line that a crash left torn.
+          // Skip an incomplete line, which a crash has left.
         }
       }
       return null;
@@ -182,8 +187,8 @@ export function sandboxFolders({
 }
 
 /**
- * Finds a link among the files that swarm writes: a folder from an untrusted author could link to any file of
- * the user.
+ * Finds a link among the files that swarm writes, or returns null. In a folder from an untrusted author, a
+ * link could lead to any file of the user.
  */
 async function findLink(folder: string): Promise<string | null> {
   const names = ["inputs", "work", "outputs", "run.json", "events.log", "sandbox.yaml", ".lock"];
@@ -196,7 +201,10 @@ async function findLink(folder: string): Promise<string | null> {
   return null;
 }
 
-/** Reads a record. Every command does, and another program may have written the file, so its size is limited. */
+/**
+ * Reads a sandbox's record. Limits the size, because every command reads all records, and another program may
+ * have written the file.
+ */
 async function readRecordFile(file: string): Promise<Uint8Array> {
   const { size } = await stat(file);
   if (size > largestRecord)

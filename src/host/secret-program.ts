@@ -2,13 +2,13 @@ import { spawn } from "node:child_process";
 import type { Readable } from "node:stream";
 import type { Environment } from "./user-folders.ts";
 
-/** End of a program that was run to print a secret. */
+/** The result of running a program that prints a secret. */
 export interface SecretProgramEnd {
-  /** Exit code; null when the program did not exit by itself. */
+  /** The exit code of the program, or null if the program did not exit by itself. */
   readonly exitCode: number | null;
   readonly output: string;
   readonly errors: string;
-  /** Why there is no exit code. */
+  /** The reason why there is no exit code, or null. */
   readonly reason: string | null;
 }
 
@@ -19,13 +19,13 @@ export type RunSecretProgram = (
 ) => Promise<SecretProgramEnd>;
 
 const maxBytes = 1024 * 1024;
-/** Time for the rest of the output in the pipe after a program has ended. */
+/** The time in milliseconds to wait for output that is still in the pipe after a program has ended. */
 const restMs = 500;
 
 /**
- * Runs programs that print a secret, without a shell, without an input and with a timeout. Waits for the
- * program itself, not for processes that it leaves in the background, such as a key agent: these may keep the
- * output pipe open for ever.
+ * Runs programs that print a secret, without a shell, without an input and with a timeout. Waits only for the
+ * program itself. Processes that it leaves in the background, such as a key agent, may keep the output pipe
+ * open for ever.
  */
 export function secretPrograms(limitMs = 30_000): RunSecretProgram {
   return async (program, args, { folder, env }) => {
@@ -55,7 +55,7 @@ export function secretPrograms(limitMs = 30_000): RunSecretProgram {
   };
 }
 
-/** Collects a stream's text; calls `onTooMuch` beyond `maxBytes`. */
+/** Collects a stream's text. Calls `onTooMuch` if the text exceeds `maxBytes`. */
 function gather(stream: Readable, onTooMuch: () => void): () => string {
   const chunks: Buffer[] = [];
   let bytes = 0;

@@ -6,10 +6,10 @@ import { liesInside } from "./inside.ts";
 
 const largest = 1024 * 1024;
 
-/** Reads a settings file if there is one. */
+/** Reads a settings file; returns null if the file does not exist. */
 export async function readSettingsFile(file: string, within?: string): Promise<FileBytes | null> {
   try {
-    // Reading a FIFO at this path would block for ever.
+    // Refuse all but regular files: to read a FIFO at this path would block for ever.
     if (!(await stat(file)).isFile())
       throw new SwarmError("FILE_UNREADABLE", { place: { file }, reason: "it is not a regular file" });
     if (within !== undefined && !(await liesInside(within, file))) {

@@ -1,6 +1,9 @@
 import type { IsolatedRepository } from "./clean-room.ts";
 
-/** The contents of blobs by their ids; null for a larger blob than `maxFileBytes` and for anything else. */
+/**
+ * Reads the contents of blobs by their IDs. The content is null if the blob is larger than `maxFileBytes` or
+ * the ID is not of a blob.
+ */
 export async function readSmallFiles(
   repo: IsolatedRepository,
   ids: readonly string[],

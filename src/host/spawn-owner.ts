@@ -3,14 +3,15 @@ import { mkdir, open } from "node:fs/promises";
 import { dirname } from "node:path";
 import { SwarmError } from "../domain/errors.ts";
 
-/** The one message of a background process about its start. */
+/** The one message that a background process sends about its start. */
 type Word =
   | { readonly begun: string | null }
   | { readonly failed: { readonly code: string; readonly details: object } };
 
 /**
- * Starts this program with other arguments in a session of its own, so that it keeps running when the
- * terminal is closed. Resolves when it reports its start, and rejects with its error when the start fails.
+ * Starts this program with other arguments in a session of its own, so that the new process keeps running if
+ * the user closes the terminal. Resolves when the new process reports its start. If the start fails, rejects
+ * with the error of the new process.
  */
 export async function spawnOwner(
   words: readonly string[],
@@ -27,7 +28,7 @@ export async function spawnOwner(
   const word = await new Promise<Word>((resolve, reject) => {
     child.once("error", reject);
     child.once("message", (message) => resolve(message as Word));
-    // Not `exit`: a message sent right before it may still be in the channel.
+    // Listen for `close`, not `exit`: at `exit`, the process's last message may still be in the channel.
     child.once("close", (code, signal) =>
       reject(new SwarmError("OWNER_ENDED", { log, how: signal ?? `code ${code}` })),
     );
@@ -39,7 +40,7 @@ export async function spawnOwner(
   return { pid: child.pid ?? 0, begun: word.begun };
 }
 
-/** Rebuilds the SwarmError of the background process. */
+/** Creates the SwarmError that the background process reported. */
 function refailed({ code, details }: { readonly code: string; readonly details: object }): SwarmError {
   return new SwarmError(code as "USAGE", details as { readonly message: string });
 }

@@ -19,7 +19,7 @@ export async function* splitStream(
     }
 }
 
-/** Most texts lie in one chunk and need no copy. */
+/** Decodes the parts of a text. Most texts have only one part, which needs no copy. */
 function textOf(parts: readonly Uint8Array[]): string {
   const [only, ...more] = parts;
   if (!only) return "";

@@ -3,8 +3,8 @@ import { cleanText } from "../domain/clean-text.ts";
 import { SwarmError } from "../domain/errors.ts";
 
 /**
- * Variables that git sets for its hooks. If a hook calls swarm, they would direct git to another repository
- * than the folder's.
+ * Variables to remove from git's environment. git sets them for its hooks. If a hook calls swarm, they would
+ * direct git to another repository than the one in the folder.
  */
 const elsewhere: Readonly<Record<string, undefined>> = {
   ...{ GIT_DIR: undefined, GIT_WORK_TREE: undefined, GIT_COMMON_DIR: undefined, GIT_INDEX_FILE: undefined },
@@ -26,34 +26,34 @@ export interface GitStart {
 
 export interface StartedGit {
   readonly child: ChildProcess;
-  /** Resolves once git and its streams have ended. */
+  /** Resolves when git and its streams have ended. */
   readonly ended: Promise<GitEnded>;
-  /** Sends SIGTERM, and SIGKILL after a grace period. */
+  /** Sends SIGTERM to git, and SIGKILL after a grace period. */
   stop(): void;
 }
 
 export interface GitEnded {
-  /** Exit code; undefined when git did not exit by itself. */
+  /** The exit code of git, or undefined if git did not exit by itself. */
   readonly exitCode: number | undefined;
-  /** Signal that ended git; null for none. */
+  /** The signal that ended git, or null if no signal did. */
   readonly endedBy: NodeJS.Signals | null;
-  /** Why git failed, if it did: its stderr, cleaned for display. */
+  /** The reason to show if git failed: usually git's stderr, cleaned for display. */
   readonly reason: string;
   readonly isTimedOut: boolean;
 }
 
-/** Grace period between SIGTERM and SIGKILL. */
+/** The grace period between SIGTERM and SIGKILL, in milliseconds. */
 const killAfterMs = 5_000;
 const maxComplaintLength = 64 * 1024;
 
-/** Running git processes, which must not outlive this one. */
+/** The running git processes. This process ends them when it exits. */
 const running = new Set<ChildProcess>();
 process.on("exit", () => {
   for (const git of running) git.kill();
 });
 
 /**
- * Starts git with Node's own `spawn`. A swarm starts git some twenty times for each worker, and a library's
+ * Starts git with Node's own `spawn`. A swarm starts git about twenty times for each worker. A library's
  * overhead for each start would cost the owner as much CPU time as the start itself.
  */
 export function startGit(
@@ -110,12 +110,15 @@ export function startGit(
   return { child, ended, stop };
 }
 
-/** Whether git crashed because of its input, rather than being ended by the user, by swarm or for lack of memory. */
+/**
+ * Returns whether git crashed because of its input. If the user or swarm ended git, or memory was short, this
+ * is false.
+ */
 export function hasCrashed({ endedBy }: GitEnded): boolean {
   return endedBy !== null && ["SIGSEGV", "SIGBUS", "SIGABRT"].includes(endedBy);
 }
 
-/** The GIT_FAILED error of a git with these arguments. */
+/** Creates the GIT_FAILED error for a call of git with these arguments. */
 export function gitFailure(args: readonly string[], reason: string): SwarmError {
   const command = args.find((word) => /^[a-z][a-z-]*$/.test(word)) ?? "";
   return new SwarmError("GIT_FAILED", { command, reason });

@@ -3,13 +3,19 @@ import { readdir, rename, rm, rmdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { StateFolder } from "../ports/leftovers.ts";
 
-/** Files that swarm writes there, except the ids of machine and user, to which projects and sandboxes are bound. */
+/**
+ * Matches the names of swarm's files in the state folder. Does not match the IDs of the machine and the user,
+ * because projects and sandboxes are bound to these.
+ */
 const ours = /^(?:downloads|bugs|image\.lock|trust\.lock|(?:probes|trust)\.json(?:\.\d+)?)$/;
 const engine = "engine";
-/** Folders being removed, under names that nothing else uses. */
+/** Matches the names of folders that swarm is removing. Nothing else uses such names. */
 const removing = /^removing-[0-9a-f]{12}$/;
 
-/** The state folder of a user. The user may have chosen any folder, so it removes only files with swarm's own names. */
+/**
+ * Gives access to the state folder of a user. The user may have chosen any folder, so `remove` removes only
+ * files with swarm's own names.
+ */
 export function stateFolder(folder: string): StateFolder {
   const entries = async (): Promise<string[]> =>
     (await readdir(folder).catch(() => [])).filter(
@@ -24,7 +30,8 @@ export function stateFolder(folder: string): StateFolder {
     exists: async () => (await entries()).length > 0,
 
     async remove() {
-      // Rename first, so that the removal is atomic: an engine that finds half of its data would fail.
+      // Rename the folder first, so that the engine's data disappears at once: an engine that finds half of
+      // its data would fail.
       if (await hasEngine())
         await rename(join(folder, engine), join(folder, `removing-${randomBytes(6).toString("hex")}`));
       for (const name of await entries()) await rm(join(folder, name), { recursive: true, force: true });

@@ -6,12 +6,15 @@ import { liesInside } from "./inside.ts";
 
 const swarmId = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-/** The folders named after swarms, in the worktree and in its git folder. */
+/** Lists and removes the folders of swarms, in the worktree and in its git folder. */
 export function swarmFiles({ root, gitFolder }: Pick<Repository, "root" | "gitFolder">): SwarmFiles {
   const inWorktree = join(root, ".aimi", "swarms");
   const inGitFolder = join(gitFolder, "aimi", "requests");
 
-  /** Without the worktree's folder if it leads outside: an untrusted repository may hold links to anywhere. */
+  /**
+   * Returns the folders to search. Leaves out the worktree's folder if a link leads out of the worktree,
+   * because an untrusted repository may contain links to any path.
+   */
   const folders = async (): Promise<string[]> =>
     (await liesInside(root, inWorktree)) ? [inWorktree, inGitFolder] : [inGitFolder];
 

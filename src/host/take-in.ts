@@ -15,19 +15,22 @@ import type { GitEnd } from "./run-git.ts";
 import { hasCrashed } from "./start-git.ts";
 import { areNearbyAncestors } from "./walk-back.ts";
 
-/** The points at which a crash must do no harm. */
+/** The points at which a test lets swarm crash. A crash there must do no harm. */
 export type ImportPoint = "stored" | "checked" | "objects-moved" | "ref-moved";
 
 export interface ImportDeps {
   /** The git folder that all worktrees share. */
   readonly commonFolder: string;
-  /** Called at each of these points; a test kills the process there. */
+  /** Called at each of these points. A test kills the process in this call. */
   readonly reached?: (point: ImportPoint) => void;
 }
 
 type Rejection = Extract<ImportResult, { kind: "refused" | "rewritten" }>;
 
-/** Imports the bundle; see `WorkRepository`. Each step relies only on facts that earlier steps have checked. */
+/**
+ * Implements `importBundle` of `WorkRepository`: imports a worker's commits from a bundle. Each step relies
+ * only on facts that earlier steps have checked.
+ */
 export async function importBundle(
   { commonFolder, reached = () => {} }: ImportDeps,
   work: BundleToImport,
@@ -43,7 +46,7 @@ export async function importBundle(
   const refs = refsIn(commonFolder);
   const found = await refAt(commonFolder, refs, ref);
   if (found === tip) return { kind: "already", commit: tip };
-  // If the user deleted the ref, creating it again loses nothing.
+  // If the user has deleted the ref, import the work: to create the ref again loses nothing.
   if (found !== null && found !== old) return refused("ref-moved", `${ref} is at ${found}`);
 
   await using quarantine = await openQuarantine(commonFolder, signal);
@@ -79,17 +82,17 @@ export async function importBundle(
   return { kind: "taken", commit: tip };
 }
 
-/** Commit of a ref; null if the ref does not exist. */
+/** Finds the commit of a ref; returns null if the ref does not exist. */
 export async function refAt(commonFolder: string, refs: Refs, ref: string): Promise<string | null> {
-  // A ref's own file takes precedence over the packed refs, and reading it needs no git.
+  // Read the ref's own file first: it takes precedence over the packed refs, and to read it needs no git.
   const own = (await readFile(join(commonFolder, ref), "latin1").catch(() => "")).trim();
   if (isCommitId(own)) return own;
   return (await refs.at([ref])).find(({ name }) => name === ref)?.commit ?? null;
 }
 
 /**
- * Checks the header before the pack is read: one ref, at the tip, and no prerequisite outside of the base's
- * history.
+ * Checks a bundle's header before reading the pack. The bundle must have one ref, at the tip, and no
+ * prerequisite outside the history of the base.
  */
 async function checkHeader(
   repo: IsolatedRepository,
@@ -111,7 +114,9 @@ async function checkHeader(
     : refused("header", `it builds on ${outside}, which is not in the history of its base`);
 }
 
-/** One of these commits or of their ancestors that the history of `tip` lacks; null if it has all of them. */
+/**
+ * Finds one of these commits or their ancestors that is not in the history of `tip`; returns null if all are.
+ */
 async function findOutside(
   repo: IsolatedRepository,
   commits: readonly string[],
@@ -123,7 +128,7 @@ async function findOutside(
 }
 
 /**
- * Checks and indexes the pack, and returns its hash. A complaint of git refuses the pack, unless git itself
+ * Checks and indexes the pack, and returns its hash. If git complains, the pack is refused, unless git itself
  * could not run.
  */
 async function indexPack(
@@ -133,7 +138,7 @@ async function indexPack(
   await using pack = await open(file);
   await skipBytes(pack, packAt);
   const ended = await repo.run(
-    // Plain --strict accepts file modes that git itself does not write.
+    // Without `badFilemode=error`, --strict accepts file modes that git itself does not write.
     ["index-pack", "--stdin", "--fix-thin", "--strict=badFilemode=error", "--fsck-objects"],
     { input: pack, limitMs: 30 * 60_000 },
   );
@@ -144,13 +149,16 @@ async function indexPack(
   return refused("pack", `git refuses its objects: ${ended.reason}`);
 }
 
-/** Whether git gave no verdict, because the user ended it or this machine lacks disk space or permissions. */
+/**
+ * Returns whether git gave no verdict on the pack, because the user ended git or this machine lacks disk
+ * space or permissions.
+ */
 function hasNoVerdict(ended: GitEnd): boolean {
   const wasStopped = ended.exitCode === undefined && !ended.isTimedOut && !hasCrashed(ended);
   return wasStopped || /No space left|Permission denied/.test(ended.reason);
 }
 
-/** Moves the handle's position, from which git then reads. */
+/** Moves the position of the file handle, from which git then reads. */
 async function skipBytes(file: FileHandle, bytes: number): Promise<void> {
   const passed = Buffer.alloc(bytes);
   for (let at = 0; at < bytes; ) {
@@ -161,9 +169,9 @@ async function skipBytes(file: FileHandle, bytes: number): Promise<void> {
 }
 
 /**
- * Reads the changes within limits, before any step that follows objects without a limit. Refuses links as
- * `.gitattributes` or `.gitmodules`, about which git's own check only warns. Only changes since the base
- * count, so that a repository that already has such a link can still import work.
+ * Reads the changes within limits, before any step that follows objects without a limit. Refuses a
+ * `.gitattributes` or `.gitmodules` that is a link; git's own check only warns about these. Checks only
+ * changes since the base, so that a repository that already has such a link can still import work.
  */
 async function checkTree(repo: IsolatedRepository, { tip, base }: BundleToImport): Promise<Rejection | null> {
   if (!(await areCommits(repo, [tip]))) return refused("incomplete", `${tip} is not in it, or is no commit`);
@@ -180,7 +188,10 @@ async function checkTree(repo: IsolatedRepository, { tip, base }: BundleToImport
 
 const deepHistory = "git crashes while it walks its history, as it does when folders are nested too deep";
 
-/** Checks that no object is missing, and that the tip descends from the base and from the work imported before. */
+/**
+ * Checks that no object is missing, and that the tip descends from the base and from the work imported
+ * before.
+ */
 async function checkHistory(
   repo: IsolatedRepository,
   { tip, base, old }: BundleToImport,
@@ -200,8 +211,8 @@ async function checkHistory(
 }
 
 /**
- * Checks the files with which the story started: a story that started without earlier work would delete that
- * work by its commit.
+ * Checks the files with which the story started. If the story started without earlier work, its commit would
+ * delete that work.
  */
 async function checkStart(
   repo: IsolatedRepository,

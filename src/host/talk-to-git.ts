@@ -1,9 +1,9 @@
 import { type GitStart, gitFailure, startGit } from "./start-git.ts";
 
-/** A git process that answers requests until it is ended. */
+/** A git process that answers requests until the caller ends it. */
 export interface GitTalk {
   write(text: string): void;
-  /** Reads the next line of its answer, without the line break. */
+  /** Reads the next line of git's answer, without the line break. */
   readonly line: () => Promise<string>;
   readonly bytes: (count: number) => Promise<Buffer>;
   /** Ends git and drops unread answers. */
@@ -16,7 +16,7 @@ export function talkToGit(args: readonly string[], start: GitStart): GitTalk {
   const { child, ended, stop } = startGit(args, { ...start, stdin: "pipe" });
   const { stdin, stdout } = child;
   if (!stdin || !stdout) throw new Error("git was started without its streams");
-  // Ignore write errors: a missing answer reports how git ended.
+  // Ignore write errors: the reader of the missing answer reports how git ended.
   stdin.on("error", () => {});
   const pieces: AsyncIterator<Buffer> = stdout[Symbol.asyncIterator]();
   let held: Buffer = Buffer.alloc(0);
@@ -52,7 +52,7 @@ export function talkToGit(args: readonly string[], start: GitStart): GitTalk {
     },
 
     async bytes(count) {
-      // Copy, because a view of a few bytes would keep the whole chunk in memory.
+      // Copy the bytes, because a view of a few bytes would keep the whole chunk in memory.
       const taken = Buffer.allocUnsafe(count);
       for (let length = 0; ; await more()) {
         length += take(Math.min(count - length, held.length)).copy(taken, length);
@@ -63,7 +63,7 @@ export function talkToGit(args: readonly string[], start: GitStart): GitTalk {
     async end() {
       stdin.end();
       stop();
-      // `ended` waits for the end of the streams, which are no longer read.
+      // Close stdout, because `ended` waits for the end of the streams, and nothing reads them now.
       stdout.destroy();
       await ended;
     },

@@ -5,10 +5,13 @@ import { SwarmError } from "../domain/errors.ts";
 import type { TaskFolder } from "../ports/project-files.ts";
 import { liesInside } from "./inside.ts";
 
-/** Largest task file that fits into one message to a sandbox. */
+/** The maximum size of a task file in bytes, so that the file fits into one message to a sandbox. */
 const largestTaskFile: number = 8 * 1024 * 1024 - 64 * 1024;
 
-/** Letters of any script, digits and a few signs: nothing that a shell, a terminal or an option parser interprets. */
+/**
+ * Matches safe names of task files: letters of any script, digits and a few signs. Shells, terminals and
+ * option parsers give none of them a special meaning.
+ */
 const safeName = /^[\p{L}\p{N}_][\p{L}\p{N}._ -]*-tasks\.json$/u;
 
 export function taskFolder(root: string): TaskFolder {
@@ -51,7 +54,10 @@ export function taskFolder(root: string): TaskFolder {
   };
 }
 
-/** Resolves a path relative to the current folder or to the root, or a bare name in the task folder. */
+/**
+ * Finds a task file by a path relative to the current folder or to the repository's root, or by a bare name
+ * in the task folder.
+ */
 async function locate(file: string, root: string, folder: string): Promise<string> {
   const candidates = [resolve(file), join(root, file), join(folder, file)];
   for (const candidate of candidates) if (await stat(candidate).catch(() => null)) return candidate;
@@ -77,7 +83,9 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** Reads at most the limit, even if the file grows meanwhile. Refuses a FIFO or device. */
+/**
+ * Reads a file up to the limit, even if the file grows meanwhile. Throws if the path is a FIFO or a device.
+ */
 async function readBounded(path: string, shown: string): Promise<Uint8Array> {
   const place = { file: shown };
   const stats = await stat(path);

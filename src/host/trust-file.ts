@@ -7,7 +7,7 @@ import type { TrustFile } from "../ports/project-files.ts";
 
 type TrustedShaByPath = Record<string, string>;
 
-/** The files that one user trusts, kept outside of every repository. */
+/** Stores which files one user trusts. The list lies outside of every repository. */
 export function trustFile(stateFolder: string, lock: Lock): TrustFile {
   const file = join(stateFolder, "trust.json");
 
@@ -28,7 +28,7 @@ export function trustFile(stateFolder: string, lock: Lock): TrustFile {
 
   return {
     async isTrusted(realPath, sha256) {
-      // If the file cannot be read, trust nothing.
+      // If the list cannot be read, trust nothing.
       return (await read().catch((): TrustedShaByPath => ({})))[realPath] === sha256;
     },
 

@@ -3,16 +3,16 @@ import { join, resolve } from "node:path";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Folders of this user, outside of any project. */
+/** The folders of this user outside of any project. */
 export interface UserFolders {
-  /** Folder of the settings that the user writes. */
+  /** The folder of the settings that the user writes. */
   readonly config: string;
-  /** Folder of the data that swarm keeps: trust, the private engine. */
+  /** The folder of the data that swarm stores for the user, such as the trust list and the private engine. */
   readonly state: string;
   readonly home: string;
 }
 
-/** The folders of the XDG convention; `SWARM_STATE_DIR` moves the state elsewhere. */
+/** Returns the user's folders by the XDG convention. `SWARM_STATE_DIR` moves the state folder elsewhere. */
 export function userFolders(env: Environment): UserFolders {
   const home = env["HOME"] || homedir();
   return {

@@ -1,11 +1,14 @@
 import type { ObjectReader } from "./object-reader.ts";
 
-/** Limits of the search: beyond them git's own walk is cheaper, and no honest commit is larger. */
+/**
+ * Limits of the search: the maximum number of steps, of commits in one step, and of bytes in one commit.
+ * Beyond the first two, git's own search is cheaper; no honest commit is larger.
+ */
 const [maxSteps, maxBatch, maxBytes] = [32, 64, 64 * 1024];
 
 /**
- * Whether all commits are the tip or among its ancestors, as far as a few steps back can show it; the work of
- * a story is rarely longer. False only means that these steps did not find them.
+ * Returns whether all commits are the tip itself or one of its ancestors a few steps back; the work of a
+ * story is rarely longer. False means only that the search did not find them within these steps.
  */
 export async function areNearbyAncestors(
   objects: ObjectReader,
@@ -32,7 +35,7 @@ export async function areNearbyAncestors(
   return false;
 }
 
-/** Parses a commit's parents as git does: only right after the line of the tree. */
+/** Parses the parents of a commit as git does: they follow directly after the line of the tree. */
 function parentsIn(commit: Buffer): string[] {
   const [, rows = ""] =
     /^tree [0-9a-f]{40}\n((?:parent [0-9a-f]{40}\n)*)/.exec(commit.toString("latin1")) ?? [];
