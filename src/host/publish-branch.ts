@@ -13,8 +13,8 @@ interface PublishDeps {
 }
 
 /**
- * Implements `publishBranch` of `WorkRepository`. Publishes to the wanted branch if the rules allow that,
- * else to the fallback branch by the same rules.
+ * Implements `publish` of `WorkRepository`. Publishes to the wanted branch if the rules allow that, else to
+ * the fallback branch by the same rules.
  */
 export async function publishBranch(
   { commonFolder, repo }: PublishDeps,

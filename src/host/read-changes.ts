@@ -33,7 +33,7 @@ const lines = { end: 10, maxLength: 16 * 1024 };
 const maxPatchBytes = 16 * 1024 * 1024;
 const limitMs = 120_000;
 
-/** Implements `readSensitivePaths` of `WorkRepository`. */
+/** Implements `sensitivePaths` of `WorkRepository`. */
 export async function readSensitivePaths(
   repo: IsolatedRepository,
   base: string,
@@ -111,7 +111,7 @@ function scriptComparer(repo: IsolatedRepository): (entry: ChangedEntry) => Prom
   };
 }
 
-/** Implements `readChanges` of `WorkRepository`. */
+/** Implements `changes` of `WorkRepository`. */
 export async function readChanges(repo: IsolatedRepository, base: string, tip: string): Promise<WorkChanges> {
   let isLate = false;
   const run = {

@@ -9,9 +9,9 @@ import { readChanges, readPatch, readSensitivePaths } from "./read-changes.ts";
 import { type ImportDeps, importBundle, refAt } from "./take-in.ts";
 
 /**
- * The repository with this common git folder, for all its worktrees. Methods read commits in an isolated
- * repository, where neither the user's repository settings nor its files apply. Only refs are moved in the
- * user's repository itself.
+ * Gives access to the repository with this common git folder, for all its worktrees. Reads commits in an
+ * isolated repository, where neither the settings nor the files of the user's repository apply. In the user's
+ * repository itself, moves only refs.
  */
 export function workRepository(deps: ImportDeps): WorkRepository {
   const { commonFolder } = deps;

@@ -9,8 +9,8 @@ import { summaryMarkdown } from "../domain/summary-markdown.ts";
 import { liesInside } from "./inside.ts";
 
 /**
- * Writes `.aimi/reports/<date>-<swarm>.md` and the same as an HTML page, replaces earlier ones, and writes
- * both once more as `latest`. Returns the path of the first.
+ * Writes the report of a swarm as `.aimi/reports/<date>-<swarm>.md` and as an HTML page, and replaces earlier
+ * ones. Writes both again under the name `latest`. Returns the path of the first file.
  */
 export async function writeReport(root: string, summary: SwarmSummary): Promise<string> {
   const folder = join(".aimi", "reports");

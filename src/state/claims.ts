@@ -3,41 +3,43 @@ import { fstatSync, readdirSync, statSync } from "node:fs";
 import { type FileHandle, link, mkdir, open, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 
-/** One process's hold on a lock. */
+/** A claim on a lock, which one process has made. */
 export interface Claim {
   /**
-   * Open handle of the claim file. A change through it reaches only this claim, even if another file has its
-   * name by then.
+   * The open handle of the claim file. A change through this handle reaches only this claim, even if another
+   * file now has the same name.
    */
   readonly handle: FileHandle;
-  /** Whether no newer claim exists and this one was not removed. */
+  /** Returns whether this claim still exists and no newer one does. */
   isNewest(): boolean;
 }
 
 export interface NewestClaim {
   readonly number: number;
   readonly path: string;
-  /** Time of its holder's last renewal. */
+  /** The time of the holder's last renewal, in milliseconds since 1970. */
   readonly renewedMs: number;
 }
 
 /**
- * The claims on a lock: files named after it with a number (`state.lock.17`). Each number is created once, by
- * `link()`, which on every filesystem succeeds for one process only. Only the newest claim counts, and only
- * the maker of a newer one removes it.
+ * The claims on a lock: files with the lock's name and a number, such as `state.lock.17`. A process creates a
+ * number with `link()`, which succeeds for one process only, on every filesystem. Only the newest claim
+ * counts, and only the process that makes a newer claim removes older ones.
  */
 export interface Claims {
   newest(): NewestClaim | null;
-  /** Creates the claim after `looked`, with this text; undefined if another process was faster. */
+  /**
+   * Creates the claim that follows `looked`, with this text. Returns undefined if another process was faster.
+   */
   makeAfter(looked: NewestClaim | null, text: string): Promise<Claim | undefined>;
 }
 
-/** The claims beside this file. */
+/** Gives access to the claims on a lock. The claim files lie beside the lock's file. */
 export function claimsAt(file: string): Claims {
   const [folder, prefix] = [dirname(file), `${basename(file)}.`];
   const pathOf = (number: number): string => join(folder, `${prefix}${number}`);
 
-  /** The claims' numbers, ascending, and the endings of temporary files. */
+  /** Lists the numbers of the claims in ascending order, and the endings of temporary files. */
   const list = (): { readonly numbers: number[]; readonly temporary: string[] } => {
     const endings = namesIn(folder).flatMap((name) =>
       name.startsWith(prefix) ? [name.slice(prefix.length)] : [],
@@ -53,8 +55,8 @@ export function claimsAt(file: string): Claims {
   const newestNumber = (): number => list().numbers.at(-1) ?? 0;
 
   /**
-   * Removes older claims, the oldest first, and stops at the first failure. So a process whose own claim
-   * still exists and is the highest has missed no newer one.
+   * Removes older claims, the oldest first, and stops at the first failure. So if a process's own claim still
+   * exists and has the highest number, that process has missed no newer claim.
    */
   const removeOlder = async (number: number): Promise<void> => {
     const { numbers, temporary } = list();
@@ -68,7 +70,8 @@ export function claimsAt(file: string): Claims {
       const number = newestNumber();
       if (number === 0) return null;
       const path = pathOf(number);
-      // A newer claim may have removed this one meanwhile. It then counts as stale, and a claim after it will fail.
+      // A newer claim may have removed this one meanwhile. Then this one counts as stale, and `makeAfter`
+      // will fail.
       const renewedMs = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
       return { number, path, renewedMs };
     },
@@ -81,13 +84,14 @@ export function claimsAt(file: string): Claims {
       const handle = undo.use(await open(temporary, "wx", 0o644));
       try {
         await handle.writeFile(text);
-        // The file is complete before it gets its name.
+        // The file is complete before it gets its name by the link.
         if (!(await isLinked(temporary, pathOf(number)))) return undefined;
       } finally {
         await unlink(temporary).catch(() => undefined);
       }
       const isNewest = (): boolean => newestNumber() === number && isNamed(handle);
-      // A process that was suspended before `link` may have created a number again that was removed long ago.
+      // A process that was suspended before `link` may have created a number that existed before and was
+      // removed long ago.
       if (!isNewest()) return undefined;
       await removeOlder(number);
       undo.move();
@@ -105,7 +109,10 @@ function namesIn(folder: string): string[] {
   }
 }
 
-/** False if the name is taken, or if the next claim has removed the temporary file already. */
+/**
+ * Links a temporary file to its final name. Returns false if the name is taken, or if the next claim has
+ * removed the temporary file already.
+ */
 async function isLinked(temporary: string, path: string): Promise<boolean> {
   try {
     await link(temporary, path);
@@ -121,7 +128,7 @@ function isNamed({ fd }: FileHandle): boolean {
   try {
     return fstatSync(fd).nlink > 0;
   } catch {
-    // A network filesystem fails like this for a removed file.
+    // On a network filesystem, `fstat` fails if the file was removed.
     return false;
   }
 }

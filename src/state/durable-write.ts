@@ -4,22 +4,22 @@ import * as fs from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { SwarmError } from "../domain/errors.ts";
 
-/** The file operations of a durable write, so that a test can make any of them fail. */
+/** The file operations of a durable write, passed in so that a test can make any of them fail. */
 export type WriteFiles = Pick<typeof fs, "open" | "rename" | "unlink" | "readdir">;
 
 export interface DurableWriteOptions {
   readonly files?: WriteFiles;
   /** Whether to flush the file and its folder to disk. */
   readonly sync?: boolean;
-  /** Called right before the rename; if it throws, the old content stays. */
+  /** Called directly before the rename. If this function throws, the old content stays. */
   readonly beforeRename?: () => Promise<void>;
 }
 
 /**
- * Replaces a file so that it holds either all of the old content or all of the new, even after a crash at any
- * point. Returns the stats of the new file, read before the rename: a moment later the path may hold another
- * writer's file. Used instead of write-file-atomic, which reports success over a truncated file on a full
- * disk, and whose temporary name can be guessed and planted as a link
+ * Replaces a file so that it has either all of the old content or all of the new, even after a crash at any
+ * point. Returns the stats of the new file, read before the rename, because later the path may lead to
+ * another writer's file. Does not use write-file-atomic: on a full disk it reports success but leaves a
+ * truncated file, and another user can guess its temporary name and place a link there
  * (docs/decisions/0004-own-durable-writer.md).
  */
 export async function writeDurably(
@@ -45,17 +45,18 @@ export async function writeDurably(
   } catch (error) {
     await files.unlink(temporary).catch(() => undefined);
     if (error instanceof SwarmError) throw error;
-    // If the temporary file is missing, the next holder of the lock removed it; `beforeRename` then throws LOCK_LOST.
+    // If the temporary file is missing, the next holder of the lock has removed it. Then `beforeRename`
+    // throws LOCK_LOST.
     if (holds === "old" && isMissing(error)) await beforeRename();
     throw new SwarmError("STATE_WRITE_FAILED", { file, reason: reasonOf(error), holds }, error);
   }
 }
 
 /**
- * Removes temporary files that other writers did not rename: a killed writer leaves its file behind, and a
- * suspended writer must not rename its file later. Therefore throws if it cannot remove all of them. The
- * caller must hold the lock; `confirm` checks that after the listing, so the listed files cannot belong to
- * the next holder.
+ * Removes temporary files that other writers did not rename. A killed writer leaves its file behind, and a
+ * suspended writer must not rename its file later, so this function throws unless it removes all of them. The
+ * caller must hold the lock. `confirm` checks that after the files are listed, so none of them belongs to the
+ * next holder.
  */
 export async function removeLeftovers(
   file: string,
@@ -88,7 +89,8 @@ async function writeNew(
   files: WriteFiles,
   sync: boolean,
 ): Promise<BigIntStats> {
-  // "wx" is O_CREAT | O_EXCL: never writes through a file or link that another user planted under this name.
+  // The flag "wx" means O_CREAT | O_EXCL: never write through a file or link that another user placed under
+  // this name.
   const handle = await files.open(file, "wx", 0o644);
   try {
     for (let written = 0; written < bytes.length; ) {

@@ -7,14 +7,16 @@ import type { EventLog, NewEvent } from "../ports/event-log.ts";
 import { eventReader, keptFiles } from "./read-events.ts";
 
 export interface EventLogOptions {
-  /** The `.aimi` folder. The caller has checked that no link there leads out of the repository. */
+  /** The `.aimi` folder. The caller must check that no link leads from there out of the repository. */
   readonly folder: string;
-  /** Swarm of the added events; without it, an event carries its own. */
+  /** The ID of the swarm whose events are added. Without this option, each event carries its own swarm ID. */
   readonly swarmId?: string;
   readonly clock: () => Date;
-  /** Called once when writing starts to fail. The log keeps added events in memory meanwhile, up to a limit. */
+  /**
+   * Called once when writing begins to fail. Meanwhile the log keeps added events in memory, up to a limit.
+   */
   readonly onFailure?: (error: unknown) => void;
-  /** Size at which the log rotates its files. */
+  /** The size in bytes at which the log rotates its files. */
   readonly fileBytes?: number;
 }
 
@@ -22,7 +24,7 @@ interface Opened {
   readonly handle: FileHandle;
   readonly identity: string;
   size: number;
-  /** Whether a killed writer left a torn last line. */
+  /** Whether the last line is incomplete, because its writer was killed. */
   isTorn: boolean;
 }
 
@@ -32,7 +34,10 @@ const batchLines = 100;
 const lineBreak = 0x0a;
 const { O_RDWR, O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK } = constants;
 
-/** The event log of a worktree, for its only writer. Opens no file before the first event. */
+/**
+ * Opens the event log of a worktree for its only writer. Opens the log file only when the first event is
+ * added.
+ */
 export function eventLog({
   folder,
   swarmId,
@@ -53,7 +58,7 @@ export function eventLog({
     eventLine(event, { at: clock().toISOString(), swarmId: swarmId ?? null });
 
   const write = async (): Promise<void> => {
-    // In a later turn of the event loop, so that events added together form one batch.
+    // Write in a later turn of the event loop, so that events added together form one batch.
     await setImmediate();
     try {
       while (waiting.length > 0) await writeBatch();
@@ -82,7 +87,8 @@ export function eventLog({
       target.isTorn = false;
       while (done < bytes.length) done += await append(target, bytes.subarray(done));
     } finally {
-      // Queue the lines again that are not whole in the file. A partly written line remains there as a torn one.
+      // Queue the lines again that are not complete in the file. A partly written line remains there as an
+      // incomplete one.
       waiting.unshift(...batch.slice(countLines(bytes.subarray(0, done))));
     }
   }
@@ -94,8 +100,8 @@ export function eventLog({
   }
 
   /**
-   * The open log file, with space for these bytes. Opens it again if another program replaced or removed it,
-   * and rotates a full one.
+   * Returns the open log file, with space for these bytes. Opens the file again if another program has
+   * replaced or removed it. Rotates the files if it is full.
    */
   async function openFor(bytes: number): Promise<Opened> {
     if (opened && (await identityAt(file)) !== opened.identity) await close();
@@ -126,7 +132,7 @@ export function eventLog({
     add(event) {
       if (isClosed) return;
       waiting.push(lineOf(event));
-      // When the queue is full, drop the oldest events: the newest say more.
+      // If the queue is full, drop the oldest events: the newest say more.
       if (waiting.length > maxWaiting) lost += waiting.splice(0, batchLines).length;
       start();
     },
@@ -141,7 +147,7 @@ export function eventLog({
   };
 }
 
-/** Opens the log file; follows no link, and does not block on a FIFO. */
+/** Opens the log file. Follows no link, and does not block if the path is a FIFO. */
 async function openFile(folder: string, file: string): Promise<Opened> {
   await mkdir(folder).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== "EEXIST") throw error;

@@ -2,9 +2,9 @@ import type { Lock } from "../ports/lock.ts";
 import type { StateFile } from "./state-file.ts";
 
 /**
- * A lock for one file. A new holder first removes the temporary files of earlier holders: a killed holder
- * left its file behind, and a holder that was suspended after its last `confirm` would rename its file when
- * it continues.
+ * Adds a fence to the lock of a file: a new holder first removes the temporary files of earlier holders. A
+ * killed holder left its file behind. A holder that was suspended after its last `confirm` would otherwise
+ * rename its file when it continues.
  */
 export function fencedLock(lock: Lock, file: Pick<StateFile, "removeUnfinished">): Lock {
   return {

@@ -1,4 +1,4 @@
 declare module "fs-native-extensions" {
-  /** False when another open file holds a lock that excludes this one. */
+  /** Tries to lock an open file. Returns false if another open file holds a lock that excludes this one. */
   export function tryLock(fd: number, options?: { shared?: boolean }): boolean;
 }

@@ -7,8 +7,8 @@ import { readSmall } from "./read-small.ts";
 const maxBytes = 64 * 1024;
 
 /**
- * The holder of a kernel lock, read from `/proc/locks` without loading the native lock module: null when no
- * process holds it, undefined when only the lock itself can answer.
+ * Finds the holder of a kernel lock in `/proc/locks`, without loading the native lock module. Returns null if
+ * no process holds the lock, or undefined if only a try to lock the file can tell.
  */
 export function glanceAtHolder(file: string): LockHolder | null | undefined {
   try {
@@ -23,7 +23,10 @@ export function glanceAtHolder(file: string): LockHolder | null | undefined {
   }
 }
 
-/** `1: OFDLCK ADVISORY WRITE -1 08:01:1234 0 EOF` */
+/**
+ * Returns whether `/proc/locks` lists a lock on a file. A line looks like `1: OFDLCK ADVISORY WRITE -1
+ * 08:01:1234 0 EOF`.
+ */
 function isLocked({ dev, ino }: { readonly dev: bigint; readonly ino: bigint }): boolean {
   const major = ((dev >> 8n) & 0xfffn) | ((dev >> 32n) & ~0xfffn);
   const minor = (dev & 0xffn) | ((dev >> 12n) & ~0xffn);

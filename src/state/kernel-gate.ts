@@ -6,9 +6,9 @@ import { waitToHold } from "./kernel-lock.ts";
 const defaultWaitMs = 20_000;
 
 /**
- * A gate of two kernel locks, each of which ends with its holder. Starting programs share the lock `starts`; a
- * pause holds it exclusively. Both take the lock `turnstile` first, and a pause keeps it while it waits for
- * `starts`. Otherwise a steady stream of starting programs would starve the pause.
+ * Creates a gate from two kernel locks, each of which ends with its holder. Starting programs share the lock
+ * `starts`; a pause holds that lock exclusively. Both take the lock `turnstile` first, and a pause keeps it
+ * while waiting for `starts`. Otherwise a steady stream of starting programs would starve the pause.
  */
 export function kernelGate(
   folder: string,
@@ -49,8 +49,8 @@ export function kernelGate(
 }
 
 /**
- * Container ids are random, so two containers seldom share one of 256 gates; 256 files are few enough to keep
- * for ever.
+ * Returns the gate's name for a container. Container IDs are random, so two containers seldom share one of
+ * the 256 gates. 256 files are few enough to keep for ever.
  */
 export function gateNameOf(containerId: string): string {
   return containerId.slice(0, 2);

@@ -9,8 +9,8 @@ import { parseHolder, thisHolder, unknownHolder } from "./lock-holder.ts";
 import { waitFor } from "./wait-for.ts";
 
 /**
- * A lock that the kernel keeps on an open file. It ends with its holder, however that dies, so it is never
- * stale and never stolen. The file itself stays; its content names the last holder.
+ * Creates a lock that the kernel keeps on an open file. The lock ends when its holder ends, even by a crash,
+ * so it is never stale and never stolen. The file itself stays and names the last holder.
  */
 export function kernelLock(file: string, command: string): Lock {
   return {
@@ -34,7 +34,7 @@ export function kernelLock(file: string, command: string): Lock {
       const handle = await openIfThere(file);
       if (!handle) return null;
       try {
-        // A shared lock does not disturb other processes that only ask for the holder.
+        // Try with a shared lock, which does not disturb other processes that also only look for the holder.
         return tryLock(handle.fd, { shared: true })
           ? null
           : (parseHolder(await handle.readFile("utf8")) ?? unknownHolder);
@@ -45,7 +45,10 @@ export function kernelLock(file: string, command: string): Lock {
   };
 }
 
-/** Keeps one handle open across the tries: opening the file for each try would cost time that the holder needs. */
+/**
+ * Polls until this process holds the lock; returns undefined after `waitMs`. Keeps one file handle open for
+ * all tries, because opening the file for each try would take CPU time from the holder.
+ */
 export async function waitToHold(
   file: string,
   { waitMs, shared }: { readonly waitMs: number; readonly shared: boolean },
@@ -57,7 +60,7 @@ export async function waitToHold(
     await waitFor(
       async () => {
         if (!tryLock(handle.fd, { shared })) return undefined;
-        // Without this check, a lock file that was deleted and created again would have two holders.
+        // Without this check, there would be two holders if the lock file was deleted and created again.
         isHeld = isSameFile(handle, file);
         if (isHeld) return true;
         await handle.close();
@@ -96,7 +99,10 @@ function heldLock(handle: FileHandle, file: string): HeldLock {
   };
 }
 
-/** Synchronous, as are all calls here that do not wait for the disk: the thread pool takes ten times the CPU time. */
+/**
+ * Checks whether a path still leads to an open file. Synchronous like all calls in this file that do not wait
+ * for the disk, because the thread pool takes ten times the CPU time.
+ */
 function isSameFile(handle: FileHandle, file: string): boolean {
   const ours = fstatSync(handle.fd, { bigint: true });
   try {
@@ -124,7 +130,7 @@ async function readHolder(file: string): Promise<LockHolder | null> {
 
 async function openIfThere(file: string): Promise<FileHandle | null> {
   try {
-    // O_NONBLOCK, because opening a FIFO at this path would block.
+    // Use O_NONBLOCK, because to open a FIFO at this path would block.
     const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);
     if ((await handle.stat()).isFile()) return handle;
     await handle.close();

@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import { parseLedgerLine } from "../domain/ledger.ts";
 import type { LedgerFile } from "../ports/project-files.ts";
 
-/** The ledger: a file with one JSON object per line. */
+/** Reads and extends the ledger, a file with one JSON object per line. */
 export function ledgerFile(file: string): LedgerFile {
   return {
     async read() {
@@ -18,7 +18,7 @@ export function ledgerFile(file: string): LedgerFile {
       if (lines.length === 0) return;
       await mkdir(dirname(file), { recursive: true });
       await using handle = await open(file, "a");
-      // The leading line break ends a torn line that a killed writer left behind.
+      // The leading line break ends an incomplete line of a writer that was killed.
       await handle.write(`\n${lines.map((line) => JSON.stringify(line)).join("\n")}\n`);
       await handle.datasync();
     },

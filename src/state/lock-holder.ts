@@ -1,12 +1,15 @@
 import { hostname } from "node:os";
 import type { LockHolder } from "../domain/lock-holder.ts";
 
-/** This process as the holder of a lock. */
+/** Describes this process as the holder of a lock. */
 export function thisHolder(command: string, now: Date): LockHolder {
   return { pid: process.pid, host: hostname(), since: now.toISOString(), command };
 }
 
-/** The holder that a lock file names; null for torn text, which is harmless because this is for display only. */
+/**
+ * Parses the holder that a lock file names. Returns null if the text is incomplete, which is harmless,
+ * because the holder is only for display.
+ */
 export function parseHolder(text: string): LockHolder | null {
   try {
     const { pid, host, since, command } = JSON.parse(text);
@@ -16,5 +19,5 @@ export function parseHolder(text: string): LockHolder | null {
   }
 }
 
-/** The holder of a held lock whose file is unreadable. */
+/** The holder to show if a lock is held but its file is unreadable. */
 export const unknownHolder: LockHolder = { pid: 0, host: "unknown", since: "unknown", command: "unknown" };

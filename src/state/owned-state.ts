@@ -9,22 +9,25 @@ import { nextRevision } from "./state-store.ts";
 
 export interface OwnedStateDeps {
   readonly file: StateFile;
-  /** Lock of the state; a lock that can be stolen must be fenced. */
+  /** The lock of the state. If other processes can steal this lock, it must be a fenced lock. */
   readonly lock: Lock;
   readonly clock: () => Date;
-  /** Called when waiting for the lock times out; the changes stay in the queue. */
+  /** Called if waiting for the lock times out. The changes stay in the queue. */
   readonly onDelay?: (error: SwarmError) => void;
   readonly waitMs?: number;
-  /** Maximum time that a change of `updateSoon` waits for others. */
+  /** The maximum time in milliseconds that a change of `updateSoon` waits for other changes. */
   readonly soonMs?: number;
   readonly crashPoint?: CrashHook;
 }
 
-/** The owner's access to the state. Changes that arrive during a write form the next batch. */
+/** The owner's access to the state of a swarm. Changes that arrive during a write form the next batch. */
 export interface OwnedState extends AsyncDisposable {
-  /** Resolves with the state once the change is on disk. */
+  /** Applies a change. Resolves with the new state when the change is on disk. */
   update(change: StateChange): Promise<SwarmState>;
-  /** The same after at most `soonMs`, in one batch with all changes until then. */
+  /**
+   * Applies a change like `update`, but within `soonMs`, in one batch with all changes that arrive until
+   * then.
+   */
   updateSoon(change: StateChange): Promise<SwarmState>;
 }
 
@@ -36,7 +39,10 @@ interface Waiting {
 
 const defaultSoonMs = 1_000;
 
-/** The owner, too, writes under the state lock, so that commands and records of other processes are not lost. */
+/**
+ * Opens the state for the owner. The owner also takes the state lock to write, so that the commands and
+ * records of other processes are not lost.
+ */
 export function ownedState({
   file,
   lock,
@@ -48,7 +54,7 @@ export function ownedState({
 }: OwnedStateDeps): OwnedState {
   let closed = false;
   const queue: Waiting[] = [];
-  /** Whether the queue holds a change that must be written now. */
+  /** Whether the queue holds a change to write now. */
   let isDue = false;
   let soon: NodeJS.Timeout | undefined;
   let writing: Promise<void> | undefined;
@@ -58,7 +64,7 @@ export function ownedState({
       try {
         await writeBatch();
       } catch (error) {
-        // Nothing was written; apply the queued changes to the state that the next holder wrote.
+        // Nothing was written, so apply the queued changes again, to the state that the next holder wrote.
         if (isError(error, "LOCK_LOST")) continue;
         if (!isError(error, "LOCK_TIMEOUT") || closed) {
           rejectAll(error);
@@ -74,7 +80,7 @@ export function ownedState({
     const before = await file.find();
     if (!before) throw new SwarmError("STATE_MISSING", { file: file.paths.stateFile });
 
-    // Take the queue only now, so that the batch includes changes that arrived while waiting for the lock.
+    // Take the queue only now, so that the batch includes changes that arrived during the wait for the lock.
     const batch = takeQueue();
     const applied: Waiting[] = [];
     let after = before;
@@ -106,7 +112,7 @@ export function ownedState({
     }
   };
 
-  // Starts in a later turn of the event loop, so that changes made together form one batch.
+  // Start in a later turn of the event loop, so that changes made together form one batch.
   const start = (): void => {
     isDue = true;
     writing ??= setImmediate()

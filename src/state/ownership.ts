@@ -2,17 +2,18 @@ import { isError, SwarmError } from "../domain/errors.ts";
 import { describeHolder } from "../domain/lock-holder.ts";
 import type { HeldLock, Lock } from "../ports/lock.ts";
 
-/** The right to act on a swarm. */
+/** The exclusive right of a process to act on a swarm as its owner. */
 export interface Ownership extends AsyncDisposable {
-  /** Aborted, with LOCK_LOST, when the lock file was replaced: no new work may start. */
+  /** Aborted with LOCK_LOST if another process has replaced the lock file. No new work may start then. */
   readonly lost: AbortSignal;
 }
 
-// Long enough to outlast processes that only ask for the owner, and hold a shared lock meanwhile.
+// The maximum time to wait for the lock in milliseconds, longer than processes hold a shared lock to look for
+// the owner.
 const waitMs = 300;
 const lookEveryMs = 5_000;
 
-/** Becomes the owner, or throws OWNED_BY_ANOTHER with the present owner. */
+/** Makes this process the owner. If there is another owner, throws OWNED_BY_ANOTHER and names it. */
 export async function holdOwnership(
   lock: Lock,
   { everyMs = lookEveryMs }: { everyMs?: number } = {},

@@ -6,8 +6,8 @@ import { gateNameOf } from "./kernel-gate.ts";
 const waitMs = 20_000;
 
 /**
- * The gate for machines without kernel locks: one exclusive lock for starts and pauses, so programs start one
- * after another.
+ * Creates the gate for machines without kernel locks. Starts and pauses take the same exclusive lock, so
+ * programs start one after another.
  */
 export function portableGate(folder: string, lockAt: (file: string) => Promise<Lock>): PauseGate {
   const hold = async (containerId: string, signal?: AbortSignal): Promise<AsyncDisposable> =>

@@ -12,10 +12,10 @@ const maxBytes = 64 * 1024;
 const longAgo = new Date(0);
 
 /**
- * The second choice, for network filesystems and platforms without kernel locks (`SWARM_LOCK=portable`). A
- * holder renews its claim like a lease. A holder that does not renew it for `staleMs` loses the lock to the
- * next claim, and every later `confirm` throws. `fencedLock` covers writes between the last `confirm` and the
- * next claim (docs/decisions/0039-a-version-is-claimed-before-it-is-written.md).
+ * Creates a lock for network filesystems and for platforms without kernel locks (`SWARM_LOCK=portable`). A
+ * holder renews its claim like a lease. A holder that does not renew its claim for `staleMs` loses the lock
+ * to the next claim, and then its `confirm` always throws. `fencedLock` prevents writes between the last
+ * `confirm` and the next claim (docs/decisions/0039-a-version-is-claimed-before-it-is-written.md).
  */
 export function portableLock(
   file: string,
@@ -23,7 +23,10 @@ export function portableLock(
   { staleMs = defaultStaleMs }: { staleMs?: number } = {},
 ): Lock {
   const claims = claimsAt(file);
-  /** A claim from the future counts as stale, too: the clock has jumped, or it is another machine's. */
+  /**
+   * Returns whether a claim is held. A claim renewed in the future counts as stale, too: the clock has
+   * jumped, or another machine's clock differs.
+   */
   const isHeld = (newest: NewestClaim): boolean => Math.abs(Date.now() - newest.renewedMs) < staleMs;
 
   const holder = (): LockHolder | null => {
@@ -56,7 +59,8 @@ export function portableLock(
 
 function heldClaim({ handle, isNewest }: Claim, file: string, renewEveryMs: number): HeldLock {
   let renewing: Promise<void> | undefined;
-  // A claim that cannot be renewed becomes stale; `confirm` throws once another process has claimed the lock.
+  // Ignore a failed renewal: the claim becomes stale, and `confirm` throws if another process has claimed the
+  // lock.
   const renew = (): Promise<void> => handle.utimes(new Date(), new Date()).catch(() => undefined);
   const timer = setInterval(() => {
     renewing = renew();
@@ -65,7 +69,8 @@ function heldClaim({ handle, isNewest }: Claim, file: string, renewEveryMs: numb
   const release = async (): Promise<void> => {
     clearInterval(timer);
     await renewing;
-    // Keep the claim file, so that its number is not used again. If `utimes` fails, the claim becomes stale by itself.
+    // Keep the claim file, so that its number is not used again. If `utimes` fails, the claim becomes stale
+    // by itself.
     await handle.utimes(longAgo, longAgo).catch(() => undefined);
     await handle.close();
   };

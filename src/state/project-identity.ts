@@ -4,11 +4,11 @@ import { dirname, join } from "node:path";
 import { isError, SwarmError } from "../domain/errors.ts";
 
 /**
- * The identity of a project: it survives renames of branches and remotes, and a copy of the project needs
- * another one.
+ * The identity of a project. It stays the same if branches or remotes are renamed. A copy of the project
+ * needs another one.
  */
 export interface ProjectIdentity {
-  /** 32 hexadecimal digits. */
+  /** The ID of the project, 32 hexadecimal digits. */
   readonly id: string;
 }
 
@@ -22,12 +22,12 @@ interface IdFile {
 export interface IdentityDeps {
   /** The git folder that all worktrees share. */
   readonly commonFolder: string;
-  /** Id of this machine. */
+  /** The ID of this machine. */
   readonly machine: string;
 }
 
 /**
- * Reads the project's id, or creates it at first use. Throws PROJECT_MOVED when the id belongs to another
+ * Reads the project's ID, or creates it at first use. Throws PROJECT_MOVED if the ID belongs to another
  * folder or machine.
  */
 export async function projectIdentity(deps: IdentityDeps): Promise<ProjectIdentity> {
@@ -40,15 +40,15 @@ export async function projectIdentity(deps: IdentityDeps): Promise<ProjectIdenti
   return { id: found.id };
 }
 
-/** Whether the project has an id. */
+/** Returns whether the project has an ID. */
 export async function hasIdentity(commonFolder: string): Promise<boolean> {
   return (await readId(idFileIn(commonFolder))) !== null;
 }
 
 /**
- * Binds the project to its present folder and machine: with the same id after a move, with a new id for a
- * copy. Does nothing if it is bound to them already. Refuses a claimed move while the original folder still
- * holds the id: then it is a copy.
+ * Binds the project to its present folder and machine: with the same ID if the project was moved, with a new
+ * ID if it was copied. Does nothing if the project is bound to them already. Refuses "moved" while the
+ * original folder still has the same ID, because then this project is a copy.
  */
 export async function rebindIdentity(
   deps: IdentityDeps,
@@ -78,7 +78,10 @@ async function locationOf({ commonFolder, machine }: IdentityDeps): Promise<Omit
   return { commonFolder: await realpath(commonFolder), machine };
 }
 
-/** The id file; null when it is missing. Throws FILE_FAILED for a damaged one, which does not count as missing. */
+/**
+ * Reads the ID file; returns null if the file is missing. A damaged file does not count as missing: throws
+ * FILE_FAILED.
+ */
 async function readId(file: string): Promise<IdFile | null> {
   let found: unknown;
   try {
@@ -106,7 +109,10 @@ async function readId(file: string): Promise<IdFile | null> {
   });
 }
 
-/** Safe in a race of two first uses: the file is complete before it gets its name, and only one `link` succeeds. */
+/**
+ * Creates the ID file. If two processes do so at the same time, both get the same ID: the file is complete
+ * before it gets its name, and only one `link` succeeds.
+ */
 async function makeId(file: string, location: Omit<IdFile, "version" | "id">): Promise<IdFile> {
   const made: IdFile = { version: 1, id: newId(), ...location };
   const temporary = await writeId(file, made);

@@ -5,7 +5,10 @@ import { LineCutter } from "../wire/line-cutter.ts";
 import { openIfFile } from "../wire/open-if-file.ts";
 import { watchState } from "./watch-state.ts";
 
-/** The log files, the newest first. A rotation renames each file to the next name and removes the last one. */
+/**
+ * The names of the log files, the newest first. A rotation renames each file to the next name and removes the
+ * last file.
+ */
 export const keptFiles: readonly string[] = [
   "events.ndjson",
   "events.1.ndjson",
@@ -16,8 +19,8 @@ export const keptFiles: readonly string[] = [
 const maxLineLength = 64 * 1024;
 
 /**
- * Reads the events in a folder, also while the owner writes them. Skips a torn line and a line that is not an
- * event.
+ * Reads the events in a folder, even while the owner writes them. Skips incomplete lines and lines that are
+ * not events.
  */
 export function eventReader(folder: string): EventReader {
   return {
@@ -54,8 +57,8 @@ interface OpenFile {
 }
 
 /**
- * The log files, and how far each was read. Identified by device and inode, because a rotation renames them.
- * Each stays open, so that its inode number is not used again.
+ * The log files, and how far each was read. A file is identified by device and inode, because a rotation
+ * renames files. All files stay open, so that their inode numbers are not used again.
  */
 class OpenFiles implements AsyncDisposable {
   readonly #folder: string;
@@ -82,7 +85,10 @@ class OpenFiles implements AsyncDisposable {
     for (const { handle } of this.#known.values()) await handle.close();
   }
 
-  /** Opens from the newest to the oldest: a rotation meanwhile can make it meet a file twice, but never miss one. */
+  /**
+   * Opens the log files from the newest to the oldest. So if a rotation happens meanwhile, a file may be
+   * found twice, but never missed.
+   */
   async #look(): Promise<Map<string, OpenFile>> {
     const found: [string, OpenFile][] = [];
     for (const name of keptFiles) {
@@ -94,7 +100,7 @@ class OpenFiles implements AsyncDisposable {
       const isMet = found.some(([other]) => other === identity);
       if (known || isMet) await handle.close();
       if (isMet) continue;
-      // Another program truncated the file: read it from its start.
+      // Another program has truncated the file, so read it from its start.
       if (known && size < known.position)
         Object.assign(known, { position: 0, cutter: new LineCutter(maxLineLength) });
       found.push([identity, known ?? { handle, position: 0, cutter: new LineCutter(maxLineLength) }]);

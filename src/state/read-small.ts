@@ -3,15 +3,16 @@ import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 const { O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
 
 /**
- * The text of a regular file of at most `maxBytes`; null for anything else. A repository may hold a link to
- * an endless device, or a FIFO without a writer: follows no link, and does not block on a FIFO.
+ * Reads the text of a regular file. Returns null if the file is larger than `maxBytes` or is not a regular
+ * file. An untrusted repository may contain a link to an endless device, or a FIFO without a writer, so this
+ * function follows no link and does not block on a FIFO.
  */
 export function readSmall(file: string, maxBytes: number): string | null {
   let handle: number;
   try {
     handle = openSync(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   } catch {
-    // Missing, a link, or not readable for this user.
+    // The file is missing, is a link, or is not readable for this user.
     return null;
   }
   try {

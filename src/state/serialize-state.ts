@@ -1,8 +1,9 @@
 import type { ContainerRecord, SwarmState } from "../domain/swarm-state.ts";
 
 /**
- * Serializes a state, one line per container. Records are immutable, so it caches the text of each: with a
- * thousand workers, changing one costs about as much as with sixteen.
+ * Creates a serializer of states, which writes one line per container. The serializer caches the text of each
+ * container's record, because records never change. So changing one of a thousand workers costs about as much
+ * as changing one of sixteen.
  */
 export function stateSerializer(): (state: SwarmState) => string {
   const textByRecord = new WeakMap<ContainerRecord, string>();

@@ -18,58 +18,61 @@ import { stateSerializer } from "./serialize-state.ts";
 
 const headBytes = 256;
 
-/** Paths of a worktree's state. */
+/** The paths of the files with a worktree's state. */
 export interface StatePaths {
-  /** The state file, `.aimi/swarm-state.json`. */
+  /** The path of the state file, `.aimi/swarm-state.json`. */
   readonly stateFile: string;
-  /** A copy in the git folder, which `git clean -fdx` does not reach. */
+  /** The path of a copy in the git folder, which `git clean -fdx` does not reach. */
   readonly copyFile: string;
-  /** Folder for replaced states, `.aimi/swarms`. */
+  /** The folder for states that were replaced, `.aimi/swarms`. */
   readonly archiveFolder: string;
 }
 
 /** Parses and validates the bytes of a state file, or throws STATE_INVALID. */
 export type ParseState = (bytes: Uint8Array, file: string) => Promise<SwarmState>;
 
-/** The state file without a lock; the caller must hold the state lock to write. */
+/** Access to the state file without a lock. To write, the caller must hold the state lock. */
 export interface StateFile {
-  /** Reads the state, from the copy if the file itself is missing. */
+  /** Reads the state file, or its copy if the state file is missing. Returns null if both are missing. */
   find(): Promise<SwarmState | null>;
-  /** The same, and whether it came from the copy. */
+  /** Reads the state like `find`, and also returns whether it came from the copy. */
   findWithOrigin(): Promise<{ readonly state: SwarmState; readonly isCopy: boolean } | null>;
-  /** Reads the copy; null if it is missing or invalid. */
+  /** Reads the copy; returns null if the copy is missing or invalid. */
   findCopy(): Promise<SwarmState | null>;
   /**
-   * Writes the state and its copy. `beforeRename` runs right before each rename and can still cancel it by
-   * throwing.
+   * Writes the state file and its copy. `beforeRename` is called directly before each rename, and cancels it
+   * by throwing.
    */
   write(state: SwarmState, options?: { beforeRename?: () => Promise<void> }): Promise<void>;
   /**
-   * Removes the temporary files of earlier holders of the lock, so that they cannot rename them any more.
-   * `confirm` is the lock's.
+   * Removes the temporary files of earlier holders of the lock, so that these can no longer rename them. Pass
+   * the lock's own `confirm`.
    */
   removeUnfinished(confirm: () => Promise<void>): Promise<void>;
-  /** Copies the state file into the archive, valid or not; also the copy if the file is invalid or missing. */
+  /**
+   * Copies the state file into the archive, valid or not. If the state file is invalid or missing, archives
+   * the copy, too.
+   */
   archive(): Promise<void>;
   readonly paths: StatePaths;
 }
 
 /**
- * The state file of one worktree. It caches what it wrote, and reads the file again only after another
- * process changed it.
+ * Gives access to the state file of one worktree. Caches the written state, and reads the file again only if
+ * another process has changed it.
  */
 export function stateFile(paths: StatePaths, parse: ParseState): StateFile {
   const { stateFile: file, copyFile } = paths;
   const serialize = stateSerializer();
   let seen: { state: SwarmState; identity: string } | undefined;
-  /** This process's present write; resolves at its end, also after a failure. */
+  /** The present write of this process. Resolves when the write ends, even if it fails. */
   let writing: Promise<unknown> | undefined;
 
   const findWithOrigin: StateFile["findWithOrigin"] = async () => {
     let identity = identityAt(file);
     if (writing && seen?.identity !== identity) {
-      // A file watch fires before our own write has ended. Wait for its end instead of reading what `write`
-      // is about to cache.
+      // A file watch fires before this process's write has ended. Wait for that write instead of reading the
+      // file, because `write` is about to cache the state.
       await writing;
       identity = identityAt(file);
     }
@@ -78,7 +81,7 @@ export function stateFile(paths: StatePaths, parse: ParseState): StateFile {
     const bytes = (await readIfThere(file)) ?? (await readIfThere(copyFile));
     if (bytes === null) return null;
     const state = await parse(bytes, isCopy ? copyFile : file);
-    // Cache it only if the file did not change during the read.
+    // Cache the state only if the file did not change during the read.
     seen = identity !== null && identityAt(file) === identity ? { state, identity } : undefined;
     return { state, isCopy };
   };
@@ -104,12 +107,12 @@ export function stateFile(paths: StatePaths, parse: ParseState): StateFile {
       };
       for (const path of [file, copyFile]) mkdirSync(dirname(path), { recursive: true });
       const bytes = Buffer.from(serialize(state));
-      // The copy first: if either write fails, the state file is unchanged. The copy protects against
-      // `git clean`, not against power failures, so it is not flushed.
+      // Write the copy first: if either write fails, the state file is unchanged. Do not flush the copy to
+      // disk, because it protects against `git clean`, not against power failures.
       await writeDurably(copyFile, bytes, { sync: false, beforeRename });
       const written = await writeDurably(file, bytes, { beforeRename }).catch(async (error: unknown) => {
-        // Restore the copy: a state that was not written must not return after `git clean`. A writer that has
-        // lost its lock leaves the copy to the next holder.
+        // Restore the copy, because a state that was not written must not return after `git clean`. A writer
+        // that has lost the lock leaves the copy to the next holder.
         const old = await readIfThere(file).catch(() => null);
         if (old) await writeDurably(copyFile, old, { sync: false, beforeRename }).catch(() => undefined);
         throw error;
@@ -127,14 +130,14 @@ export function stateFile(paths: StatePaths, parse: ParseState): StateFile {
         const bytes = await readIfThere(source);
         if (bytes === null) continue;
         const state = await parse(bytes, source).catch(nullIfInvalid);
-        // Never overwrite an earlier archive: it may be the only remains of a state.
+        // Choose a new name, to never overwrite an earlier archive: it may be all that remains of a state.
         const name = state
           ? join(state.swarmId, `swarm-state-${state.revision}-${now}.json`)
           : `unreadable-${now}.json`;
         const target = join(paths.archiveFolder, name);
         await mkdir(dirname(target), { recursive: true });
         await writeFile(target, bytes);
-        // Beside a valid file the copy is the same; beside an invalid one it is worth archiving.
+        // If the state file is valid, the copy is the same. If not, archive the copy, too.
         if (state) return;
       }
     },
@@ -142,9 +145,9 @@ export function stateFile(paths: StatePaths, parse: ParseState): StateFile {
 }
 
 /**
- * Identifies a version of the file. Every write replaces the file, so another version has another inode or
- * time. But inode numbers are used again, and some filesystems store whole seconds; so the start of the text,
- * with the revision, counts too.
+ * Returns a string that identifies a version of the file. Every write replaces the file, so another version
+ * has another inode or time. But inode numbers are used again, and some filesystems store times in whole
+ * seconds. So the string also has the start of the text, which contains the revision.
  */
 function identityOf({ dev, ino, size, mtimeNs }: BigIntStats, head: Buffer): string {
   return [dev, ino, size, mtimeNs, head.toString("latin1")].join(" ");
@@ -152,7 +155,7 @@ function identityOf({ dev, ino, size, mtimeNs }: BigIntStats, head: Buffer): str
 
 function identityAt(file: string): string | null {
   try {
-    // O_NONBLOCK, because opening a FIFO at this path would block.
+    // Use O_NONBLOCK, because to open a FIFO at this path would block.
     const handle = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
     try {
       const stats = fstatSync(handle, { bigint: true });
@@ -168,7 +171,10 @@ function identityAt(file: string): string | null {
   }
 }
 
-/** Synchronous, because it is called often and the thread pool takes ten times the CPU time for so short a call. */
+/**
+ * Reads a file's stats; returns null if the file is missing. Synchronous, because the call is short and
+ * frequent, and the thread pool takes ten times the CPU time.
+ */
 function statIfThere(file: string): BigIntStats | null {
   try {
     return statSync(file, { bigint: true, throwIfNoEntry: false }) ?? null;
@@ -179,7 +185,7 @@ function statIfThere(file: string): BigIntStats | null {
 
 async function readIfThere(file: string): Promise<Uint8Array | null> {
   const stats = statIfThere(file);
-  // Reading a FIFO at this path would block for ever.
+  // To read a FIFO at this path would block for ever.
   if (stats && !stats.isFile())
     throw new SwarmError("FILE_FAILED", { file, reason: "it is not a regular file" });
   return stats && ifThere(readFile(file), file);

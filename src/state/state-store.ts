@@ -7,19 +7,25 @@ import type { StateFile } from "./state-file.ts";
 export interface StateStoreDeps {
   readonly file: StateFile;
   /**
-   * Fenced lock: commands remove the temporary files of earlier holders, so that not every write of the owner
-   * has to.
+   * The lock of the state, which must be a fenced lock. Commands thus remove the temporary files of earlier
+   * holders, and the owner need not do so at every write.
    */
   readonly lock: Lock;
   readonly clock: () => Date;
   readonly waitMs?: number;
 }
 
-/** The state of one worktree, for commands that change it once. The owner writes it through `ownedState`. */
+/**
+ * Opens the state of one worktree for commands, which change it once. The owner writes the state through
+ * `ownedState` instead.
+ */
 export function stateStore({ file, lock, clock, waitMs = lockTimeoutMs }: StateStoreDeps): StateStore {
   const stateFile = file.paths.stateFile;
 
-  /** Restores the file from its copy after `git clean -fdx`, for other programs that read it. */
+  /**
+   * Reads the state. After `git clean -fdx`, also restores the state file from its copy, because other
+   * programs read the file.
+   */
   const find = async (): Promise<SwarmState | null> => {
     const found = await file.findWithOrigin();
     if (found?.isCopy) await restore();
@@ -72,7 +78,7 @@ export function stateStore({ file, lock, clock, waitMs = lockTimeoutMs }: StateS
   };
 }
 
-/** The changed state with the next revision and the present time. */
+/** Returns the changed state with the next revision and the present time. */
 export function nextRevision(state: SwarmState, revision: number, now: Date): SwarmState {
   return { ...state, revision: revision + 1, updatedAt: now.toISOString() };
 }

@@ -3,15 +3,15 @@ import { setTimeout as delay } from "node:timers/promises";
 const shortestMs = 1;
 const maxMs = 25;
 /**
- * After this share of the time it polls more often again: otherwise newer waiters, which poll fast, could
- * starve this one.
+ * The share of the wait after which polling becomes more frequent again. Otherwise newer waiters, which poll
+ * fast, could starve this one.
  */
 const patientShare = 0.25;
 const patientMs = 4;
 
 /**
- * Polls with backoff until there is an answer or the time is over (undefined). The pauses have jitter, so
- * that many waiters do not poll at the same moment.
+ * Polls until `ask` returns an answer; returns undefined after `waitMs`. The intervals grow (backoff) and
+ * vary (jitter), so that many waiters do not poll at the same moment.
  */
 export async function waitFor<Answer>(
   ask: () => Promise<Answer | undefined>,

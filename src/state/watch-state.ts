@@ -5,8 +5,9 @@ import { basename, dirname } from "node:path";
 const lookEveryMs = 1_000;
 
 /**
- * Calls back when the file exists and at each change of it, until the signal is aborted. Watches the folder,
- * because each write replaces the file. Also polls every second, because file watches may miss changes.
+ * Calls `onChange` if the file exists, and then at each change of the file, until the signal is aborted.
+ * Watches the folder, because each write replaces the file. Also polls every second, because file watches may
+ * miss changes.
  */
 export function watchState(file: string, onChange: () => void, signal: AbortSignal): void {
   if (signal.aborted) return;
@@ -25,10 +26,10 @@ export function watchState(file: string, onChange: () => void, signal: AbortSign
     const watcher = watch(dirname(file), { signal }, (_event, name) => {
       if (name === basename(file)) void look();
     });
-    // A removed folder ends the watch; the timer keeps polling.
+    // If the folder is removed, the watch ends and only the timer keeps polling.
     watcher.on("error", () => watcher.close());
   } catch {
-    // Some filesystems have no watches; the timer does not need them.
+    // Some filesystems have no watches. The timer works without them.
   }
   signal.addEventListener("abort", () => clearInterval(timer), { once: true });
 }

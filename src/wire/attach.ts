@@ -8,14 +8,14 @@ export interface AttachStreams {
 }
 
 /**
- * In a container that has just started the socket often does not listen yet. Retrying here is cheaper than a
- * new exec by the host.
+ * How long to retry the connection, and at which interval, in milliseconds. In a container that has just
+ * started, often no program listens on the socket yet. To retry here is cheaper than a new exec by the host.
  */
 const [patienceMs, askEveryMs] = [2_000, 20];
 
 /**
- * Connects the streams to the program that listens on the socket, starting with the message after `from`.
- * That program keeps running when this connection ends. Resolves with an exit code.
+ * Connects the streams to the program that listens on the socket, which then sends its messages after number
+ * `from`. That program keeps running when this connection ends. Resolves with an exit code.
  */
 export async function attach(
   socketFile: string,
@@ -48,7 +48,7 @@ export async function attach(
   });
 }
 
-/** A connection to the socket; retries while no program listens on it yet. */
+/** Connects to the socket. Retries while no program listens there yet. */
 async function connected(socketFile: string): Promise<Socket> {
   const startedAt = performance.now();
   for (;;) {

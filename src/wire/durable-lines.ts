@@ -1,31 +1,31 @@
 import { type FileHandle, open } from "node:fs/promises";
 import { dirname } from "node:path";
 
-/** An append-only file of lines. A line is on disk before `add` resolves and before a reader learns of it. */
+/** An append-only file of lines. A line is on disk before `add` resolves and before `count` includes it. */
 export interface DurableLines extends AsyncDisposable {
-  /** Number of lines on disk. */
+  /** The number of lines on disk. */
   readonly count: number;
-  /** Bytes of these lines. */
+  /** The size of the lines on disk, in bytes. */
   readonly size: number;
-  /** Resolves once these lines are on disk. Lines added during a write form the next batch. */
+  /** Adds lines. Resolves when they are on disk. Lines added during a write form the next batch. */
   add(...lines: readonly string[]): Promise<void>;
-  /** Resolves when there are more lines than `count`. */
+  /** Resolves when the file has more than `count` lines, or when the signal is aborted. */
   grown(count: number, signal: AbortSignal): Promise<void>;
 }
 
-/** Lines that one write and one flush bring to disk. */
+/** Lines that are written to disk with one write and one flush. */
 interface Batch extends PromiseWithResolvers<void> {
   text: string;
   lines: number;
 }
 
 const lineBreak = 0x0a;
-/** A batch of at least this length accepts no more lines. */
+/** The length at which a batch is full and accepts no more lines. */
 const fullBatch = 1 << 20;
 
 /**
- * Opens or creates the file. Cuts a torn last line, which was never confirmed. Calls `freeSpace` once, the
- * first time that a write fails because the disk is full.
+ * Opens or creates the file. Cuts off an incomplete last line, which was never confirmed to a caller. Calls
+ * `freeSpace` the first time that a write fails because the disk is full, and then retries the write.
  */
 export async function openDurableLines(
   file: string,
@@ -44,7 +44,7 @@ export async function openDurableLines(
       try {
         await writeDurably(Buffer.from(batch.text));
       } catch (error) {
-        // A later batch would leave a gap, so nothing more is written.
+        // Write nothing more: a later batch would leave a gap in the lines.
         broken = error;
         for (const { reject } of [batch, ...waiting]) reject(error);
         waiting = [];
@@ -126,7 +126,7 @@ async function openOrMake(file: string): Promise<FileHandle> {
   return handle;
 }
 
-/** Counts the whole lines and truncates the file after the last one. */
+/** Counts the complete lines and truncates the file after the last one. */
 async function cutTornLine(handle: FileHandle): Promise<{ count: number; size: number }> {
   const chunk = Buffer.alloc(1 << 18);
   let count = 0;

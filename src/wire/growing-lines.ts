@@ -1,11 +1,11 @@
 import { type FSWatcher, watch } from "node:fs";
 import { openIfFile } from "./open-if-file.ts";
 
-/** The lines of a file that another process appends to, as JSON values. */
+/** Reads the lines of a file, to which another process appends, as JSON values. */
 export interface GrowingLines {
   /**
-   * Yields the whole lines that are new since the last call. A last line without its line break waits for a
-   * later call. Skips a line that is not JSON or is longer than `maxLineLength`.
+   * Yields the complete lines that are new since the last call. If the last line has no line break yet,
+   * leaves it to a later call. Skips a line that is not JSON or is longer than `maxLineLength`.
    */
   news(): AsyncGenerator<unknown>;
 }
@@ -13,14 +13,15 @@ export interface GrowingLines {
 const lineBreak = 0x0a;
 
 /**
- * Reads from the beginning; the file need not exist yet. A file that was emptied or replaced is read from its
- * beginning again.
+ * Creates a reader that begins at the start of the file. The file need not exist yet. If the file is emptied
+ * or replaced, reads it from the start again.
  */
 export function growingLines(
   file: string,
   { maxLineLength }: { readonly maxLineLength: number },
 ): GrowingLines {
-  // The next read starts after the last whole line, so one line of the longest kind always fits.
+  // Each read starts after the last complete line, so a line of the maximum length always fits into this
+  // buffer.
   const chunk = Buffer.allocUnsafeSlow(maxLineLength);
   let identity = "";
   let position = 0;
@@ -65,11 +66,14 @@ function* valuesOf(lines: readonly string[]): Generator<unknown> {
 /** A wake signal for changes in a folder. */
 export interface FolderSignal extends Disposable {
   notify(): void;
-  /** Resolves when `notify` was called since the last wait, or when the signal is aborted. */
+  /** Resolves when there was a signal since the last wait, or when the abort signal is aborted. */
   wait(): Promise<void>;
 }
 
-/** Signals at changes, and every `everyMs`, because file watches may miss changes. The folder need not exist yet. */
+/**
+ * Creates a signal that is sent at each change in a folder. The signal is also sent every `everyMs`, because
+ * file watches may miss changes. The folder need not exist yet.
+ */
 export function folderSignal(
   folder: string,
   { everyMs }: { readonly everyMs: number },

@@ -2,8 +2,8 @@ const lineBreak = 0x0a;
 const firstBytes = 4096;
 
 /**
- * Cuts a stream of bytes into lines and never holds more than one line of the longest accepted length. It
- * copies the start of an unfinished line: a view of one byte would keep the whole chunk alive, and a stream
+ * Cuts a stream of bytes into lines. Never holds more than one line of the maximum length in memory. Copies
+ * the start of an incomplete line: a view of even one byte would keep the whole chunk in memory, so a stream
  * sent byte by byte would fill the memory.
  */
 export class LineCutter {
@@ -12,14 +12,14 @@ export class LineCutter {
   #length = 0;
   #isTooLong = false;
 
-  /** `longest` is the longest accepted line in bytes, with its line break. */
+  /** `maxLength` is the maximum length of a line in bytes, including its line break. */
   constructor(maxLength: number) {
     this.#maxLength = maxLength;
   }
 
   /**
-   * Yields the lines that end in this piece, without their line breaks, and null as soon as a line is too
-   * long. A line is valid until the next one is requested.
+   * Yields the lines that end in this piece, without their line breaks. Yields null as soon as a line is too
+   * long. The bytes of a line are valid until the caller requests the next one.
    */
   *cut(piece: Uint8Array): Generator<Uint8Array | null> {
     let start = 0;
@@ -43,7 +43,7 @@ export class LineCutter {
     } else this.#keep(rest);
   }
 
-  /** The bytes after the last line break; null when there are none or too many. */
+  /** Returns the bytes after the last line break, or null if there are none or too many. */
   rest(): Uint8Array | null {
     return this.#length === 0 ? null : this.#kept.subarray(0, this.#length);
   }

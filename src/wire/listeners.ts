@@ -5,29 +5,34 @@ import { drained } from "./drained.ts";
 import type { NumberedLines } from "./numbered-lines.ts";
 import { jsonLines } from "./text-lines.ts";
 
-/** The largest message from the host is a task file with its envelope. */
+/** The maximum length of a message from the host. The longest message is a task file with its envelope. */
 const maxRequestLength = 8 << 20;
 
 export interface Listener {
-  /** Sends a line that is in no journal; drops it while the connection is blocked by back-pressure. */
+  /** Sends a line that is in no journal. Drops the line if the client reads too slowly. */
   send(line: string): void;
-  /** Sends a line that must arrive; such lines queue without a limit until the client reads them. */
+  /**
+   * Sends a line that must arrive. Such lines wait in a queue without a limit until the client reads them.
+   */
   sendQueued(line: string): void;
 }
 
 export interface ListenersDeps {
   readonly journal: NumberedLines;
-  /** The first line, or lines, for a client that attaches. */
+  /** Returns the first line or lines to send to a client that attaches. */
   readonly hello: () => string;
   readonly onMessage: (message: unknown, listener: Listener) => void;
 }
 
-/** The attached clients. Each gets all journal lines after the last one that it has, and then the new lines. */
+/**
+ * The clients attached to a journal. Each client receives all journal lines after the last one that it has,
+ * and then the new lines.
+ */
 export interface Listeners extends AsyncDisposable {
   readonly count: number;
-  /** Sends all clients a line that may be dropped. */
+  /** Sends a line to all clients. A client that reads too slowly misses it. */
   broadcast(line: string): void;
-  /** Sends all clients a line that must arrive. */
+  /** Sends a line that must arrive to all clients. */
   broadcastQueued(line: string): void;
 }
 
@@ -74,7 +79,8 @@ export async function openListeners(path: string, deps: ListenersDeps): Promise<
       if (from === null) return;
       isGreeted = true;
       socket.write(`${deps.hello()}\n`);
-      // The hello says how far the journal reaches. A client that has more lines has another journal, so hang up.
+      // The hello says how many lines the journal has. A client that has more lines has another journal, so
+      // end the connection.
       if (from > deps.journal.lastSeq) {
         socket.end();
         return;
@@ -108,7 +114,7 @@ export async function openListeners(path: string, deps: ListenersDeps): Promise<
     async [Symbol.asyncDispose]() {
       closing.abort();
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      // Flush the written lines, and disconnect a client that does not read them within a second.
+      // Flush the written lines. Disconnect a client that does not read them within a second.
       for (const socket of sockets) socket.destroySoon();
       const patience = setTimeout(() => {
         for (const socket of sockets) socket.destroy();

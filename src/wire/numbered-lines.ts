@@ -3,9 +3,9 @@ import type { DurableLines } from "./durable-lines.ts";
 
 /** A journal whose lines are numbered 1, 2, 3 … without gaps. */
 export interface NumberedLines {
-  /** Number of the last line on disk. */
+  /** The number of the last line on disk. */
   readonly lastSeq: number;
-  /** Yields the whole lines after the line `seq`, and then new ones, until the signal is aborted. */
+  /** Yields the complete lines after line number `seq`, and then new ones, until the signal is aborted. */
   read(seq: number, signal: AbortSignal): AsyncGenerator<Buffer>;
 }
 
@@ -13,8 +13,8 @@ const chunkBytes = 256 << 10;
 const lineBreak = 0x0a;
 
 /**
- * Line number and sequence number are equal, so no line needs parsing. Reads from the file, so that a slow
- * reader costs no memory.
+ * Yields the lines of a file after line number `seq`, and then new ones. Line numbers and sequence numbers
+ * are equal, so no line needs parsing. Reads from the file, so that a slow reader costs no memory.
  */
 export async function* readNumbered(
   file: string,

@@ -3,7 +3,9 @@ import { type FileHandle, open } from "node:fs/promises";
 
 const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
 
-/** Opens a regular file for reading; null for a missing path, a link or anything else. */
+/**
+ * Opens a regular file for reading. Returns null if the path is missing, is a link, or is not a regular file.
+ */
 export async function openIfFile(file: string): Promise<FileHandle | null> {
   const handle = await open(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK).catch(
     (error: NodeJS.ErrnoException) => {

@@ -4,9 +4,9 @@ import ndjson from "ndjson";
 import { LineCutter } from "./line-cutter.ts";
 
 /**
- * The JSON values of a stream, one per line, in order. Drops a line longer than `maxLineLength` without
- * buffering it. Also drops a line that is not JSON: a killed writer leaves a torn last line. A caller that
- * must notice such lines uses `readMessages`.
+ * Yields the JSON values of a stream in order, one per line. Drops a line longer than `maxLineLength` without
+ * buffering it. Also drops a line that is not JSON, because a killed writer leaves an incomplete last line. A
+ * caller that must notice such lines uses `readMessages`.
  */
 export async function* readLines(
   source: Readable,
@@ -20,7 +20,10 @@ export async function* readLines(
   await done;
 }
 
-/** Passes lines through and drops those that are too long. `ndjson` would buffer a line of any length. */
+/**
+ * Creates a stream that passes lines through but drops those that are too long. Without this limit, `ndjson`
+ * would buffer a line of any length.
+ */
 function boundLines(maxLength: number): Transform {
   const cutter = new LineCutter(maxLength);
   const lineBreak = Buffer.from("\n");

@@ -1,26 +1,30 @@
 import { isUtf8 } from "node:buffer";
 import { LineCutter } from "./line-cutter.ts";
 
-/** A line of an untrusted stream: its JSON value, or why it has none. `bytes` includes the line break. */
+/**
+ * A line of an untrusted stream: its JSON value, or the reason why it has none. `bytes` is its length,
+ * including the line break.
+ */
 export type WireLine =
   | { readonly kind: "value"; readonly value: unknown; readonly bytes: number }
   | { readonly kind: "violation"; readonly reason: string };
 
 export interface WireLimits {
-  /** Longest accepted line in bytes, with its line break. */
+  /** The maximum length of a line in bytes, including its line break. */
   readonly maxLineLength: number;
-  /** Deepest accepted nesting of objects and lists. */
+  /** The maximum nesting depth of objects and lists. */
   readonly maxDepth: number;
 }
 
-/** Maximum lines of a group, however short they are. */
+/** The maximum number of lines in a group, however short the lines are. */
 const maxLines = 256;
 
 /**
- * Yields the JSON values of a stream, in order and grouped as they arrive, up to the first violation: a line
- * that is too long, not UTF-8, empty, nested too deep or not JSON. It reads nothing after a violation. A
- * stream that ends within a line was cut off, which is no violation; that line is dropped. (`ndjson` checks
- * neither UTF-8 nor depth, and its stream fails at an invalid line.)
+ * Yields the JSON values of a stream, in order and grouped as they arrive, up to the first violation. A
+ * violation is a line that is too long, not UTF-8, empty, nested too deep or not JSON; after it, this
+ * function reads nothing more. If the stream ends inside a line, it was cut off: that is no violation, and
+ * the line is dropped. This function does not use `ndjson`, which checks neither UTF-8 nor depth, and whose
+ * stream fails at an invalid line.
  */
 export async function* readMessages(
   source: AsyncIterable<Uint8Array>,
@@ -49,7 +53,8 @@ export async function* readMessages(
 
 function readLine(bytes: Uint8Array, maxDepth: number): WireLine {
   if (!isUtf8(bytes)) return { kind: "violation", reason: "a line is not UTF-8" };
-  // The parser is recursive and would build every level before a check of the value could run.
+  // Check the depth first: the parser is recursive and would build every level before the value could be
+  // checked.
   if (isDeeperThan(bytes, maxDepth))
     return { kind: "violation", reason: `a line is nested deeper than ${maxDepth}` };
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8");
@@ -62,7 +67,7 @@ function readLine(bytes: Uint8Array, maxDepth: number): WireLine {
   }
 }
 
-/** Whether brackets outside of strings nest deeper than `deepest`, found by a scan of the bytes. */
+/** Returns whether the brackets outside of strings nest deeper than `maxDepth`. Scans only the bytes. */
 function isDeeperThan(bytes: Uint8Array, maxDepth: number): boolean {
   let depth = 0;
   let isString = false;

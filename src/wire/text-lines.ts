@@ -1,11 +1,14 @@
 import { LineCutter } from "./line-cutter.ts";
 
-/** Lines of a stream as text, without their line breaks. Drops a line longer than `longest` without buffering it. */
+/**
+ * Yields the lines of a stream as text, without their line breaks. Drops a line longer than `maxLength`
+ * without buffering it.
+ */
 export async function* textLines(
   source: AsyncIterable<Uint8Array>,
   { maxLength }: { readonly maxLength: number },
 ): AsyncGenerator<string> {
-  // The cutter counts the line break.
+  // Add one, because the cutter's maximum includes the line break.
   const cutter = new LineCutter(maxLength + 1);
   for await (const piece of source) {
     for (const line of cutter.cut(piece)) if (line) yield textOf(line);
@@ -18,7 +21,10 @@ function textOf(line: Uint8Array): string {
   return Buffer.from(line.buffer, line.byteOffset, line.length).toString("utf8").replace(/\r$/, "");
 }
 
-/** Lines of a stream as JSON values. Drops a line that is not JSON: a killed writer leaves a torn line. */
+/**
+ * Yields the lines of a stream as JSON values. Drops a line that is not JSON, because a killed writer leaves
+ * an incomplete line.
+ */
 export async function* jsonLines(
   source: AsyncIterable<Uint8Array>,
   options: { readonly maxLength: number },
