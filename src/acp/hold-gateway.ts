@@ -42,7 +42,7 @@ export function holdGateway(
   let execution: Execution | null = null;
   let journal: DurableLines | null = null;
   let waiting: Waiting[] = [];
-  // Numbers for the present connection: admissions that the host sent, and admissions that the gateway
+  // Counts for the present connection: how many admissions the host sent, and how many of them the gateway
   // answered.
   let sent = 0;
   let answered = 0;

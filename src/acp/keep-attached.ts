@@ -110,8 +110,8 @@ export async function keepAttached(
           if (!isJoined && (await channel.isUnstarted())) return { kind: "broken", why: "it does not run" };
           break;
         }
-        // Here the adapter refused the request. It continues with its earlier request or waits for another
-        // one, so it will not close the connection.
+        // Stop reading: the adapter refused the request. The adapter continues with its earlier request or
+        // waits for another one, so it will not close the connection.
         if (end.kind === "error" && isRefusal(end.message)) break;
         await deps.settled;
         void timing

@@ -61,7 +61,7 @@ export async function openHostJournal(
 
 /**
  * Replays the journal with the rules for received messages, so that the conversation's state is the same as
- * before.
+ * when the messages arrived.
  */
 async function replay(
   file: string,

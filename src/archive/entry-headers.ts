@@ -50,7 +50,8 @@ export async function readEntryHeader(
 
     const what = preludes.get(header.type);
     if (!what) return joinHeaders(header, contentByPrelude);
-    // Without this check, an archive could consist of an endless series of headers.
+    // Refuse a second header of the same type. Otherwise an archive could consist of an endless series of
+    // headers.
     if (contentByPrelude.has(header.type)) throw refusal(showName(header.name), `it has a second ${what}`);
     const maxBytes = "LK".includes(header.type) ? maxNameBytes : maxPreludeBytes;
     if (header.size > maxBytes)

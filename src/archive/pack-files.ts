@@ -26,7 +26,7 @@ export async function* packFiles(
   files: Iterable<PackedFile> | AsyncIterable<PackedFile>,
 ): AsyncGenerator<Uint8Array> {
   const packing = pack();
-  // If `feed` fails, this destroys the stream, so the loop below throws the error.
+  // If `feed` fails, destroy the stream, so that the loop below throws the error.
   const fed = feed(packing, files).catch((error: Error) => void packing.destroy(error));
   try {
     for await (const piece of packing) yield piece as Uint8Array;
@@ -88,7 +88,8 @@ function headerOf({ path, mode, uid, gid, kind }: PackedFile, size: number): Ent
     size,
     // With the real time, archives of equal files would differ.
     mtime: new Date(0),
-    // tar-stream writes each of these numbers with six octal digits, and would write a larger one as 777777.
+    // tar-stream writes the user ID and the group ID with six octal digits each, and would write a larger one
+    // as 777777.
     ...(Math.max(uid, gid) > 0o777777 && { pax: { uid: String(uid), gid: String(gid) } }),
   };
 }

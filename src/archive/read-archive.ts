@@ -189,7 +189,8 @@ function judgeKind(header: EntryHeader, path: string): "file" | "folder" | { oth
 }
 
 /**
- * Returns the mode of an entry. Only the owner's right to execute a file is kept; all other rights are fixed.
+ * Returns the mode of an entry. Keeps only the right of the file's owner to execute it; all other rights are
+ * fixed.
  */
 function maskMode(kind: "file" | "folder", mode: number): number {
   return kind === "folder" || (mode & 0o100) !== 0 ? 0o755 : 0o644;

@@ -23,11 +23,11 @@ export interface Unpacked {
   readonly bytes: number;
   /** The first entries that were left out, with their reasons. */
   readonly leftOut: readonly LeftOut[];
-  /** The number of files and of left-out entries, by kind, that are not in these lists. */
+  /** The number of files, and of left-out entries of each kind, that are not in `files` and `leftOut`. */
   readonly more: { readonly files: number; readonly barred: number; readonly missed: number };
 }
 
-/** Maximum length of the list of files: an archive may hold any number of names. */
+/** Maximum lengths of the two lists in the result: an archive may hold any number of names. */
 const listedFiles = { items: 100_000, characters: 8 * 1024 * 1024 };
 const listedLeftOut = { items: 100, characters: 100_000 };
 

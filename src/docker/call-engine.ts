@@ -6,10 +6,13 @@ import { type CallMeaning, translateFailure } from "./translate-failure.ts";
 
 /** Time limits for engine calls, in milliseconds. */
 const limits = {
-  /** For a call about one container, such as unpause, inspect or exec, which normally takes milliseconds. */
+  /**
+   * The limit of a call about one container, such as unpause, inspect or exec, which normally takes
+   * milliseconds.
+   */
   container: 25_000,
   other: 120_000,
-  /** For a frozen container: after this time, `killStartingPrograms` runs. */
+  /** The time after which `killStartingPrograms` runs if the container is frozen. */
   suspicious: 8_000,
   list: 4_000,
 } as const;
@@ -23,8 +26,8 @@ export interface TimedMeaning extends CallMeaning {
   /** The time limit in milliseconds of a call that takes longer than others. */
   readonly limitMs?: number;
   /**
-   * Whether the call may work on a frozen container or freezes it, so that the call does not fail with
-   * `CONTAINER_STUCK`.
+   * Whether a frozen container is normal during this call, because the call works on a frozen container or
+   * freezes it itself. Such a call does not fail with `CONTAINER_STUCK`.
    */
   readonly isForFrozen?: boolean;
 }

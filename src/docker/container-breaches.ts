@@ -25,7 +25,10 @@ export interface BreachOptions {
   readonly profile?: string | null;
 }
 
-/** The paths in `/proc` and `/sys` that every engine hides from containers, if the kernel has them. */
+/**
+ * The paths that every engine hides from containers (`hidden`) or makes read-only (`readOnly`), if the kernel
+ * has them.
+ */
 const hidden: readonly string[] = ["/proc/kcore", "/proc/keys", "/proc/timer_list", "/sys/firmware"];
 const readOnly: readonly string[] = [
   "/proc/bus",

@@ -169,7 +169,8 @@ export function dockerContainers(deps: DockerDeps): Containers {
         docker
           .getContainer(id)
           .unpause({ ...until(ending) })
-          // Ignore this error: another client or the engine itself has unfrozen the container meanwhile.
+          // Ignore an error if the container is not paused: another client or the engine itself has unfrozen
+          // it meanwhile.
           .catch((error: unknown) => {
             if (!/is not paused/.test(reasonOf(error))) throw error;
           }),

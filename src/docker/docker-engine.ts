@@ -8,7 +8,10 @@ import type { EngineHelp } from "./open-engine.ts";
 import type { ProbeDeps } from "./probe-runtime.ts";
 
 export interface DockerEngineDeps extends ProbeDeps {
-  /** Loads the functions of the host that the engine needs, when the engine also loads dockerode. */
+  /**
+   * Loads the host's functions that an opened engine needs. Called only when the engine is opened, like the
+   * load of dockerode.
+   */
   readonly help: () => Promise<EngineHelp>;
 }
 

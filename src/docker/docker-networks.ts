@@ -19,10 +19,10 @@ export function dockerNetworks({ docker, call }: DockerDeps): Networks {
         docker
           .createNetwork({
             Name: name,
-            // Without this option, some engines allow two networks with the same name.
+            // Without `CheckDuplicate`, some engines allow two networks with the same name.
             CheckDuplicate: true,
             Internal: internal,
-            // Without this option, the host has an address in an internal network. Containers could then
+            // Without `inhibit_ipv4`, the host has an address in an internal network. Containers could then
             // reach every service of the host that listens on all addresses.
             ...(internal && { Options: { "com.docker.network.bridge.inhibit_ipv4": "true" } }),
             Labels: { ...labels },

@@ -14,7 +14,7 @@ export function dockerodeAt(endpoint: string): Docker {
   const connection = connectionTo(endpoint);
   const { options, secure } = connection;
   const docker = new Docker({
-    // Without this key, dockerode would use the host in DOCKER_HOST.
+    // Without the key `host`, dockerode would use the host in DOCKER_HOST.
     host: undefined,
     ...(options as Docker.DockerOptions),
     ...(!options.socketPath && { protocol: secure ? "https" : "http" }),

@@ -36,7 +36,7 @@ async function noProgramStarting(docker: Docker, id: string, signal?: AbortSigna
       docker
         .getExec(exec)
         .inspect({ ...until(signal) })
-        // Ignore this error: the program has ended meanwhile.
+        // Ignore the error: the program has ended meanwhile.
         .catch(() => null),
     );
     // The engine reports a starting program as running with process ID 0.

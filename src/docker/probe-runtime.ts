@@ -62,8 +62,8 @@ function oneAtATime(endpoint: string, make: () => Promise<string>): Promise<stri
 }
 
 /**
- * Finds the base image, if it contains exactly this adapter. There the probe can also try the agents' tools.
- * Returns the image's ID, or null.
+ * Finds the base image, if it contains the same adapter as this installation. There the probe can also try
+ * the agents' tools. Returns the image's ID, or null.
  */
 async function findProbingBase(docker: Docker, adapterFile: string): Promise<string | null> {
   const adapter = createHash("sha256")

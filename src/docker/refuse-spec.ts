@@ -24,7 +24,8 @@ export function refuseSpec({ name, image, env, network, volumes, workdir, comman
         `The volume ${JSON.stringify(volume.name)}`,
         "a volume's name must begin with aimi- and its path must be absolute",
       );
-  // A runtime mounts files of its own below these paths, and links in a volume could redirect those mounts.
+  // Runtimes mount files of their own in /dev, /proc and /sys, and links in a volume could redirect those
+  // mounts.
   for (const { name, path } of volumes)
     if (/^\/(?:dev|proc|sys)(?:\/|$)/.test(path))
       refuse(`The volume ${JSON.stringify(name)}`, `${path} is the runtime's own`);

@@ -10,8 +10,9 @@ import { type IsolatedRepository, isAncestor } from "./clean-room.ts";
 const merger = { name: "swarm", email: "swarm@localhost" };
 
 /**
- * Finds or creates one commit that contains all these commits. Merges without a working tree, an index or
- * merge drivers, because the content of files must not decide which program runs.
+ * Returns one commit that contains all these commits, merging them if necessary, or the files in conflict.
+ * Merges without a working tree, an index or merge drivers, because the content of files must not decide
+ * which program runs.
  */
 export async function mergeBases(repo: IsolatedRepository, commits: readonly string[]): Promise<MergedBase> {
   let merged: string | null = null;

@@ -28,7 +28,10 @@ const maxPending = 500;
 /** Creates an object reader. It starts its git process at the first request. */
 export function objectReader(args: readonly string[], start: GitStart): ObjectReader {
   let talk: GitTalk | undefined;
-  /** The end of the previous call. git answers in the order of the requests, so calls run one at a time. */
+  /**
+   * Resolves when the previous call has ended. git answers in the order of the requests, so calls run one at
+   * a time.
+   */
   let last: Promise<unknown> = Promise.resolve();
 
   const ask = (command: "info" | "contents", names: readonly string[]): GitTalk => {

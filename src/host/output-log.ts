@@ -41,7 +41,8 @@ export async function openOutputLog(
   let isCut = false;
 
   let timer: NodeJS.Timeout | undefined;
-  // A queue of writes: both the caller and the timer write. The timer ends a piece when no more output comes.
+  // The end of the last queued write. Writes run one at a time, because both the caller and a timer write.
+  // The timer ends a piece when no more output comes.
   let turn: Promise<void> = Promise.resolve();
   const enqueue = (work: () => Promise<void>): Promise<void> => {
     const mine = turn.then(work);

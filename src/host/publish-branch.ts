@@ -37,8 +37,8 @@ export async function publishBranch(
       obstacles.push(verdict);
       continue;
     }
-    // The other branch already has the work: an earlier run published it and crashed before recording that.
-    // Do not publish the work twice, even if this branch is free now.
+    // The fallback branch already has the work: an earlier run published it there and crashed before
+    // recording that. Do not publish the work twice, even if the wanted branch is free now.
     if (held !== null) return found(held);
     const move = { ref: heads + name, old: verdict.at, new: commit };
     await beforeMove(move);

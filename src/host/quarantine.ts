@@ -10,7 +10,7 @@ export interface Quarantine extends AsyncDisposable {
   readonly folder: string;
   /**
    * Creates a repository in which to read objects. With `own`, new objects stay in that repository; with
-   * `theirs`, they go into the user's.
+   * `theirs`, they go into the user's repository.
    */
   openRepo(newObjects: "own" | "theirs"): Promise<IsolatedRepository>;
 }

@@ -13,8 +13,8 @@ import { splitStream } from "./split-stream.ts";
  */
 const [maxManifestBytes, maxLinkBytes] = [256 * 1024, 4096];
 /**
- * Maximum total size of all compared manifests in bytes, and maximum number of links. To compare them blocks
- * everything else.
+ * Maximum total size of all compared manifests in bytes, and maximum number of links, because comparing them
+ * blocks the whole process.
  */
 const [maxBytesOfManifests, maxLinks] = [2 * 1024 * 1024, 20_000];
 /** The number of changes to judge as one batch. Only one batch is in memory. */

@@ -5,7 +5,7 @@ import { readFile } from "node:fs/promises";
  * use.
  */
 export async function localRoutes(): Promise<string[]> {
-  // Without this file, the list is empty. The engine still avoids overlaps with its own networks.
+  // Without `/proc/net/route`, the list is empty. The engine still avoids overlaps with its own networks.
   const table = await readFile("/proc/net/route", "utf8").catch(() => "");
   return routesIn(table);
 }

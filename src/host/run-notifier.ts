@@ -67,7 +67,7 @@ async function runCommand(
     try {
       if (run.pid !== undefined) process.kill(-run.pid, "SIGKILL");
     } catch {
-      // Ignore this error: the process has just ended.
+      // Ignore the error of `kill`: the process has just ended.
     }
   }, limitMs);
   const { exitCode, stderr, code } = await run;

@@ -21,7 +21,7 @@ export type ImportPoint = "stored" | "checked" | "objects-moved" | "ref-moved";
 export interface ImportDeps {
   /** The git folder that all worktrees share. */
   readonly commonFolder: string;
-  /** Called at each of these points. A test kills the process in this call. */
+  /** Called at each `ImportPoint`. A test kills the process in this call. */
   readonly reached?: (point: ImportPoint) => void;
 }
 
@@ -150,7 +150,7 @@ async function indexPack(
 }
 
 /**
- * Returns whether git gave no verdict on the pack, because the user ended git or this machine lacks disk
+ * Returns whether git gave no verdict on the work, because the user ended git or this machine lacks disk
  * space or permissions.
  */
 function hasNoVerdict(ended: GitEnd): boolean {

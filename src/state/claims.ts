@@ -70,8 +70,8 @@ export function claimsAt(file: string): Claims {
       const number = newestNumber();
       if (number === 0) return null;
       const path = pathOf(number);
-      // A newer claim may have removed this one meanwhile. Then this one counts as stale, and `makeAfter`
-      // will fail.
+      // A newer claim may have removed the file meanwhile. Then the removed claim counts as stale, and
+      // `makeAfter` will fail.
       const renewedMs = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
       return { number, path, renewedMs };
     },

@@ -55,8 +55,8 @@ export async function writeDurably(
 /**
  * Removes temporary files that other writers did not rename. A killed writer leaves its file behind, and a
  * suspended writer must not rename its file later, so this function throws unless it removes all of them. The
- * caller must hold the lock. `confirm` checks that after the files are listed, so none of them belongs to the
- * next holder.
+ * caller must hold the lock. `confirm` checks the lock after the files are listed, so none of the files
+ * belongs to the next holder.
  */
 export async function removeLeftovers(
   file: string,

@@ -101,7 +101,7 @@ export function eventLog({
 
   /**
    * Returns the open log file, with space for these bytes. Opens the file again if another program has
-   * replaced or removed it. Rotates the files if it is full.
+   * replaced or removed it. Rotates the log files if the open one is full.
    */
   async function openFor(bytes: number): Promise<Opened> {
     if (opened && (await identityAt(file)) !== opened.identity) await close();

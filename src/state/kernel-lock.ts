@@ -60,7 +60,8 @@ export async function waitToHold(
     await waitFor(
       async () => {
         if (!tryLock(handle.fd, { shared })) return undefined;
-        // Without this check, there would be two holders if the lock file was deleted and created again.
+        // Check that the path still leads to the locked file. Otherwise there would be two holders if the
+        // file was deleted and created again.
         isHeld = isSameFile(handle, file);
         if (isHeld) return true;
         await handle.close();

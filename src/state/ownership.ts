@@ -13,7 +13,10 @@ export interface Ownership extends AsyncDisposable {
 const waitMs = 300;
 const lookEveryMs = 5_000;
 
-/** Makes this process the owner. If there is another owner, throws OWNED_BY_ANOTHER and names it. */
+/**
+ * Makes this process the owner. If another process is the owner, throws OWNED_BY_ANOTHER with that process as
+ * the holder.
+ */
 export async function holdOwnership(
   lock: Lock,
   { everyMs = lookEveryMs }: { everyMs?: number } = {},

@@ -4,7 +4,7 @@ const shortestMs = 1;
 const maxMs = 25;
 /**
  * The share of the wait after which polling becomes more frequent again. Otherwise newer waiters, which poll
- * fast, could starve this one.
+ * fast, could starve an older one.
  */
 const patientShare = 0.25;
 const patientMs = 4;
