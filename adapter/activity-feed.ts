@@ -2,7 +2,7 @@ import { cleanText } from "../src/domain/clean-text.ts";
 import type { ActivityKind } from "../src/domain/generated/acp.ts";
 
 const minIntervalMs = 250;
-/** The number of characters that the feed reads of a summary, which may be as long as a file. */
+/** The maximum number of characters that the feed reads of an activity's summary; an agent may report a whole file as one. */
 const maxReadLength = 4_000;
 
 interface StoryActivity {
@@ -11,10 +11,13 @@ interface StoryActivity {
   readonly summary: string;
 }
 
-/** Publishes the agent's activities for people: at most four a second, and always the newest. */
+/**
+ * Publishes the agent's activities for people, at most four per second. Of activities in between, it publishes only
+ * the newest.
+ */
 export interface ActivityFeed {
   report(activity: StoryActivity): void;
-  /** Publishes the pending activity at once. */
+  /** Publishes the newest unpublished activity at once, without the pause after the last one. */
   flush(): void;
 }
 

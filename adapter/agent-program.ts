@@ -3,13 +3,13 @@ import { exitOf, signalGroup, startAsAgent, type UserCommand } from "./agent-use
 import type { AgentProgram } from "./agents/agent.ts";
 import { shellExitCode } from "./program-end.ts";
 
-/** The limit for one line of an agent's stream; agents put whole files on one line. */
+/** The maximum length of one line of an agent's output, in characters; agents put whole files on one line. */
 const maxLineLength = 8 << 20;
 const maxStderrTail = 2_000;
-/** How long other processes may hold the pipe of a program that has ended. */
+/** The maximum time, in milliseconds, for which other processes may hold an ended program's output pipe open. */
 const pipeGraceMs = 200;
 
-/** Starts an agent's program; `onBytes` gets all of its stdout, before the reader of `lines` does. */
+/** Starts an agent's program. Passes each chunk of its stdout to `onBytes` before a reader of `lines` gets that chunk. */
 export function startProgram(
   command: UserCommand,
   {
@@ -23,11 +23,12 @@ export function startProgram(
   child.stderr.on("data", (bytes: Buffer) => {
     stderrTail = (stderrTail + bytes.toString()).slice(-maxStderrTail);
   });
-  // Without a `readable` listener, Node discards unread output when the program ends; the caller may read `lines` later.
+  // Without a `readable` listener, Node discards a program's unread output when the program ends, but the caller may read
+  // `lines` later.
   child.stdout.on("readable", () => {});
-  // A program may end before it has read its input.
+  // Ignores write errors: a program may end before it has read its input.
   child.stdin.on("error", () => {});
-  // The reader of `lines` waits until every process has closed the pipe, so end the tools that outlive the agent.
+  // The reader of `lines` waits until every process has closed the output pipe, so kill the tools that outlive the agent.
   let ending = Promise.resolve();
   child.once("exit", () => {
     if (child.stdout.closed) return;
@@ -45,7 +46,7 @@ export function startProgram(
         yield bytes;
       }
     } catch {
-      // A pipe that breaks means that its program has ended.
+      // A broken pipe only means that the program has ended.
     }
     await ending;
   }
@@ -60,7 +61,7 @@ export function startProgram(
       new Promise((resolve) => {
         const { stdin } = child;
         if (stdin.destroyed || stdin.writableEnded) return resolve();
-        // Node calls back after a failure, too: a program that is ending reads no more.
+        // Ignores a failed write, after which Node calls back, too: a program that is ending reads no more.
         stdin.write(text, () => resolve());
       }),
     endInput: () => void child.stdin.end(),

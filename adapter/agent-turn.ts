@@ -16,19 +16,19 @@ export interface TurnDeps {
   readonly clock: WorkClock;
   readonly processes: ProcessWatch;
   readonly agent: Agent;
-  /** The agent's whole environment. */
+  /** The complete environment variables of the agent's programs. */
   readonly env: () => Readonly<Record<string, string>>;
   readonly conversation: AgentTools["conversation"];
   readonly limits: IdleLimits;
-  /** The grace period between the request to stop and the kill. */
+  /** The grace period between the request to stop the agent and its kill, in milliseconds. */
   readonly graceMs: () => number;
   readonly report: (activity: AgentActivity) => void;
   readonly reportUsage: (usage: TurnUsage) => void;
-  /** Called with the current turn's idleness, for heartbeats, and with null at its end. */
+  /** Called with the `Idleness` of a turn when the turn starts, for heartbeats, and with null when the turn ends. */
   readonly onIdleness: (idleness: Idleness | null) => void;
 }
 
-/** How a turn ended, by itself or by the adapter. */
+/** How a turn ended: the agent ended it, the sandbox's resources ran out, or the adapter interrupted it. */
 export type WatchedEnd =
   | TurnEnd
   | {
@@ -42,8 +42,8 @@ export type WatchedEnd =
 const askOutputBytes = 200_000;
 
 /**
- * Runs one turn of an agent and watches it. On the signal, asks the agent to stop and kills it after the grace period. When
- * this returns, no process of the agent's user is left.
+ * Runs one turn of an agent and kills an agent that hangs. When `signal` aborts, asks the agent to stop, and kills it
+ * after the grace period. When this function returns, no process of the agent's user is left.
  */
 export async function takeTurn(deps: TurnDeps, turn: Turn, signal: AbortSignal): Promise<WatchedEnd> {
   const { agent, clock, limits, paths } = deps;
@@ -63,7 +63,7 @@ export async function takeTurn(deps: TurnDeps, turn: Turn, signal: AbortSignal):
     () =>
       void findStallReason(idleness, limits).then(
         (why) => why !== null && stalled.abort(why),
-        // A failed check is repeated at the next interval.
+        // Ignores a failed check: the next interval checks again.
         () => {},
       ),
     Math.min(5_000, Math.max(100, limits.idleMs / 4)),
@@ -100,8 +100,8 @@ export async function takeTurn(deps: TurnDeps, turn: Turn, signal: AbortSignal):
 }
 
 /**
- * After the stop signal, sends SIGTERM to every process of the agent's user at half the grace period, and SIGKILL at its end.
- * Sends no signal once disposed.
+ * After the stop signal, sends SIGTERM to every process of the agent's user at half of the grace period, and SIGKILL
+ * at the end of it. Sends no signal after its disposal.
  */
 function killAfterGrace(clock: WorkClock, stop: AbortSignal, graceMs: () => number): AsyncDisposable {
   let ending = Promise.resolve();
@@ -112,7 +112,7 @@ function killAfterGrace(clock: WorkClock, stop: AbortSignal, graceMs: () => numb
       ending = killAgentProcesses();
       ending.catch(() => {});
     };
-    // The agent itself got its request to stop at once; SIGTERM reaches the programs that it started.
+    // The agent itself got the request to stop at once; SIGTERM reaches the programs that the agent started.
     waits.use(clock.after(graceMs() / 2)).signal.addEventListener("abort", ask, { once: true });
     waits.use(clock.after(graceMs())).signal.addEventListener("abort", end, { once: true });
   };
@@ -166,7 +166,10 @@ function toolsFor(
   };
 }
 
-/** The version that the agent reports; null when it reports none. `isThere` is false when its program is not in the image. */
+/**
+ * Finds the version that the agent's program reports, or null if it reports none. `isThere` is false if the image
+ * lacks the program.
+ */
 export async function findVersion(
   agent: Agent,
   requested: RequestedAgent,
@@ -184,7 +187,7 @@ export async function findVersion(
   const look = { env, folder: paths.workspace, deadline };
   const found = await runAsAgent({ ...look, command: ["sh", "-c", lookUp, "sh", program] });
   const words = exitCodeOf(`looking for ${program}`, found) === 0 ? found.stdout : "";
-  // Only this answer proves that the image lacks the program, which no retry can change.
+  // Only the output `absent` proves that the image lacks the program, which no retry can change.
   if (words === absent) return { isThere: false, version: null };
   if (words !== present) throw new CutOff(`looking for ${program}`, found);
   if (agent.versionFlags.length === 0) return { isThere: true, version: null };

@@ -6,10 +6,13 @@ import { type Killer, killProcesses, killRounds } from "./end-processes.ts";
 import { countMemoryKills } from "./out-of-memory.ts";
 import { type EndedProgram, endedFor, type ProgramEnd } from "./program-end.ts";
 
-/** The sandbox's unprivileged user, which runs agents, checks and git. */
+/** The user and group IDs of the sandbox's unprivileged user, which runs agents, checks and git. */
 const agentIds = { uid: 1000, gid: 1000 } as const;
 
-/** Runs a program with the lowest CPU priority and as the OOM killer's first choice: the supervisor must survive it. */
+/**
+ * A shell script that runs a program with the lowest CPU priority and as the OOM killer's first choice, so that the
+ * supervisor survives.
+ */
 const withLowPriority =
   'echo 500 > /proc/self/oom_score_adj 2>/dev/null; cd "$1" || exit 126; shift; exec nice -n 19 "$@"';
 const setprivPath = "/usr/bin/setpriv";
@@ -22,8 +25,8 @@ export interface UserCommand {
 }
 
 /**
- * Starts a program as the agent's user, in a process group of its own. Changes the user before the folder: root may not enter
- * the agent's folders.
+ * Starts a program as the agent's user, in a new process group. Changes the user before the folder, because root may
+ * not enter the agent's folders.
  */
 export function startAsAgent({ command, env, folder }: UserCommand): ChildProcess & {
   readonly stdin: NonNullable<ChildProcess["stdin"]>;
@@ -46,20 +49,20 @@ export interface UserResult extends EndedProgram {
 
 export interface UserRun extends UserCommand {
   readonly input?: string | AsyncIterable<Uint8Array>;
-  /** The limit for each output that is kept; beyond it, the middle is left out. */
+  /** The maximum number of characters to keep of stdout and of stderr; the middle of a longer output is left out. */
   readonly keep?: number;
   /** Gets the program's stdout, chunk by chunk. */
   readonly onOutput?: (bytes: Buffer) => void;
-  /** Aborted with `TimeOver` when the program's time is over, or with another reason when all work stops. */
+  /** A signal that aborts with `TimeOver` when the program's time is over, or with another reason when all work stops. */
   readonly deadline?: AbortSignal;
-  /** Whether to return although processes that it left behind still hold its output. */
+  /** Whether to return when the program exits, even if processes that it started still hold its output pipes. */
   readonly leavesOthers?: boolean;
 }
 
-/** Runs a program as the agent's user to its end; at the deadline or the signal, kills its process group. */
+/** Runs a program as the agent's user to its end. Kills the program's process group when `deadline` or `signal` aborts. */
 export async function runAsAgent(run: UserRun, signal?: AbortSignal): Promise<UserResult> {
   const { input, keep = 1_000_000, onOutput, deadline, leavesOthers = false } = run;
-  // Not awaited before `feed`: an input that fails needs its listener from the start.
+  // Not awaited before `feed`: the `error` and `exit` listeners below must exist before the program can fail.
   const killsBefore = countMemoryKills();
   const child = startAsAgent(run);
   const exited = leavesOthers ? exitOf(child) : closeOf(child);
@@ -83,7 +86,7 @@ export async function runAsAgent(run: UserRun, signal?: AbortSignal): Promise<Us
   };
 }
 
-/** Kills a program's process group as soon as one of the signals is aborted, until disposed. */
+/** Kills a program's process group as soon as one of the signals aborts. Stops listening to the signals when disposed. */
 export function killOnAbort(
   child: ChildProcess,
   signals: readonly (AbortSignal | undefined)[],
@@ -102,7 +105,7 @@ export function killOnAbort(
   }
   const listening = stack.move();
   return {
-    // A program that exited by itself just before the abort has given its answer.
+    // A program that exited by itself just before the abort has given a valid answer.
     judge: (end) => (end.kind === "killed" && endedBy !== null ? endedFor(endedBy.reason) : end),
     [Symbol.dispose]: () => listening.dispose(),
   };
@@ -111,7 +114,7 @@ export function killOnAbort(
 async function feed(child: ChildProcess, input: UserRun["input"]): Promise<void> {
   const { stdin } = child;
   if (!stdin) return;
-  // A program may end before it has read its input.
+  // Ignores write errors: a program may end before it has read its input.
   stdin.on("error", () => {});
   if (input === undefined || typeof input === "string") {
     stdin.end(input ?? "");
@@ -136,10 +139,13 @@ function drained(stream: NodeJS.EventEmitter): Promise<void> {
   });
 }
 
-/** How long other processes may hold the pipes of a program that has ended. */
+/** The maximum time, in milliseconds, for which other processes may hold an ended program's output pipes open. */
 const pipeGraceMs = 200;
 
-/** Resolves with how the program ended. Waits only `pipeGraceMs` for a child of it that still holds its pipes. */
+/**
+ * Resolves with how a program ended. If another process still holds the program's output pipes, waits at most
+ * `pipeGraceMs` for it.
+ */
 export function exitOf(child: ChildProcess): Promise<ProgramEnd> {
   return new Promise((resolve) => {
     child.once("error", (error) => resolve(notBegun(error)));
@@ -148,14 +154,14 @@ export function exitOf(child: ChildProcess): Promise<ProgramEnd> {
         clearTimeout(timer);
         resolve(endFrom(code, signal));
       };
-      // On a late event loop the timer fires before pending reads; `setImmediate` lets those go first.
+      // If the event loop is late, the timer fires before pending reads; two `setImmediate` let these reads go first.
       const timer = setTimeout(() => setImmediate(() => setImmediate(done)), pipeGraceMs);
       child.once("close", done);
     });
   });
 }
 
-/** Resolves with how the program ended, once all of its output was read. */
+/** Resolves with how a program ended, once all of the program's output is read. */
 function closeOf(child: ChildProcess): Promise<ProgramEnd> {
   return new Promise((resolve) => {
     child.once("error", (error) => resolve(notBegun(error)));
@@ -183,11 +189,11 @@ export function signalGroup(pid: number | undefined, signal: NodeJS.Signals = "S
   }
 }
 
-/** A process of the agent's user, as the kernel describes it. */
+/** A process of the agent's user, with figures from `/proc`. */
 export interface UserProcess {
   readonly pid: number;
   readonly rssBytes: number;
-  /** The CPU time since the start of the process. */
+  /** The CPU time that the process has used since its start, in milliseconds. */
   readonly cpuMs: number;
   readonly threads: number;
 }
@@ -205,10 +211,11 @@ export async function findAgentProcesses(): Promise<UserProcess[]> {
 async function readProcess(pid: string): Promise<UserProcess | null> {
   const status = await readFile(`/proc/${pid}/status`, "utf8");
   if (!new RegExp(`^Uid:\\s+${agentIds.uid}\\s`, "m").test(status)) return null;
-  // A process whose main thread has ended looks like a zombie while its other threads run.
+  // Counts a zombie that has other threads: a process whose main thread has ended looks like a zombie while the others
+  // run.
   if (/^State:\s+[ZX]/m.test(status) && (await readdir(`/proc/${pid}/task`)).length < 2) return null;
   const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
-  // The process name in parentheses may itself contain spaces and parentheses.
+  // Splits after the last parenthesis: the process name in parentheses may itself contain spaces and parentheses.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   return {
     pid: Number(pid),
@@ -218,7 +225,7 @@ async function readProcess(pid: string): Promise<UserProcess | null> {
   };
 }
 
-/** The time limit of the first killer. */
+/** The time limit of the first program that kills the agent's processes, in milliseconds; each next one gets more. */
 const killerMs = 500;
 const killEverything = `for _ in ${"x ".repeat(killRounds)}; do kill -s KILL -- -1; done`;
 
@@ -232,9 +239,13 @@ export function killAgentProcesses(): Promise<void> {
   });
 }
 
-/** Starts a killer as the agent's user: it can kill no other user's processes, but the agent's processes can stop it. */
+/**
+ * Starts a killer: a program that kills all processes of the agent's user. It runs as that user, so it can kill no
+ * other user's processes, but the agent's processes can stop it.
+ */
 function startKiller(): Killer {
-  // `setpriv` changes the user after the exec. With `uid` here, the agent could stop the child before its exec and block `spawn`.
+  // `setpriv` changes the user after the exec. With Node's `uid` option, the agent could stop the child before its exec,
+  // which would block `spawn`.
   const killer = spawn(setprivPath, [...userFlags, "/bin/sh", "-c", killEverything], {
     cwd: "/",
     env: {},

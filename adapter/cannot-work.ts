@@ -1,6 +1,6 @@
 import type { WorkerErrorCode } from "../src/domain/acp-codes.ts";
 
-/** Thrown when no story can continue. It becomes the `error` message, and the supervisor exits with 2. */
+/** Thrown when no story can continue. The supervisor then journals an `error` message with this code and exits with 2. */
 export class CannotWork extends Error {
   readonly code: WorkerErrorCode;
 

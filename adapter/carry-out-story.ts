@@ -28,18 +28,21 @@ export interface StoryDeps {
   readonly swarmId: string;
   readonly author: CommitAuthor;
   readonly limits: ReturnType<typeof limitsOf>;
-  /** The environment of checks and git, without credentials. */
+  /** The environment variables of checks and of git, without credentials. */
   readonly env: Readonly<Record<string, string>>;
   readonly takeTurn: (turn: Turn, signal: AbortSignal) => Promise<WatchedEnd>;
   readonly record: (message: NewMessage) => Promise<unknown>;
-  /** The agent's ID of a story's conversation, if there is one and it may be published. */
+  /** Returns the ID that the agent gave to a story's conversation; undefined if there is none or it must not be published. */
   readonly conversationOf: (storyId: string) => string | undefined;
   readonly snapshot: (storyId: string) => Promise<void>;
-  /** Rebuilds the workspace at a commit, from the stored bundles. */
+  /** Rebuilds the workspace at a commit from the bundles on the adapter's volume. */
   readonly rebuild: (good: GoodCommit) => Promise<void>;
 }
 
-/** A commit that a failed story falls back to, and the bundle that holds it; null for the base commit. */
+/**
+ * The last commit with only completed stories, to which a failed story falls back. `bundle`: the bundle with that
+ * commit; null for the base commit.
+ */
 export interface GoodCommit {
   readonly commit: string;
   readonly bundle: string | null;
@@ -47,17 +50,17 @@ export interface GoodCommit {
 
 export interface StoryStart {
   readonly story: UserStory;
-  /** The branch tip when the story first started. */
+  /** The branch tip when the story was first started. */
   readonly from: string;
-  /** The last good commit, which a failed story falls back to. */
+  /** The last commit with only completed stories, to which a failed story falls back. */
   readonly good: string;
   readonly goodBundle: string | null;
-  /** Whether an earlier run began the story and was cut off. */
+  /** Whether an earlier run of the adapter began this story and was cut off. */
   readonly isResumed: boolean;
   readonly earlier: readonly EarlierStory[];
 }
 
-/** `scope: "worker"`: every other story would fail, too. */
+/** How a story ended. `scope` is `worker` if every other story of this worker would fail for the same reason. */
 export type StoryEnd =
   | {
       readonly kind: "completed";
@@ -87,8 +90,8 @@ export interface Success {
 }
 
 /**
- * Runs one story until its checks pass. Resets the branch after a failure and returns the reason. When the task is cancelled,
- * throws the signal's reason.
+ * Runs one story until its checks pass. If the story fails, resets the branch and returns the reason. If the task is
+ * cancelled, throws the signal's reason.
  */
 export async function executeStory(
   deps: StoryDeps,
@@ -110,7 +113,10 @@ export async function executeStory(
   }
 }
 
-/** A limit of the story or of the task fails the story. A cancelled story is not judged: a later run resumes it. */
+/**
+ * Runs a story within its time limit, and returns a failure if the story or the task reaches a limit. If the task is
+ * cancelled, throws without a verdict: a later run resumes the story.
+ */
 async function tryInTime(
   deps: StoryDeps,
   start: StoryStart,

@@ -11,13 +11,13 @@ import { TaskLimit } from "./task-limit.ts";
 
 export interface TaskDeps extends StoryDeps {
   readonly history: History;
-  /** Called with the current story, for heartbeats, and with null at its end. */
+  /** Called with the story's ID when a story starts, for heartbeats, and with null when it ends. */
   readonly onStory: (storyId: string | null) => void;
 }
 
 type CompletionPayload = Completion["payload"];
 
-/** Runs the remaining stories, one after another. When the task is cancelled, throws the signal's reason. */
+/** Runs the remaining stories of the task, one after another. If the task is cancelled, throws the signal's reason. */
 export async function executeTask(deps: TaskDeps, signal: AbortSignal): Promise<CompletionPayload> {
   const { taskFile, history, workspace, record, request, onStory } = deps;
   const { userStories: stories } = taskFile;
@@ -47,7 +47,7 @@ export async function executeTask(deps: TaskDeps, signal: AbortSignal): Promise<
         },
       });
     }
-    // A story that an earlier run began comes first: its changes are in the files.
+    // Starts with a story that an earlier run began and did not finish: its changes are in the workspace.
     const ready = readyStories(stories, statusById);
     const story = ready.find(({ id }) => history.statusById.get(id) === "in_progress") ?? ready[0];
     if (!story) break;
@@ -96,7 +96,10 @@ export async function executeTask(deps: TaskDeps, signal: AbortSignal): Promise<
   };
 }
 
-/** Brings the files to the last good commit before a story begins, if need be by a rebuild, and returns the tree. */
+/**
+ * Checks out the last good commit before a story begins and returns its tree. Rebuilds the repository if git cannot
+ * check it out.
+ */
 async function startTree({ workspace, rebuild }: TaskDeps, good: GoodCommit): Promise<string> {
   try {
     return await workspace.checkOut(good.commit);
@@ -107,7 +110,7 @@ async function startTree({ workspace, rebuild }: TaskDeps, good: GoodCommit): Pr
   return workspace.checkOut(good.commit);
 }
 
-/** Stores all commits of the task in one bundle and describes it for the completion. */
+/** Stores all commits of the task in one bundle, and returns the bundle's description for the completion message. */
 export async function describeWork({
   paths,
   workspace,

@@ -1,7 +1,10 @@
 import type { CommandLimit } from "./git.ts";
 import type { WorkClock } from "./work-clock.ts";
 
-/** Time limits for the adapter's own commands: each command has its own, and all end when the work stops. */
+/**
+ * Sets time limits for the adapter's own commands: each command has its own limit, and all commands end when the work
+ * stops.
+ */
 export class CommandTime {
   readonly #clock: WorkClock;
   #until: AbortSignal;
@@ -19,7 +22,7 @@ export class CommandTime {
     };
   }
 
-  /** Gives all commands after that stop this much time together. */
+  /** Allows further commands after the work has stopped, for `ms` milliseconds in total. */
   extend(ms: number): Disposable {
     const last = this.#clock.after(ms);
     this.#until = last.signal;

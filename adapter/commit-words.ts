@@ -2,12 +2,15 @@ import { oneLine } from "../src/domain/clean-text.ts";
 import type { CommitAuthor } from "../src/domain/generated/acp.ts";
 import type { UserStory } from "../src/domain/generated/tasks.ts";
 
-/** The committer, and the author if the request names none that git accepts. */
+/** The committer of all commits, and the author if the request's author has no name or email that git accepts. */
 const committer: CommitAuthor = { name: "swarm", email: "swarm@localhost" };
 
 type Titled = Pick<UserStory, "id" | "title">;
 
-/** The commit message of a completed story. Each title becomes one line: git could read a second line as a trailer. */
+/**
+ * Returns the commit message of a completed story. Puts each title on one line, because git could read a second line
+ * as a trailer.
+ */
 export function storyMessage(
   { id, title }: Titled,
   { swarmId, task }: { readonly swarmId: string; readonly task: string },
@@ -20,12 +23,15 @@ export function storyMessage(
   return `${oneLine(title, id)}\n\n${trailers.join("\n")}\n`;
 }
 
-/** The commit message for the unfinished work of a failed story. */
+/** Returns the commit message for the unfinished work of a failed story. */
 export function unfinishedMessage({ id, title }: Titled, code: string): string {
   return `Unfinished: ${id} ${oneLine(title, "")}`.trimEnd().concat(`\n\n${code}\n`);
 }
 
-/** Author and committer as git accepts them: it refuses empty names, and a variable cannot contain a NUL. */
+/**
+ * Returns git's environment variables for author and committer. Replaces names that git refuses, such as empty ones,
+ * and removes NULs, which a variable cannot contain.
+ */
 export function authorVariables({ name, email }: CommitAuthor): Record<string, string> {
   return {
     ...{ GIT_AUTHOR_NAME: named(name, committer.name), GIT_AUTHOR_EMAIL: named(email, committer.email) },
@@ -33,7 +39,7 @@ export function authorVariables({ name, email }: CommitAuthor): Record<string, s
   };
 }
 
-/** git strips these characters from a name, and refuses a name that has no others. */
+/** Returns the name, or `otherwise` if the name has only characters that git strips, because git refuses such a name. */
 function named(text: string, otherwise: string): string {
   const name = oneLine(text, otherwise);
   return /[^<>.,:;"'\\\s]/.test(name) ? name : otherwise;

@@ -10,25 +10,31 @@ import type { WorkClock } from "./work-clock.ts";
 export interface InboxDeps {
   readonly status: Status;
   readonly journal: Journal;
-  /** The request that this volume has accepted already, in canonical form. */
+  /** The task request that an earlier run on this volume accepted, in canonical form; null if there was none. */
   readonly known: string | null;
   readonly clock: WorkClock;
   readonly onCancel: (cancel: Cancel["payload"]) => void;
   readonly complain: (line: string) => void;
 }
 
-/** The inbox for messages from the host. Requests and cancels may come repeatedly, over any number of connections. */
+/**
+ * The inbox for messages from the host. The host may send a request or a cancel several times, over any number of
+ * connections.
+ */
 export interface HostInbox {
   readonly receive: (message: unknown, listener: Pick<Listener, "send">) => void;
-  /** Resolves with the request, or with null when the signal comes first; rejects for an invalid request. */
+  /** Resolves with the accepted task request, or with null if `signal` aborts first. Rejects if the request is invalid. */
   request(signal: AbortSignal): Promise<TaskRequestPayload | null>;
-  /** Resolves once the host has acknowledged everything up to `seq`, or at the signal. */
+  /** Resolves when the host has acknowledged all messages up to `seq`, or when `signal` aborts. */
   acknowledged(seq: number, signal: AbortSignal): Promise<void>;
-  /** The newest credentials from the host, kept only in memory. */
+  /** Returns the newest credentials from the host, which are only in memory. */
   readonly credentials: () => Readonly<Record<string, string>>;
 }
 
-/** The maximum depth of a message, more than any task file or script needs: code that compares or writes it recurses as deep. */
+/**
+ * The maximum nesting depth of a message, more than any task file or script needs. Code that compares or writes a
+ * message recurses as deep.
+ */
 const maxDepth = 64;
 
 const hostMessageTypes: readonly string[] = ["task-request", "credentials", "ack", "cancel", "resumed"];
@@ -49,7 +55,7 @@ export function openHostInbox({ status, journal, known, clock, onCancel, complai
     }
     const canonical = canonicalRequest(payload);
     if (accepted !== null && canonical !== accepted) {
-      // A conflicting request must not end the one that was accepted first.
+      // Refuses the conflicting request without ending the work on the accepted one.
       listener.send(
         errorLine(
           "REQUEST_CONFLICT",

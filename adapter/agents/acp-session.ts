@@ -3,7 +3,7 @@ import type { AgentTools, Turn, TurnFailure } from "./agent.ts";
 import { fieldsOf, type JsonObject, listOf, numberOf, textOf } from "./fields.ts";
 import { type JsonRpc, RpcError } from "./json-rpc.ts";
 
-/** An open conversation, ready for a prompt. */
+/** An open conversation of the Agent Client Protocol, ready for a prompt. */
 export interface AcpSession {
   readonly kind: "open";
   readonly id: string;
@@ -14,7 +14,10 @@ const protocolVersion = 1;
 const cwd = "/workspace";
 const mcpServers: readonly never[] = [];
 
-/** Initializes the protocol and loads the story's conversation, or opens a new one if the agent no longer has that. */
+/**
+ * Initializes the protocol and loads the story's conversation. Opens a new conversation if the agent no longer has
+ * the earlier one.
+ */
 export async function openAcpSession(
   rpc: JsonRpc,
   turn: Turn,
@@ -23,7 +26,8 @@ export async function openAcpSession(
   const greeting = await rpc.request("initialize", {
     protocolVersion,
     clientInfo: { name: "aimi-swarm", version: "1" },
-    // The agent reads files and starts programs in the sandbox itself; the adapter as a proxy would only be slower.
+    // Offers the agent no access to files and terminals through the adapter: the agent is in the same sandbox and reaches
+    // both directly.
     clientCapabilities: { fs: { readTextFile: false, writeTextFile: false }, terminal: false },
   });
   const spoken = numberOf(greeting, "protocolVersion");
@@ -50,7 +54,7 @@ export async function openAcpSession(
   return refused ?? { kind: "open", id, isResumed: false };
 }
 
-/** Loads a conversation; null when the agent no longer has it. The story then starts again in a new one. */
+/** Loads a conversation. Returns null if the agent no longer has it; the story then starts again in a new conversation. */
 async function load(rpc: JsonRpc, sessionId: string): Promise<JsonObject | null> {
   try {
     return await rpc.request("session/load", { sessionId, cwd, mcpServers });
@@ -70,12 +74,13 @@ async function prepare(
   return chooseModel(rpc, turn, sessionId, session);
 }
 
-/** The modes in which Claude, Gemini and Codex ask for no permission and use no sandbox of their own; each has its own name. */
+/** The names of the modes in which Claude, Gemini and Codex ask for no permission and use no sandbox of their own. */
 const freeModes = ["bypassPermissions", "yolo", "agent-full-access"];
 
 /**
- * Chooses a mode without permission requests: no user is present, and the container is the boundary. One agent would run
- * programs in a sandbox of its own, which cannot be created inside the container.
+ * Chooses a mode without permission requests, if the agent offers one: no user is present, and the container is the
+ * security boundary. In its default mode, Codex would run programs in a sandbox of its own, which cannot be created
+ * inside the container.
  */
 async function chooseMode(rpc: JsonRpc, sessionId: string, session: JsonObject): Promise<void> {
   const offered = listOf(fieldsOf(session["modes"])["availableModes"]).map((mode) => textOf(mode, "id"));
@@ -84,12 +89,12 @@ async function chooseMode(rpc: JsonRpc, sessionId: string, session: JsonObject):
   try {
     await rpc.request("session/set_mode", { sessionId, modeId });
   } catch (error) {
-    // The agent then asks for permissions, and the adapter answers.
+    // Continues in the agent's default mode, in which the agent asks for permissions and the adapter answers.
     if (!(error instanceof RpcError)) throw error;
   }
 }
 
-/** Selects the requested model. Fails if the agent does not offer it: another model has another price. */
+/** Selects the requested model. Returns a failure if the agent does not offer that model: another model has another price. */
 async function chooseModel(
   rpc: JsonRpc,
   { agent: { model } }: Turn,

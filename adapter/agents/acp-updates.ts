@@ -10,18 +10,21 @@ interface Tool {
   readonly state: "open" | "ended";
 }
 
-/** The facts from a turn's updates so far. */
+/** The facts from all updates of a turn so far. */
 export interface AcpFacts {
-  /** The tools by ID. Mutated in place, as a turn may have any number; holds only the newest. */
+  /** The tool calls by ID. Mutated in place, since a turn may have very many tool calls; holds only the newest. */
   readonly tools: Map<string, Tool>;
-  /** The beginning of the current message, until its first line is reported; null after that. */
+  /** The beginning of the agent's current message; null after the first line of that message is reported. */
   readonly message: string | null;
   readonly messageId: string | null;
-  /** The cost of the whole conversation, if the agent reports it. */
+  /** The total cost of the conversation in US dollars; null if the agent does not report it. */
   readonly totalCostUsd: number | null;
-  /** The failure of a turn, which Codex reports only in metadata: it ends a broken turn like any other. */
+  /**
+   * The failure of the model during this turn. Only Codex reports it, in metadata, and then ends the turn as if it
+   * had succeeded.
+   */
   readonly breakdown: Breakdown | null;
-  /** The HTTP status of the last failed call of the model, for the breakdown that may follow. */
+  /** The HTTP status of the last failed call of the model, for a `breakdown` that may follow. */
   readonly lastStatus: number | null;
 }
 
@@ -43,7 +46,7 @@ export const noAcpFacts = (): AcpFacts => ({
   lastStatus: null,
 });
 
-/** Applies the `update` of a `session/update`. */
+/** Applies the `update` of a `session/update` notification to the facts, and returns the activities to report. */
 export function readAcpUpdate(facts: AcpFacts, update: JsonObject): AcpStep {
   const kind = update["sessionUpdate"];
   if (kind === "agent_message_chunk") return readChunk(facts, update);
@@ -65,12 +68,18 @@ export function readAcpUpdate(facts: AcpFacts, update: JsonObject): AcpStep {
   }
 }
 
-/** Applies the tool call of a permission request: not every agent reports a tool before it asks for permission. */
+/**
+ * Applies the tool call in a permission request to the facts: some agents ask for permission before they report the
+ * tool call.
+ */
 export function readAcpPermission(facts: AcpFacts, request: JsonObject): AcpStep {
   return after(endMessage(facts), (ended) => readTool(ended, fieldsOf(request["toolCall"])));
 }
 
-/** Reports the rest of a message at its end, or at the end of the turn. */
+/**
+ * Reports the current message, unless its first line is reported already. The caller calls it at the end of a message
+ * or turn.
+ */
 export function endMessage(facts: AcpFacts): AcpStep {
   const summary = firstLine(facts.message ?? "");
   return {
@@ -79,7 +88,7 @@ export function endMessage(facts: AcpFacts): AcpStep {
   };
 }
 
-/** The ends of the tools that the agent has left open: they ended with its turn. */
+/** Returns an end for each tool call that the agent left open: these tool calls ended with the agent's turn. */
 export function endTools({ tools }: AcpFacts): AgentActivity[] {
   return [...tools].flatMap(([id, { kind, summary, state }]) =>
     state === "open" ? [{ kind, summary, tool: { id, state: "ended" } } satisfies AgentActivity] : [],
@@ -87,8 +96,8 @@ export function endTools({ tools }: AcpFacts): AgentActivity[] {
 }
 
 /**
- * The usage of a turn, from the answer to its prompt; null when the agent reports none. Agents report the cost of the whole
- * conversation, so `earlierCostUsd` is subtracted.
+ * Computes the usage of a turn from the agent's answer to the prompt; returns null if the agent reports none. Agents
+ * report the cost of the whole conversation, so `earlierCostUsd` is subtracted.
  */
 export function usageOfTurn(
   answer: JsonObject,
@@ -101,14 +110,14 @@ export function usageOfTurn(
   if (Object.keys(usage).length > 0)
     return {
       inputTokens: countOf(usage, "inputTokens"),
-      // Providers bill thoughts as output.
+      // Providers bill the tokens of thoughts as output.
       outputTokens: countOf(usage, "outputTokens") + countOf(usage, "thoughtTokens"),
       cacheReadTokens: countOf(usage, "cachedReadTokens"),
       cacheWriteTokens: countOf(usage, "cachedWriteTokens"),
       ...cost,
     };
 
-  // Gemini reports its usage here; the protocol's own field is newer.
+  // Gemini reports its usage in this metadata, since it is older than the protocol's own `usage` field.
   const quota = fieldsOf(fieldsOf(fieldsOf(answer["_meta"])["quota"])["token_count"]);
   const inputTokens = countOf(quota, "input_tokens");
   const outputTokens = countOf(quota, "output_tokens");
@@ -135,7 +144,7 @@ function readAside(facts: AcpFacts, codex: JsonObject): AcpStep {
   const error = fieldsOf(codex["error"]);
   const words = firstLine(`${textOf(error, "message") ?? ""} ${textOf(error, "additionalDetails") ?? ""}`);
   if (words === "") return { facts, activities: [] };
-  // The only key is the name of the kind of error.
+  // `codexErrorInfo` has one key, the name of the kind of error.
   const [kind] = listOf(Object.values(fieldsOf(error["codexErrorInfo"])));
   const lastStatus = numberOf(kind ?? {}, "httpStatusCode");
   return { facts: { ...facts, lastStatus }, activities: [{ kind: "retry", summary: words }] };
@@ -155,7 +164,7 @@ function readTool(facts: AcpFacts, call: JsonObject): AcpStep {
   const step = (activities: readonly AgentActivity[]): AcpStep => ({ facts, activities });
 
   if (known && known.summary === tool.summary && known.state === tool.state) return step([]);
-  // A title may come after the end; it does not open the call again.
+  // Ignores a title that comes after the end of a tool call: it does not open the tool call again.
   if (known?.state === "ended") return step([]);
   const summary = hasEnded ? `${words}: ${status === "failed" ? "failed" : "done"}` : words;
   return step([{ kind, summary, tool: { id, state: tool.state } }]);

@@ -4,7 +4,7 @@ import type { TurnEnd, TurnFailure } from "./agent.ts";
 import { fieldsOf, textOf } from "./fields.ts";
 import { RpcClosed, type RpcError, RpcViolation } from "./json-rpc.ts";
 
-/** Judges a turn by its `stopReason`. Only `end_turn` is an end that the agent chose itself. */
+/** Judges a turn by its `stopReason`. Only `end_turn` means that the agent ended the turn by its own choice. */
 export function judgeStop(stopReason: string | null): TurnEnd {
   switch (stopReason) {
     case "end_turn":
@@ -22,7 +22,7 @@ export function judgeStop(stopReason: string | null): TurnEnd {
   }
 }
 
-/** Judges a turn whose model failed, whatever its `stopReason` is. */
+/** Returns the failure of a turn in which the model failed, whatever the turn's `stopReason` is. */
 export function judgeBreakdown({ status }: Breakdown): TurnFailure {
   return (
     judgeStatus(status, `the model's API answered ${status}`) ??
@@ -30,7 +30,10 @@ export function judgeBreakdown({ status }: Breakdown): TurnFailure {
   );
 }
 
-/** Judges a turn by the failure of a request; `exit` is how the program ended, if it has. */
+/**
+ * Returns the failure of a turn in which a request to the agent failed. `exit`: how the agent's program ended; null
+ * if it has not.
+ */
 export function judgeRpcFailure(
   error: RpcError | RpcClosed | RpcViolation,
   exit: { readonly code: number; readonly stderrTail: string } | null,
@@ -39,7 +42,7 @@ export function judgeRpcFailure(
   if (error instanceof RpcClosed) return judgeExit(exit);
   if (error instanceof RpcViolation)
     return failure("AGENT_CRASH", "story", `it does not keep to the protocol: ${words}`);
-  // Agents that call models by HTTP report its status, or a name of their own for the kind of error.
+  // Agents that call models by HTTP report the HTTP status as the error's code, or the kind of error as `errorKind`.
   const kind = textOf(fieldsOf(error.details), "errorKind");
   const byStatus = judgeStatus(error.code, words);
   if (byStatus) return byStatus;

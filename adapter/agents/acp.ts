@@ -15,15 +15,16 @@ import { endWithin, killAfter } from "./end-program.ts";
 import { fieldsOf, idOf, type JsonObject, listOf, textOf } from "./fields.ts";
 import { type JsonRpc, openJsonRpc, RpcClosed, RpcError, RpcViolation } from "./json-rpc.ts";
 
-/** The time limits for an agent to end after the end of its input, and to stop after a cancel. */
+/** The time limits, in milliseconds, for an agent to exit after its input has ended, and to stop after a cancel. */
 const exitMs = 10_000;
 const stopMs = 5_000;
 
-/** Any program that speaks the Agent Client Protocol, version 1. */
+/** The kind of agent for any program that speaks the Agent Client Protocol, version 1. */
 export const acp: Agent = acpAgent();
 
 function acpAgent(): Agent {
-  // Agents report the total cost of a conversation, which may span several programs, so the last total is remembered.
+  // Remembers the last total cost of each conversation: a conversation may span several programs, and agents report only
+  // totals.
   const costById = new Map<string, number>();
   return {
     kind: "acp",
@@ -45,7 +46,7 @@ async function executeTurn(
   if (signal.aborted) return wasStopped;
   const program = tools.start(command);
   const end = await endOf(startConversation(turn, tools, program, costById), program, signal);
-  // An agent that violates the protocol cannot be asked to end either.
+  // Kills an agent that has violated the protocol, since it may not obey a request to end either.
   if (end.kind === "broke" && end.error instanceof RpcViolation) await program.kill();
   else program.endInput();
   const code = await endWithin(program, exitMs);
@@ -53,7 +54,10 @@ async function executeTurn(
   return end.kind === "broke" ? judgeRpcFailure(end.error, { code, stderrTail: program.stderrTail }) : end;
 }
 
-/** Waits for the end of a conversation. On the signal, cancels it, and kills an agent that does not stop. */
+/**
+ * Waits for the end of a conversation. When `signal` aborts, cancels the conversation, and kills an agent that does
+ * not stop.
+ */
 async function endOf(
   conversation: Conversation,
   program: AgentProgram,
@@ -108,13 +112,13 @@ function startConversation(
       const session = await openAcpSession(rpc, turn, tools);
       if (session.kind === "failed") return session;
       sessionId = session.id;
-      // The earlier cost of a resumed conversation is only known if the agent reported it to this adapter.
+      // The earlier cost of a resumed conversation is known only if the agent reported it to this process of the adapter.
       const earlierCostUsd = session.isResumed ? (costById.get(session.id) ?? null) : 0;
       let answer: JsonObject = {};
       try {
         answer = await prompt(rpc, reporter, turn, session);
       } finally {
-        // A broken turn costs, too.
+        // Reports the usage of a failed turn, too, since providers bill it.
         const { totalCostUsd } = reporter.facts();
         if (totalCostUsd !== null) costById.set(session.id, totalCostUsd);
         const usage = usageOfTurn(answer, reporter.facts(), earlierCostUsd);
@@ -149,12 +153,12 @@ async function prompt(
   }
 }
 
-/** Reports the updates of one turn as activities. */
+/** Reports the updates of one turn as activities, and answers permission requests. */
 interface UpdateReporter {
-  /** Starts the reports. Earlier updates are ignored, since an agent replays a conversation that it loads. */
+  /** Starts the reports. Updates before that are ignored, since an agent replays the conversation that it loads. */
   begin(): void;
   take(update: JsonObject): void;
-  /** Answers a permission request. */
+  /** Returns the answer to a permission request: consent if the request offers it, else a cancellation. */
   permit(request: JsonObject): JsonObject;
   finish(): void;
   facts(): AcpFacts;
@@ -181,12 +185,12 @@ function reportUpdates(tools: AgentTools): UpdateReporter {
     permit(request) {
       apply(readAcpPermission(facts, request));
       const options = listOf(request["options"]);
-      // The names of options differ between agents; their kinds do not. `allow_once` comes first: some agents write an
-      // `allow_always` into a file of the work folder, which would end in a commit.
+      // Chooses by kind, since the names of options differ between agents. Prefers `allow_once`: for `allow_always`, some
+      // agents write a file into the work folder, which would end up in a commit.
       const yes = ["allow_once", "allow_always"].flatMap((kind) =>
         options.filter((option) => option["kind"] === kind),
       )[0];
-      // The answer repeats the ID, so an option whose ID is missing or too long cannot be chosen.
+      // The answer repeats the option's ID, so an option whose ID is missing or too long cannot be chosen.
       const optionId = yes ? idOf(yes, "optionId") : null;
       hasDenied ||= optionId === null;
       return { outcome: optionId === null ? { outcome: "cancelled" } : { outcome: "selected", optionId } };

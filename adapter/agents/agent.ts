@@ -1,17 +1,17 @@
 import type { ActivityKind, RequestedAgent } from "../../src/domain/generated/acp.ts";
 
-/** One request to an agent: a story, or its repair after a failed check. */
+/** One request to an agent: to carry out a story, to continue it, or to repair it after a failed check. */
 export interface Turn {
   readonly storyId: string;
   readonly prompt: string;
-  /** Whether the turn continues the earlier conversation: a repair, or a story whose agent failed. */
+  /** Whether the turn continues the story's earlier conversation: for a repair, or after the agent failed or was cut off. */
   readonly continues: boolean;
-  /** The prompt to use instead when the earlier conversation was lost. Default: `prompt`. */
+  /** The prompt to use if the earlier conversation is lost. Default: `prompt`. */
   readonly promptAfresh?: string;
   readonly agent: RequestedAgent;
 }
 
-/** The reason why a turn failed. `worker`: every other story would fail, too. */
+/** The reason why a turn failed. `scope` is `worker` if every other story of this worker would fail for the same reason. */
 export interface TurnFailure {
   readonly kind: "failed";
   readonly code:
@@ -24,66 +24,75 @@ export interface TurnFailure {
   readonly scope: "story" | "worker";
 }
 
-/** `ended`: the agent ended by itself, which does not prove that its work is right. */
+/** How a turn ended. `ended`: the agent ended it without an error, which does not prove that the work is right. */
 export type TurnEnd = { readonly kind: "ended" } | TurnFailure;
 
-/** An agent's activity, described for people; an open tool call counts as a sign of life. */
+/**
+ * An agent's activity, described for people. `tool` names the tool call that it opens or ends; an open tool call is a
+ * sign of life.
+ */
 export interface AgentActivity {
   readonly kind: ActivityKind;
   readonly summary: string;
   readonly tool?: { readonly id: string; readonly state: "open" | "ended" };
 }
 
-/** Tokens and cost of this turn so far. */
+/** The tokens and cost of the current turn so far. */
 export interface TurnUsage {
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly cacheReadTokens: number;
   readonly cacheWriteTokens: number;
-  /** The cost of the turn alone. */
+  /** The cost of the turn alone, in US dollars, without earlier turns of the conversation. */
   readonly costUsd?: number;
 }
 
-/** A program that runs as the agent's user; the story's transcript keeps its output. */
+/** A program that runs as the agent's user. The adapter stores the program's output in the story's transcript. */
 export interface AgentProgram {
-  /** The lines of its output, without line breaks; a line of more than 8 MiB is left out. */
+  /** The lines of the program's output, without line breaks; a line of more than 8 MiB is left out. */
   readonly lines: AsyncIterable<string>;
-  /** Resolves when the text is written, or never can be; text that the caller does not wait for is buffered. */
+  /**
+   * Writes the text to the program's input. Resolves when the text is written or the program has ended; queues text
+   * that the caller does not wait for.
+   */
   write(text: string): Promise<void>;
   endInput(): void;
-  /** Sends SIGINT to the program alone. */
+  /** Sends SIGINT to the program itself, not to the processes that it started. */
   interrupt(): void;
   /** Kills every process of the agent's user. */
   kill(): Promise<void>;
-  /** The exit code, once the program has ended; 128 + its number for a signal. */
+  /** Resolves with the program's exit code when it has ended; if a signal ended it, with 128 plus the signal's number. */
   readonly exit: Promise<number>;
-  /** The end of its stderr so far. */
+  /** The last part of the program's stderr so far. */
   readonly stderrTail: string;
 }
 
 /** The parts of the sandbox that an agent's turn may use. */
 export interface AgentTools {
-  /** Starts a program in the work folder with the agent's environment and `env` on top. */
+  /** Starts a program in the work folder, with the agent's environment and the variables in `env`, which take precedence. */
   start(command: readonly string[], env?: Readonly<Record<string, string>>): AgentProgram;
   /** Runs a short program as the agent's user and returns its exit code and output. */
   ask(command: readonly string[]): Promise<{ readonly code: number; readonly output: string }>;
   report(activity: AgentActivity): void;
   reportUsage(usage: TurnUsage): void;
-  /** The agent's ID of this story's conversation, kept across crashes; null before the first turn. */
+  /**
+   * The ID that the agent gave to the story's conversation; null before the first turn. `keep` stores it, so that it
+   * survives a crash.
+   */
   readonly conversation: { readonly id: string | null; keep(id: string): Promise<void> };
-  /** The environment of the agent's programs. */
+  /** The environment variables of the agent's programs. */
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** A kind of coding program. */
+/** A kind of coding agent, such as Claude Code, and how the adapter runs it. */
 export interface Agent {
   readonly kind: string;
-  /** The program that must be in the image. */
+  /** Returns the name of the program that the image must contain. */
   program(agent: RequestedAgent): string;
-  /** Environment variables of which at least one must be set; none when it needs none. */
+  /** The environment variables of which at least one must be set, such as API keys; empty if the agent needs none. */
   readonly needsOneOf: readonly string[];
-  /** The flags with which the program prints its version in one line; empty if it has none. */
+  /** The flags with which the agent's program prints its version in one line; empty if it has no such flags. */
   readonly versionFlags: readonly string[];
-  /** Resolves when the program has ended. On the signal, first asks the program to stop. */
+  /** Runs one turn and resolves when the agent's program has ended. When `signal` aborts, first asks the program to stop. */
   turn(turn: Turn, tools: AgentTools, signal: AbortSignal): Promise<TurnEnd>;
 }

@@ -4,7 +4,7 @@ import { claude } from "./claude.ts";
 import { command } from "./command.ts";
 import { script } from "./script.ts";
 
-/** Every kind of agent. A new one needs a file beside this one, and its name here. */
+/** All kinds of agents. A new kind needs a file in this folder, and an entry in this list. */
 const agents: readonly Agent[] = [claude, acp, command, script];
 
 export const agentKinds: readonly string[] = agents.map(({ kind }) => kind);

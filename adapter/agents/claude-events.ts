@@ -4,46 +4,52 @@ import { describeTool, type ToolWords } from "./claude-words.ts";
 import { countOf, fieldsOf, idOf, type JsonObject, listOf, numberOf, textOf } from "./fields.ts";
 import { firstLine } from "./first-line.ts";
 
-/** The result that Claude Code reports at the end, without its `subtype`, which is "success" even for API errors. */
+/** The final result that Claude Code reports. Omits the field `subtype`, which is "success" even after API errors. */
 export interface ClaudeResult {
   readonly isError: boolean;
-  /** `completed`, `max_turns`, `api_error` …; null in versions that do not report it. */
+  /**
+   * The reason for the end, such as `completed`, `max_turns` or `api_error`; null in versions of Claude Code that do
+   * not report it.
+   */
   readonly terminalReason: string | null;
   readonly stopReason: string | null;
   readonly deniedTools: readonly string[];
   readonly words: string;
 }
 
-/** A call of the model's API that failed for good: Claude Code's name for the error, and the HTTP status if there was one. */
+/**
+ * A call of the model's API that failed after all retries. `kind`: Claude Code's name for the error. `status`: the
+ * HTTP status, if there was one.
+ */
 export interface ApiError {
   readonly kind: string;
   readonly status: number | null;
 }
 
-/** The facts from one run of Claude Code so far. */
+/** The facts from all events of one run of Claude Code so far. */
 export interface ClaudeFacts {
   readonly hasBegun: boolean;
-  /** Whether the run continues an earlier conversation. */
+  /** Whether the run of Claude Code continues an earlier conversation. */
   readonly isResumed: boolean;
   readonly folder: string;
-  /** The open tools by ID. Mutated in place, as a turn may have any number; holds only the newest. */
+  /** The open tool calls by ID. Mutated in place, since a turn may have very many tool calls; holds only the newest. */
   readonly openTools: Map<string, ToolWords>;
   /** The number of background programs that Claude Code waits for. */
   readonly backgroundTasks: number;
-  /** How often in a row the API refused the key (401). */
+  /** How many times in a row the model's API has refused the API key (401). */
   readonly refusedKeys: number;
   readonly modelRefused: boolean;
   readonly apiError: ApiError | null;
-  /** The result; null while Claude Code works, since work after a result voids that result. */
+  /** The last result; null while Claude Code works, since later work makes an earlier result invalid. */
   readonly result: ClaudeResult | null;
-  /** The usage up to the last result, and the usage of the calls since. */
+  /** `settled`: the usage up to the last result. `since`: the usage of the model calls after it. */
   readonly settled: TurnUsage;
   readonly since: TurnUsage;
-  /** The messages whose usage is in `since`. Mutated in place like the tools. */
+  /** The IDs of the messages whose usage `since` includes. Mutated in place, since a turn may have very many messages. */
   readonly counted: Set<string>;
 }
 
-/** The effect of an event: the new facts, the activities to report, and the usage if it changed. */
+/** The effect of an event: the new facts, the activities to report, and the total usage of the run if the event changed it. */
 export interface ClaudeStep {
   readonly facts: ClaudeFacts;
   readonly activities: readonly AgentActivity[];
@@ -69,7 +75,7 @@ export function claudeFacts({ isResumed }: { readonly isResumed: boolean }): Cla
   };
 }
 
-/** Applies one event of `--output-format stream-json`. */
+/** Applies one event of Claude Code's `--output-format stream-json` to the facts. */
 export function readClaudeEvent(facts: ClaudeFacts, event: JsonObject): ClaudeStep {
   switch (event["type"]) {
     case "system":
@@ -134,7 +140,8 @@ function readAssistant(facts: ClaudeFacts, event: JsonObject): ClaudeStep {
   }
 
   const messageId = idOf(message, "id");
-  // Each block of a message comes as an event of its own, and each repeats the usage of the whole message.
+  // Counts the usage of each message once: each block of a message comes in a separate event, which repeats the usage of
+  // the whole message.
   const isNew = messageId !== null && !counted.has(messageId);
   const known = { ...facts, refusedKeys: 0, apiError: null };
   if (!isNew) return step(known, activities);
@@ -164,7 +171,7 @@ function readToolResults(facts: ClaudeFacts, event: JsonObject): ClaudeStep {
 function readResult(facts: ClaudeFacts, event: JsonObject): ClaudeStep {
   const errors = Array.isArray(event["errors"]) ? event["errors"] : [];
   const result: ClaudeResult = {
-    // Only an explicit `false` counts as success.
+    // Only an explicit `false` in `is_error` counts as success.
     isError: event["is_error"] !== false,
     terminalReason: textOf(event, "terminal_reason"),
     stopReason: textOf(event, "stop_reason"),
@@ -172,7 +179,7 @@ function readResult(facts: ClaudeFacts, event: JsonObject): ClaudeStep {
     words: firstLine(textOf(event, "result") ?? errors.filter((part) => typeof part === "string").join("\n")),
   };
   const settled = addUsage(facts.settled, resultUsage(facts, event));
-  // Tools without a reported end have ended with the turn.
+  // Reports an end for each open tool call: these tool calls ended with the turn.
   const activities = [...facts.openTools].map(
     ([id, { kind, summary }]): AgentActivity => ({ kind, summary, tool: { id, state: "ended" } }),
   );
@@ -182,7 +189,7 @@ function readResult(facts: ClaudeFacts, event: JsonObject): ClaudeStep {
 }
 
 /**
- * The usage that a result adds. The totals of a result cover all runs of the conversation; only
+ * Returns the usage that a result adds. A result's totals cover all runs of the conversation; only
  * `model_usage_since_last_result` is limited to this run, and it includes sub-agents and small models.
  */
 function resultUsage(facts: ClaudeFacts, event: JsonObject): TurnUsage {
@@ -190,7 +197,7 @@ function resultUsage(facts: ClaudeFacts, event: JsonObject): TurnUsage {
   if (models.length > 0) return models.map(modelUsage).reduce(addUsage);
   const usage = usageOf(fieldsOf(event["usage"]));
   const total = numberOf(event, "total_cost_usd");
-  // Without it, the total is this run's cost only in a conversation that began with this run.
+  // Without `model_usage_since_last_result`, the total is this run's cost only if the conversation began with this run.
   const isFirst = !facts.isResumed && facts.settled.costUsd === undefined;
   return total !== null && isFirst ? { ...usage, costUsd: total } : usage;
 }

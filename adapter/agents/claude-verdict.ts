@@ -2,19 +2,22 @@ import { cleanText } from "../../src/domain/clean-text.ts";
 import type { TurnEnd, TurnFailure } from "./agent.ts";
 import type { ClaudeFacts, ClaudeResult } from "./claude-events.ts";
 
-/** How the program ended: by itself, or interrupted, either by a stop or while it waited for background programs. */
+/**
+ * How Claude Code ended. `stopped`: the adapter interrupted it. `left-waiting`: the adapter interrupted it while it
+ * waited for background programs after a result.
+ */
 export interface ClaudeExit {
   readonly code: number;
   readonly stderrTail: string;
   readonly manner: "by-itself" | "stopped" | "left-waiting";
 }
 
-/** Whether the API refused the key twice in a row: that is no accident, and Claude Code would retry for minutes. */
+/** Whether the model's API refused the API key twice in a row. That is no accident, and Claude Code would retry for minutes. */
 export function isKeyRefused(facts: ClaudeFacts): boolean {
   return facts.refusedKeys >= 2;
 }
 
-/** Judges a run by its facts alone: neither the result's subtype nor the model's words count. */
+/** Judges a run of Claude Code. Ignores the result's `subtype`, which is unreliable, and the text that the model wrote. */
 export function judgeClaude(facts: ClaudeFacts, exit: ClaudeExit): TurnEnd {
   const { result } = facts;
   if (isKeyRefused(facts) && (result === null || result.isError))

@@ -2,13 +2,13 @@ import type { ActivityKind } from "../../src/domain/generated/acp.ts";
 import { fieldsOf, type JsonObject, listOf, textOf } from "./fields.ts";
 import { firstLine } from "./first-line.ts";
 
-/** A tool call, described for people. */
+/** A description of a tool call for people. */
 export interface ToolWords {
   readonly kind: ActivityKind;
   readonly summary: string;
 }
 
-/** Describes a call of one of Claude Code's tools in one line, with paths relative to the work folder. */
+/** Describes a tool call of Claude Code in one line, with paths relative to the work folder. */
 export function describeTool(name: string, input: JsonObject, folder: string): ToolWords {
   const of = (field: string): string => textOf(input, field) ?? "";
   switch (name) {

@@ -6,12 +6,15 @@ import { endWithin, killAfter } from "./end-program.ts";
 import { parseLine } from "./fields.ts";
 
 const stopMs = 5_000;
-/** How long Claude Code may wait for its background programs after a result: a test run ends, a server never does. */
+/**
+ * The maximum time, in milliseconds, for which Claude Code may wait for its background programs after a result: a
+ * test run ends, but a server never does.
+ */
 const backgroundMs = 120_000;
-/** How long other programs may hold the output of a Claude Code that has ended. */
+/** The maximum time, in milliseconds, for which other programs may hold the output pipe of an ended Claude Code open. */
 const outputGraceMs = 5_000;
 
-/** Claude Code in its non-interactive mode. */
+/** The kind of agent for Claude Code, in its non-interactive mode. */
 export const claude: Agent = {
   kind: "claude",
   program: () => "claude",
@@ -25,7 +28,7 @@ export const claude: Agent = {
 
 interface Start {
   readonly id: string;
-  /** Whether the run continues an existing conversation. */
+  /** Whether the run of Claude Code continues an existing conversation. */
   readonly isResumed: boolean;
 }
 
@@ -36,28 +39,38 @@ async function executeTurn(turn: Turn, tools: AgentTools, signal: AbortSignal): 
       ? await startNewConversation(tools)
       : { id: knownId, isResumed: await hasConversation(knownId, tools) };
   const { facts, exit } = await run(turn, start, tools, signal);
-  // Claude Code refused the conversation, which may be damaged or in use; the story is still possible in a new one.
+  // Exit code 1 before any event: Claude Code refused the conversation, which may be damaged or in use. Retries in a new
+  // conversation.
   const isUnknown = !facts.hasBegun && exit.manner === "by-itself" && exit.code === 1;
   if (knownId === null || !isUnknown) return judgeClaude(facts, exit);
   const again = await run(turn, await startNewConversation(tools), tools, signal);
   return judgeClaude(again.facts, again.exit);
 }
 
-/** Chooses and stores the ID before the start, so that the conversation can continue after a crash of the container. */
+/**
+ * Chooses and stores the conversation's ID before the start, so that the conversation can continue after a crash of
+ * the container.
+ */
 async function startNewConversation(tools: AgentTools): Promise<Start> {
   const id = randomUUID();
   await tools.conversation.keep(id);
   return { id, isResumed: false };
 }
 
-/** Finds the conversation's file. Removes anything of its name that is no file: Claude Code would block forever on a pipe. */
+/**
+ * A shell script that exits with 0 if the conversation's file exists. Removes anything else of that name: Claude Code
+ * would block forever on a pipe.
+ */
 const findConversation = `for each in "\${CLAUDE_CONFIG_DIR:-$HOME/.claude}"/projects/*/"$1".jsonl; do
   [ -f "$each" ] && exit 0
   rm -rf -- "$each"
 done
 exit 1`;
 
-/** Claude Code fails both when it resumes an unknown conversation and when it begins an existing one, so ask first. */
+/**
+ * Finds out whether a conversation exists. Claude Code fails if it resumes an unknown conversation, and if it begins
+ * an existing one.
+ */
 async function hasConversation(id: string, tools: AgentTools): Promise<boolean> {
   const { code } = await tools.ask(["sh", "-c", findConversation, "sh", id]);
   return code === 0;
@@ -81,7 +94,7 @@ async function run(turn: Turn, start: Start, tools: AgentTools, signal: AbortSig
     manner = why;
     program.interrupt();
     ending = endWithin(program, stopMs);
-    // `end` awaits it once the program has ended.
+    // Avoids an unhandled rejection: `end` awaits `ending` only after the program has ended.
     ending.catch(() => {});
   };
   const cancel = (): void => stop("stopped");
@@ -118,7 +131,7 @@ async function run(turn: Turn, start: Start, tools: AgentTools, signal: AbortSig
 function commandOf({ agent }: Turn, { id, isResumed }: Start): string[] {
   return [
     ...["claude", "-p", "--output-format", "stream-json", "--verbose"],
-    // No user is present to grant permissions, and the container is the boundary.
+    // No user is present to grant permissions, and the container is the security boundary.
     ...["--permission-mode", "bypassPermissions"],
     ...(agent.model === undefined ? [] : ["--model", agent.model]),
     ...(agent.maxTurns === undefined ? [] : ["--max-turns", String(agent.maxTurns)]),
@@ -126,7 +139,10 @@ function commandOf({ agent }: Turn, { id, isResumed }: Start): string[] {
   ];
 }
 
-/** Turns off all other network calls: a sealed sandbox reaches only the model's API, and they would wait for a timeout. */
+/**
+ * Returns variables that turn off network calls other than those of the model: a sealed sandbox blocks them, and each
+ * would wait for its timeout.
+ */
 function withoutExtraTraffic(env: AgentTools["env"]): Record<string, string> {
   return {
     CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
@@ -134,7 +150,7 @@ function withoutExtraTraffic(env: AgentTools["env"]): Record<string, string> {
     DISABLE_AUTOUPDATER: "1",
     DISABLE_ERROR_REPORTING: "1",
     IS_SANDBOX: "1",
-    // Eight retries outlast about two minutes of an overloaded API; a story is worth that wait.
+    // Eight retries outlast an API that is overloaded for about two minutes; a story is worth that wait.
     CLAUDE_CODE_MAX_RETRIES: env["CLAUDE_CODE_MAX_RETRIES"] ?? "8",
   };
 }
@@ -143,7 +159,7 @@ async function writePrompt(program: AgentProgram, prompt: string): Promise<void>
   try {
     await program.write(prompt);
   } catch {
-    // The program ended before it had read everything; its exit code says why.
+    // The program ended before it had read the whole prompt; its exit code says why.
   }
   program.endInput();
 }

@@ -2,7 +2,10 @@ import { randomUUID } from "node:crypto";
 import type { RequestedAgent } from "../../src/domain/generated/acp.ts";
 import type { Agent, AgentProgram, AgentTools, Turn, TurnEnd } from "./agent.ts";
 
-/** Any program: it gets the prompt on its input and in a file, and its exit code decides. */
+/**
+ * The kind of agent for any program: the program gets the prompt on its input and in a file, and succeeds if its exit
+ * code is 0.
+ */
 export const command: Agent = {
   kind: "command",
   needsOneOf: [],
@@ -15,21 +18,24 @@ function commandOf({ command: words }: RequestedAgent): readonly string[] {
   return words ?? [];
 }
 
-/** Writes into a new folder of a random name: at a known path the agent could put a pipe, on which the writer would block. */
+/**
+ * A shell script that writes the prompt into a new folder with a random name: at a known path, the agent could put a
+ * pipe that blocks the script.
+ */
 const writePrompt = 'umask 077 && mkdir -- "$1" && cat > "$1/$2"';
 
-/** Runs the program to its end; reports every line of its output as an activity. */
+/** Runs the program to its end, and reports every line of its output as an activity. */
 async function runProgram(
   words: readonly string[],
   { storyId, continues, ...turn }: Turn,
   tools: AgentTools,
   signal: AbortSignal,
 ): Promise<TurnEnd> {
-  // A program remembers nothing, so it gets the whole story each time.
+  // Such a program remembers no earlier turn, so it gets the whole story each time.
   const prompt = turn.promptAfresh ?? turn.prompt;
   const [folder, name] = [`/tmp/aimi-prompt-${randomUUID()}`, `${storyId}.md`];
   const writer = tools.start(["sh", "-c", writePrompt, "sh", folder, name]);
-  // Not awaited: the pipe may be full until the writer begins to read.
+  // Not awaited: the pipe may be full until the writing program reads its input.
   void writer.write(prompt);
   writer.endInput();
   const written = await exitOrKill(writer, signal);
@@ -43,7 +49,7 @@ async function runProgram(
   signal.addEventListener("abort", interrupt, { once: true });
   if (signal.aborted) interrupt();
   try {
-    // Not awaited: a program that never reads its input may fill its output, which the loop below must drain.
+    // Not awaited: a program that never reads its input may fill its output pipe, which the loop below must drain.
     void program.write(prompt);
     program.endInput();
     for await (const line of program.lines) tools.report({ kind: "text", summary: line });
@@ -58,7 +64,7 @@ async function runProgram(
   }
 }
 
-/** Resolves with the program's exit code; on the signal, kills the program. */
+/** Resolves with the program's exit code. When `signal` aborts, kills the program. */
 async function exitOrKill(program: AgentProgram, signal: AbortSignal): Promise<number> {
   const kill = () => void program.kill();
   signal.addEventListener("abort", kill, { once: true });

@@ -1,6 +1,6 @@
 import type { AgentProgram } from "./agent.ts";
 
-/** Waits for a program to end, kills it if it does not in time, and returns its exit code. */
+/** Waits for a program to end and returns its exit code. Kills the program if it does not end within `ms`. */
 export async function endWithin(program: AgentProgram, ms: number): Promise<number> {
   const late = Promise.withResolvers<"late">();
   const timer = setTimeout(() => late.resolve("late"), ms);
@@ -9,12 +9,15 @@ export async function endWithin(program: AgentProgram, ms: number): Promise<numb
   return await program.exit;
 }
 
-/** Kills a program after a delay, unless disposed before. Disposal awaits a kill that has begun, and throws its failure. */
+/**
+ * Kills a program after `ms`, unless the returned object is disposed before. Its disposal waits for a kill that has
+ * begun, and throws if that kill fails.
+ */
 export function killAfter(program: AgentProgram, ms: number): AsyncDisposable {
   let killing = Promise.resolve();
   const timer = setTimeout(() => {
     killing = program.kill();
-    // Only disposal awaits it; an earlier failure must not go unhandled.
+    // Avoids an unhandled rejection: only the disposal awaits `killing`.
     killing.catch(() => {});
   }, ms);
   return {

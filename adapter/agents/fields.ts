@@ -1,14 +1,14 @@
-/** A JSON object from another program, not yet validated. */
+/** A JSON object from another program, which the adapter has not validated. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 const maxIdLength = 500;
 
-/** The fields of an object; no fields for any other value. */
+/** Returns the value itself if it is a JSON object, else an empty object. */
 export function fieldsOf(value: unknown): JsonObject {
   return isJsonObject(value) ? value : {};
 }
 
-/** The objects of a list; an empty list for any other value. */
+/** Returns the JSON objects in a list; an empty list if the value is no list. */
 export function listOf(value: unknown): readonly JsonObject[] {
   return Array.isArray(value) ? value.filter(isJsonObject) : [];
 }
@@ -18,7 +18,7 @@ export function textOf(object: JsonObject, field: string): string | null {
   return typeof value === "string" ? value : null;
 }
 
-/** An ID that the other program chose; null if it is too long to store. */
+/** Reads an ID that the other program chose. Returns null if the ID is missing, no text, or too long to store. */
 export function idOf(object: JsonObject, field: string): string | null {
   const id = textOf(object, field);
   return id !== null && id.length <= maxIdLength ? id : null;
@@ -29,18 +29,18 @@ export function numberOf(object: JsonObject, field: string): number | null {
   return typeof value === "number" && Number.isFinite(value) ? value : null;
 }
 
-/** A count of tokens; 0 if it is absent or invalid. */
+/** Reads a count, such as a number of tokens. Returns 0 if the count is absent or invalid. */
 export function countOf(object: JsonObject, field: string): number {
   return Math.max(0, Math.round(numberOf(object, field) ?? 0));
 }
 
-/** Parses a line of a program that should write JSON objects; null for any other line. */
+/** Parses a line from a program that writes one JSON object per line. Returns null for any other line. */
 export function parseLine(line: string): JsonObject | null {
   try {
     const value: unknown = JSON.parse(line);
     return isJsonObject(value) ? value : null;
   } catch {
-    // A warning of one of its libraries, or an incomplete last line.
+    // Ignores lines that are no JSON, such as a library's warning or an incomplete last line.
     return null;
   }
 }

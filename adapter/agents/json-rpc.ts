@@ -2,7 +2,7 @@ import { cleanText } from "../../src/domain/clean-text.ts";
 import type { AgentProgram } from "./agent.ts";
 import { fieldsOf, idOf, type JsonObject, numberOf, parseLine, textOf } from "./fields.ts";
 
-/** An error that the peer answered. */
+/** Thrown when the agent answers a request with an error. */
 export class RpcError extends Error {
   readonly code: number;
   readonly details: unknown;
@@ -15,7 +15,7 @@ export class RpcError extends Error {
   }
 }
 
-/** The peer ended without an answer. */
+/** Thrown when the agent's program ends before it has answered a request. */
 export class RpcClosed extends Error {
   constructor() {
     super("it ended without an answer");
@@ -23,7 +23,7 @@ export class RpcClosed extends Error {
   }
 }
 
-/** The peer violated the protocol; the adapter reads no more from it. */
+/** Thrown when the agent violates the protocol; the adapter then reads no more of the agent's output. */
 export class RpcViolation extends Error {
   constructor(message: string) {
     super(message);
@@ -32,24 +32,27 @@ export class RpcViolation extends Error {
 }
 
 export interface Incoming {
-  /** Returns the result to answer with; undefined for an unknown method. */
+  /** Handles a request of the agent. Returns the result to answer with, or undefined if the method is unknown. */
   onRequest(method: string, params: JsonObject): unknown;
   onNotification(method: string, params: JsonObject): void;
 }
 
 export interface JsonRpc {
-  /** Rejects with an `RpcError`, `RpcClosed` or `RpcViolation`. */
+  /** Sends a request and resolves with the agent's result. Rejects with an `RpcError`, `RpcClosed` or `RpcViolation`. */
   request(method: string, params: JsonObject): Promise<JsonObject>;
   notify(method: string, params: JsonObject): void;
 }
 
 const methodNotFound = -32601;
-/** At this many unread answers the adapter stops reading from the agent, for at most `patienceMs`. */
+/**
+ * The maximum number of answers that the agent has not read. Beyond it, the adapter reads no more from the agent
+ * until the agent reads its answers, for at most `patienceMs`.
+ */
 const maxUnread = 1_000;
 const patienceMs = 10_000;
 const shownMethod = 100;
 
-/** JSON-RPC 2.0 with one object on each line, over a program's input and output. */
+/** Opens a JSON-RPC 2.0 connection over a program's input and output, with one JSON object per line. */
 export function openJsonRpc(
   program: Pick<AgentProgram, "lines" | "write">,
   { onRequest, onNotification }: Incoming,
@@ -61,14 +64,14 @@ export function openJsonRpc(
   let end: { readonly reason: unknown } | null = null;
 
   function send(message: JsonObject): Promise<void> {
-    // A failed write needs no handling: the agent is ending, and the end of its output rejects all requests.
+    // Ignores a failed write: the agent is ending, and the end of its output rejects all pending requests.
     return program.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`).catch(() => {});
   }
 
   function receive(message: JsonObject): void {
     const method = textOf(message, "method");
     const params = fieldsOf(message["params"]);
-    // An id of 0 is an id like any other.
+    // Compares with undefined, since 0 is a valid ID.
     if (method !== null && message["id"] !== undefined) answer(message, method, params);
     else if (method !== null) onNotification(method, params);
     else settle(message);
@@ -76,7 +79,7 @@ export function openJsonRpc(
 
   function answer(message: JsonObject, method: string, params: JsonObject): void {
     const id = message["id"];
-    // The answer repeats the ID, so the ID must be as small as the protocol intends.
+    // The answer repeats the request's ID, so the adapter limits the ID to a number or a short text.
     if (id !== null && numberOf(message, "id") === null && idOf(message, "id") === null)
       throw new RpcViolation("it asks under an id that is neither a number nor a short text");
     const result = onRequest(method, params);
@@ -88,7 +91,7 @@ export function openJsonRpc(
         : send({ id, result });
   }
 
-  /** Resolves when all answers are written; rejects when that takes too long. */
+  /** Resolves when all answers are written to the agent. Rejects if that takes longer than `patienceMs`. */
   async function untilRead(): Promise<void> {
     const late = Promise.withResolvers<never>();
     const timer = setTimeout(
@@ -122,7 +125,7 @@ export function openJsonRpc(
         if (unread >= maxUnread) await untilRead();
       }
     } catch (error) {
-      // Every pending request rejects with this reason; so does each later one.
+      // Every pending and every later request rejects with this reason.
       reason = error;
     }
     end = { reason };

@@ -4,7 +4,10 @@ import type { Agent } from "./agent.ts";
 
 const program = "/opt/aimi/adapter";
 
-/** The scripted agent: runs the steps of a file, for demonstrations and tests. Its program runs as the agent's user, like any. */
+/**
+ * The scripted agent, for demonstrations and tests: it carries out the steps in a file. Its program runs as the
+ * agent's user, like every other agent.
+ */
 export const script: Agent = {
   kind: "script",
   needsOneOf: [],
@@ -30,7 +33,10 @@ export const script: Agent = {
   },
 };
 
-/** The steps of the first turn; for every later turn, the last `onRepair` if there is one. */
+/**
+ * Returns the steps for a turn. A later turn gets the last `onRepair` if the script has one, else the same steps as
+ * the first turn.
+ */
 function stepsFor({ script: content }: RequestedAgent, storyId: string, continues: boolean): ScriptSteps {
   const steps = ((content ?? {}) as AgentScript)[storyId] ?? [];
   const repair = steps.findLast(({ onRepair }) => onRepair !== undefined)?.onRepair;
