@@ -3,7 +3,7 @@ import { exitOf, signalGroup, startAsAgent, type UserCommand } from "./agent-use
 import type { AgentProgram } from "./agents/agent.ts";
 import { shellExitCode } from "./program-end.ts";
 
-/** The maximum length of one line of an agent's output, in characters; agents put whole files on one line. */
+/** The maximum length of one line of an agent's output, in bytes; agents put whole files on one line. */
 const maxLineLength = 8 << 20;
 const maxStderrTail = 2_000;
 /** The maximum time, in milliseconds, for which other processes may hold an ended program's output pipe open. */

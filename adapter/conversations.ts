@@ -1,8 +1,8 @@
 import type { TaskRequestPayload } from "../src/domain/generated/acp.ts";
 
 /**
- * Returns the ID of the story's conversation from an earlier attempt; null if this attempt does not have that
- * attempt's home folder.
+ * Returns the ID of the conversation in which an earlier attempt did this story; null if there is none, or if this
+ * attempt lacks that attempt's home folder, which holds the conversation.
  */
 export function earlierConversation({ evidence }: TaskRequestPayload, storyId: string): string | null {
   return evidence?.storyId === storyId ? evidence.conversation : null;

@@ -11,7 +11,10 @@ interface DiskUse {
 
 const kibi = 1024;
 
-/** Measures the disk use of the agent's user, as that user: root may not read there. Null when the measurement failed. */
+/**
+ * Measures the disk use of the agent's files. Runs `du` as the agent's user, because root may not read these folders.
+ * Returns null if the measurement failed.
+ */
 async function measureDisk(
   { workspace, home }: SandboxPaths,
   env: Readonly<Record<string, string>>,
@@ -19,7 +22,7 @@ async function measureDisk(
 ): Promise<DiskUse | null> {
   const command = ["du", "-skx", home, workspace, "/tmp", "/var/tmp"];
   const { stdout } = await runAsAgent({ command, env, folder: "/", keep: 10_000 }, signal);
-  // The exit code does not count: `du` also fails when a file vanishes while it runs.
+  // Ignores the exit code: `du` also fails if a file vanishes during the measurement.
   const bytesByPath = new Map(
     stdout.split("\n").flatMap((line) => {
       const [, size, path] = /^(\d+)\s+(.+)$/.exec(line) ?? [];
@@ -33,12 +36,12 @@ async function measureDisk(
 
 export interface UsedBytes {
   readonly atMs: number;
-  /** The used bytes of whole file systems; the agent's files are a part of them. */
+  /** The used bytes of all file systems that the agent writes to; the agent's files are a part of them. */
   readonly usedBytes: number;
 }
 
 /**
- * Reads the use of the file systems that the agent writes to. A file system that holds both folders counts twice, which only
+ * Reads how many bytes of the agent's file systems are used. A file system with both folders counts twice, which only
  * makes the next measurement earlier.
  */
 async function readUsedBytes({ workspace, home }: SandboxPaths): Promise<UsedBytes> {
@@ -47,18 +50,24 @@ async function readUsedBytes({ workspace, home }: SandboxPaths): Promise<UsedByt
   return { atMs: performance.now(), usedBytes: used.reduce((sum, bytes) => sum + bytes, 0) };
 }
 
-/** A measurement of the agent's files, and the use of the file systems just before it. */
+/** The result of a measurement of the agent's files, with the used bytes of the file systems just before it. */
 export interface Measured extends UsedBytes {
   readonly tookMs: number;
-  /** The bytes that are left up to the nearest limit. */
+  /** The number of bytes that the agent's files may still grow before the first limit. */
   readonly leftBytes: number;
 }
 
 const maxMs = 20_000;
-/** The least interval between measurements, in multiples of their duration: constant measuring would load the disk itself. */
+/**
+ * The minimum interval between measurements, as a multiple of a measurement's duration: constant measuring would
+ * itself load the disk.
+ */
 const intervalPerDuration = 4;
 
-/** Whether the next measurement is due: a measurement reads every folder, while a look at the file systems is cheap. */
+/**
+ * Whether the next measurement of the agent's files is due. A measurement reads every folder, while the used bytes of
+ * the file systems cost little to read.
+ */
 export function isMeasurementDue(last: Measured | null, { atMs, usedBytes }: UsedBytes): boolean {
   if (!last) return true;
   const growth = {
@@ -70,9 +79,9 @@ export function isMeasurementDue(last: Measured | null, { atMs, usedBytes }: Use
   return growth.inMs >= nextPollMs(growth, { minMs: leastMs, maxMs: Math.max(maxMs, leastMs) });
 }
 
-/** The interval at which the caller checks the disk. */
+/** The interval, in milliseconds, at which the caller checks the disk. */
 export const diskCheckMs = 1_000;
-/** The least free space with which the adapter can still export the agent's work. */
+/** The minimum free space that the adapter needs to export the agent's work. */
 const minFreeBytes = 16 << 20;
 
 export interface DiskWatch {
@@ -80,15 +89,15 @@ export interface DiskWatch {
   readonly env: Readonly<Record<string, string>>;
   readonly limits: { readonly homeBytes: number; readonly diskBytes: number | null };
   readonly signal: AbortSignal;
-  /** Called with the agent's total disk use after each measurement. */
+  /** Called after each measurement with the total size of the agent's files. */
   readonly onMeasured: (totalBytes: number) => void;
-  /** Called when the disk is nearly full or a limit is exceeded. */
+  /** Called if the disk is nearly full or the agent's files exceed a limit. */
   readonly onTooFull: (message: string) => void;
 }
 
 /**
- * Returns a function that checks the disk: each call reads the use of the file systems, and measures the agent's files when
- * these could be near a limit.
+ * Returns a function that checks the disk. Each call reads the used bytes of the file systems, and measures the
+ * agent's files only if they could be near a limit.
  */
 export function watchDisk({
   paths,
@@ -108,7 +117,7 @@ export function watchDisk({
     const look = await readUsedBytes(paths);
     if (isMeasuring || !isMeasurementDue(last, look)) return;
     isMeasuring = true;
-    // A failed measurement is repeated later.
+    // Ignores a failed measurement: a later call measures again.
     const use = await measureDisk(paths, env, signal).catch(() => null);
     isMeasuring = false;
     const tookMs = performance.now() - look.atMs;

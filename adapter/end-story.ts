@@ -9,7 +9,10 @@ import { storeBundle } from "./exports.ts";
 import { GitFailure } from "./git.ts";
 import { WorkTooLarge } from "./measure-work.ts";
 
-/** Commits exactly the tree that the checks saw, without files that the checks left. */
+/**
+ * Completes a story: commits exactly the tree that the checks saw, without files that the checks left, and stores it
+ * in a bundle.
+ */
 export async function completeStory(
   { paths, workspace, record, author, env, swarmId, taskFile, conversationOf }: StoryDeps,
   { story, from }: { readonly story: UserStory; readonly from: string },
@@ -51,7 +54,10 @@ export async function completeStory(
   return { kind: "completed", commit, good, goodBundle: stored?.bundle ?? null };
 }
 
-/** Stores the unfinished work under its own ref and in its own bundle, and resets the branch to the last good commit. */
+/**
+ * Fails a story: stores its unfinished work under a separate ref and in a separate bundle, and resets the branch to
+ * the last good commit.
+ */
 export async function failStory(
   deps: StoryDeps,
   { story, good }: StoryStart,
@@ -91,7 +97,10 @@ export async function failStory(
   return { kind: "failed", code, message, scope };
 }
 
-/** Writes a tree without the files that are too large; returns the tree of the last commit if that is not possible. */
+/**
+ * Writes a tree of the work folder without the files that are too large. Returns the tree of the last commit if that
+ * is not possible.
+ */
 async function writeWhatFits(workspace: StoryDeps["workspace"]): Promise<string> {
   try {
     return await workspace.writeTree();
@@ -102,7 +111,10 @@ async function writeWhatFits(workspace: StoryDeps["workspace"]): Promise<string>
   }
 }
 
-/** Fails a story that left more than a task may commit. Announces the removal of its files, which takes time. */
+/**
+ * Fails a story whose files are more than a task may commit. First reports that it removes these files, since the
+ * removal takes time.
+ */
 export async function failLargeStory(
   deps: StoryDeps,
   start: StoryStart,
@@ -123,8 +135,8 @@ export async function failLargeStory(
 }
 
 /**
- * Fails a story in which git failed. If git works again, stores the unfinished work as for any failed story. If not, nothing
- * can be stored, and the next story gets a rebuilt repository.
+ * Fails a story in which git failed. If git works again, stores the unfinished work as for any failed story. If not,
+ * stores nothing and rebuilds the repository for the next story.
  */
 export async function failBrokenStory(
   deps: StoryDeps,
@@ -132,7 +144,8 @@ export async function failBrokenStory(
   failure: GitFailure,
 ): Promise<StoryEnd> {
   const message = cutText(`git cannot work with what the story left: ${failure.message}`, 1_900);
-  // A full disk fails every other story, too, and the existing work may need the space that is left.
+  // Stops the whole task: a full disk fails every other story, too, and the completed work may need the space that is
+  // left.
   if (/No space left on device/.test(failure.message)) throw new CannotWork("DISK_FULL", message);
   const code = "GIT_CHECKOUT_FAILED";
   try {

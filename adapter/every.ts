@@ -1,4 +1,7 @@
-/** Repeats the work at an interval, until the caller calls the returned function. Skips a tick while the work still runs. */
+/**
+ * Repeats `work` at an interval of `ms`, and returns a function that stops it. Skips an interval if the previous run
+ * of `work` has not ended.
+ */
 export function every(ms: number, work: () => Promise<unknown>): () => void {
   let isBusy = false;
   const begin = async (): Promise<void> => {

@@ -8,10 +8,13 @@ import { outOf, type SandboxPaths } from "./places.ts";
 import { exitCodeOf, type ProgramEnd } from "./program-end.ts";
 import type { Workspace } from "./workspace.ts";
 
-/** The maximum size of a bundle: an agent must not fill the adapter's volume with its commits. */
+/** The maximum size of a bundle, in bytes: an agent must not fill the adapter's volume with its commits. */
 const maxBytes = 4 * 1024 ** 3;
 
-/** Stores the commits that `ref` has and the base has not as `out/<name>`: atomically, and synced to disk. */
+/**
+ * Stores a bundle as `out/<name>`, with the commits of `ref` that the base commit does not contain. Writes it
+ * atomically and syncs it to disk.
+ */
 export async function storeBundle(
   paths: SandboxPaths,
   workspace: Workspace,
@@ -25,7 +28,7 @@ export async function storeBundle(
   const folder = outOf(paths);
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const path = `${folder}/${name}`;
-  // The draft's name may be fixed: the supervisor makes bundles of one name one after another.
+  // The draft can have a fixed name, since the supervisor makes bundles of the same name only one after another.
   const draft = `${path}.draft`;
   await using undo = new AsyncDisposableStack();
   undo.defer(() => rm(draft, { force: true }));
@@ -49,7 +52,7 @@ export async function storeBundle(
     child.stderr.on("data", (piece: Buffer) => {
       stderrTail = (stderrTail + piece.toString()).slice(-500);
     });
-    // No `await` between the start and this loop: Node discards the unread output of a program that has ended.
+    // No `await` between the start of git and this loop: Node discards the unread output of a program that has ended.
     for await (const chunk of child.stdout as AsyncIterable<Buffer>) {
       bytes += chunk.length;
       if (bytes > maxBytes) enough.abort();

@@ -1,7 +1,7 @@
 import { runAsAgent, type UserResult, type UserRun } from "./agent-user.ts";
 import { describeEnd, exitCodeOf, type ProgramEnd } from "./program-end.ts";
 
-/** A git command that failed or exceeded its time limit, with git's own message. */
+/** Thrown when a git command fails or exceeds its time limit. The message contains git's own error message. */
 export class GitFailure extends Error {
   constructor(
     args: readonly string[],
@@ -13,20 +13,23 @@ export class GitFailure extends Error {
   }
 }
 
-/** The exit code of git; throws `CutOff` for a git that was killed or halted, which says nothing about the repository. */
+/** Returns git's exit code. Throws `CutOff` if git was killed or halted, which says nothing about the repository. */
 function answerOf(args: readonly string[], result: UserResult): number {
-  // The content of the repository can make git run forever, so a timeout counts as a failure of git.
+  // Counts a timeout as a failure of git, since the repository's content can make git run forever.
   if (result.end.kind === "deadline") throw new GitFailure(args, result);
   return exitCodeOf(`git ${args[0] ?? ""}`, result);
 }
 
-/** Settings that override the repository's configuration, which the agent can write: no hook, helper or editor runs. */
+/**
+ * Settings that override the repository's configuration, which the agent can write. They prevent git from running
+ * hooks, helpers or editors.
+ */
 const settings: readonly string[] = [
   ...["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "commit.gpgSign=false"],
   ...["-c", "gc.auto=0", "-c", "core.untrackedCache=false", "-c", "core.quotePath=false"],
   ...["-c", "protocol.allow=never", "-c", "protocol.file.allow=always"],
   ...["-c", "core.alternateRefsCommand=true", "-c", "log.showSignature=false"],
-  // The configuration must not change what git reads from the files.
+  // Prevents the repository's configuration from changing what git reads from the files.
   ...["-c", "core.autocrlf=false", "-c", "core.fileMode=true", "-c", "core.symlinks=true"],
   ...["-c", "core.ignoreCase=false", "-c", "core.sparseCheckout=false", "-c", "submodule.recurse=false"],
   ...[
@@ -37,21 +40,21 @@ const settings: readonly string[] = [
     "-c",
     "core.commitGraph=false",
   ],
-  // Nor may it make git run forever.
+  // Prevents the repository's configuration from making git run forever.
   ...["-c", "pack.window=10", "-c", "pack.depth=50", "-c", "pack.windowMemory=0"],
 ];
 
 const environment: Readonly<Record<string, string>> = {
   ...{ GIT_CONFIG_NOSYSTEM: "1", GIT_CONFIG_GLOBAL: "/dev/null", GIT_TERMINAL_PROMPT: "0" },
   ...{ GIT_OPTIONAL_LOCKS: "0", GIT_EDITOR: "true", LC_ALL: "C" },
-  // git uses the repository in the current folder and no other, without replaced or grafted commits.
+  // git uses only the repository in the current folder, and ignores replaced and grafted commits.
   ...{ GIT_DIR: ".git", GIT_WORK_TREE: "." },
   ...{ GIT_ATTR_NOSYSTEM: "1", GIT_NO_REPLACE_OBJECTS: "1", GIT_GRAFT_FILE: "/nonexistent" },
 };
 
 /**
- * Starts the time limit of one command, two minutes by default. A file in the repository may be a pipe without a writer, on
- * which git would block forever.
+ * Starts the time limit of one command, two minutes by default. The limit is necessary because a file in the
+ * repository may be a pipe without a writer, on which git would block forever.
  */
 export type CommandLimit = (ms?: number) => Disposable & { readonly signal: AbortSignal };
 
@@ -60,15 +63,18 @@ export type GitRun = Pick<UserRun, "input" | "keep"> & {
   readonly withinMs?: number;
 };
 
-/** git in the workspace, as the agent's user: root may not even read there, and hostile files cannot attack the supervisor. */
+/**
+ * Runs git in the workspace as the agent's user: root may not read the workspace, and hostile files in it must not
+ * attack the supervisor.
+ */
 export interface Git {
-  /** Returns git's output without the last line break; throws on a failure. */
+  /** Runs git and returns its output without the last line break. Throws if git fails. */
   run(args: readonly string[], run?: GitRun): Promise<string>;
-  /** Returns git's output, or null when git exits with a failure; throws when git was cut off. */
+  /** Runs git and returns its output, or null if git exits with a failure. Throws if git was cut off. */
   find(args: readonly string[]): Promise<string | null>;
-  /** Returns git's exit code, for questions that the code answers; throws when git was cut off. */
+  /** Runs git and returns its exit code, for questions that the code answers. Throws if git was cut off. */
   ask(args: readonly string[]): Promise<number>;
-  /** Returns the command and its environment, for callers that stream the output. */
+  /** Returns the command line and environment of a git command, for callers that stream its output. */
   command(args: readonly string[]): {
     readonly command: readonly string[];
     readonly env: Record<string, string>;

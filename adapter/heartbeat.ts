@@ -2,7 +2,7 @@ import type { Heartbeat } from "../src/domain/generated/acp.ts";
 import { findAgentProcesses } from "./agent-user.ts";
 import type { ProcessCount } from "./process-watch.ts";
 
-/** The supervisor's current activity and use of resources. */
+/** The supervisor's current phase and story, and the resources that the agent uses. */
 export interface Vitals {
   readonly phase: Heartbeat["payload"]["phase"];
   readonly storyId: string | null;

@@ -2,16 +2,16 @@ import type { AcpMessage } from "../src/domain/generated/acp.ts";
 import type { StoryStatus } from "../src/domain/generated/swarm-state.ts";
 import type { TurnUsage } from "./agents/agent.ts";
 
-/** The results of earlier runs on this volume. */
+/** The results of the adapter's earlier runs on this volume. */
 export interface History {
   readonly statusById: ReadonlyMap<string, StoryStatus>;
   readonly commitById: ReadonlyMap<string, string | null>;
-  /** The branch tip when each story first started. */
+  /** The branch tip when each story was first started, by story ID. */
   readonly fromById: ReadonlyMap<string, string>;
   readonly lastCheckpoint: { readonly commit: string; readonly bundle: string | null } | null;
-  /** The newest bundle that a checkpoint named. */
+  /** The newest bundle that a checkpoint message names. */
   readonly lastBundle: string | null;
-  /** The exit code of an attempt that has ended; null while work is left. */
+  /** The exit code of the attempt if it has ended; null while work is left. */
   readonly exitCode: 0 | 1 | 2 | null;
   readonly usage: TurnUsage;
 }
@@ -19,7 +19,10 @@ export interface History {
 const exitCodes = { completed: 0, failed: 1, stopped: null } as const;
 const noUsage = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
 
-/** Reads the adapter's own journal. Only the supervisor writes it, so the messages need no validation. */
+/**
+ * Reads the results of earlier runs from the adapter's journal. Only the supervisor writes the journal, so its
+ * messages need no validation.
+ */
 export async function readHistory(messages: AsyncIterable<unknown>): Promise<History> {
   const statusById = new Map<string, StoryStatus>();
   const commitById = new Map<string, string | null>();

@@ -3,7 +3,7 @@ import type { UserProcess } from "./agent-user.ts";
 import type { AgentActivity } from "./agents/agent.ts";
 import type { WorkClock } from "./work-clock.ts";
 
-/** The CPU time that counts as a sign of life. */
+/** The CPU time, in milliseconds, that counts as a sign of life: an agent that uses that much is not idle. */
 const enoughCpuMs = 1_000;
 
 export interface IdleLimits {
@@ -15,7 +15,7 @@ export interface IdleLimits {
 export class Idleness {
   readonly #clock: Pick<WorkClock, "now">;
   readonly #openTools = new Map<string, number>();
-  /** The CPU time of each process at the last check. */
+  /** The CPU time of each process at the last check, in milliseconds, by process ID. */
   #cpuMsByPid: ReadonlyMap<number, number> = new Map();
   #lastSign: number;
   #cpuMs = 0;
@@ -47,7 +47,7 @@ export class Idleness {
     if (this.#cpuMs >= enoughCpuMs) this.noteOutput();
   }
 
-  /** The reason why the agent counts as hung; null while it may be working. */
+  /** Returns the reason why the agent counts as hung, or null while it may be working. */
   verdict({ idleMs, toolMs }: IdleLimits): string | null {
     if (this.idleMs < idleMs) return null;
     const now = this.#clock.now();

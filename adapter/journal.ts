@@ -7,14 +7,14 @@ import { type NumberedLines, readNumbered } from "../src/wire/numbered-lines.ts"
 import { jsonLines } from "../src/wire/text-lines.ts";
 import { journalOf, reserveOf, type SandboxPaths } from "./places.ts";
 
-/** Messages that have a number and are on the disk before any listener gets them. */
+/** The messages to the host that have a sequence number. Each is on the disk before any listener gets it. */
 export type JournalledMessage = Extract<AcpMessage, { readonly seq?: number }>;
 
 type Unnumbered<Message> = Message extends JournalledMessage ? Pick<Message, "type" | "payload"> : never;
 export type NewMessage = Unnumbered<JournalledMessage>;
 
 export interface Journal extends NumberedLines, AsyncDisposable {
-  /** Resolves once the message is on the disk. */
+  /** Appends a message and resolves with its number when the message is on the disk. */
   append(message: NewMessage): Promise<number>;
 }
 
@@ -28,13 +28,13 @@ export interface Envelope {
 const reserveBytes = 4 << 20;
 const maxLineLength = 64 << 10;
 
-/** Reads the messages of earlier runs on this volume. */
+/** Reads the messages that earlier runs wrote to the journal of this volume. */
 export async function* readJournal(paths: SandboxPaths): AsyncGenerator<unknown> {
   const exists = await stat(journalOf(paths)).catch(() => null);
   if (exists) yield* jsonLines(createReadStream(journalOf(paths)), { maxLength: maxLineLength });
 }
 
-/** Opens the journal of this volume; calls `envelope` for each message. */
+/** Opens the journal of this volume. Calls `envelope` for each message, and `onFull` when the disk is full. */
 export async function openJournal(
   paths: SandboxPaths,
   { envelope, onFull }: { readonly envelope: () => Envelope; readonly onFull: () => void },
@@ -54,7 +54,8 @@ export async function openJournal(
     async append({ type, payload }) {
       const seq = next;
       const line = fitMessage({ type, ...envelope(), seq, payload });
-      // A message that does not fit takes no number: the journal must have no gap.
+      // Increments the number only after `fitMessage`, which throws if a message is too long: the journal must have no
+      // gap.
       next += 1;
       await lines.add(line);
       return seq;
@@ -68,7 +69,7 @@ async function ensureReserve(paths: SandboxPaths): Promise<void> {
   const reserve = reserveOf(paths);
   const there = await stat(reserve).catch(() => null);
   if (there?.size === reserveBytes) return;
-  // On a disk that is already full, the last messages have no reserve.
+  // Ignores a full disk: the work starts without the reserve, and the last messages may then be lost.
   await writeFile(reserve, Buffer.alloc(reserveBytes), { mode: 0o600, flush: true }).catch(() =>
     rm(reserve, { force: true }),
   );

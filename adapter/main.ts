@@ -10,7 +10,7 @@ const [command, ...args] = process.argv.slice(2);
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 const complain = (line: string): void => void process.stderr.write(`adapter: ${line}\n`);
 
-/** The commands of the in-container program, for the host and for people who inspect a container. */
+/** The adapter's commands, for the host and for people who inspect a container. */
 const commands: Readonly<Record<string, () => Promise<number>>> = {
   async probe() {
     say(JSON.stringify(await probe()));
@@ -20,7 +20,8 @@ const commands: Readonly<Record<string, () => Promise<number>>> = {
   async supervise() {
     const stopped = new AbortController();
     process.on("SIGTERM", () => stopped.abort());
-    // The agent's user cannot signal root's process, so a SIGINT comes from root and means the same as the engine's SIGTERM.
+    // The agent's user cannot signal root's process, so a SIGINT comes from root and means the same as a SIGTERM from the
+    // engine.
     process.on("SIGINT", () => stopped.abort());
     const env = Object.fromEntries(
       Object.entries(process.env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
@@ -59,14 +60,17 @@ const commands: Readonly<Record<string, () => Promise<number>>> = {
 const work = commands[command ?? ""];
 if (work) {
   const code = await work();
-  // Exits even if a handle is still open, such as a stdin that its writer never closes.
+  // Exits even if a handle is still open, such as a stdin whose writer never closes it.
   process.exit(code);
 } else {
   complain(`unknown command ${JSON.stringify(command ?? "")}; known: ${Object.keys(commands).join(", ")}`);
   process.exitCode = 2;
 }
 
-/** Parses the arguments of `tail`; null for unknown ones. With `--follow`, the end of stdin ends the command. */
+/**
+ * Parses the arguments of `tail`; returns null if an argument is unknown. With `--follow`, the end of stdin ends the
+ * command.
+ */
 function parseTail(words: readonly string[]): TailOptions | null {
   const isFollowed = words.includes("--follow");
   const [flag, count = "", ...more] = words.filter((word) => word !== "--follow");

@@ -3,16 +3,19 @@ import { runAsAgent } from "./agent-user.ts";
 import { type CommandLimit, type Git, GitFailure } from "./git.ts";
 import { exitCodeOf } from "./program-end.ts";
 
-/** The limits of what a task may add to its base commit. */
+/**
+ * The maximum number of files, their maximum total size, and the maximum size of one file that a task may add to or
+ * change in its base commit. Sizes are in bytes.
+ */
 export interface WorkLimits {
   readonly workFiles: number;
   readonly workBytes: number;
   readonly workFileBytes: number;
 }
 
-/** Thrown when git would add more than a task may commit. */
+/** Thrown when the new and changed files are more than a task may commit. */
 export class WorkTooLarge extends Error {
-  /** The files to leave out, so that the rest can be committed; empty when nothing can. */
+  /** The paths of the files to leave out so that the rest can be committed; empty if nothing can be committed. */
   readonly without: readonly string[];
 
   constructor(message: string, without: readonly string[] = []) {
@@ -26,27 +29,32 @@ export interface MeasureDeps {
   readonly folder: string;
   readonly git: Pick<Git, "command">;
   readonly limit: CommandLimit;
-  /** The base commit, whose files are not the task's work. */
+  /** The commit where the task's branch started, whose files are not the task's work. */
   readonly base: string;
   readonly limits: WorkLimits;
 }
 
-/** The maximum number of folders, and of large files, that the count remembers for the message. */
+/** The maximum number of folders, and of large files, that the measurement remembers for the error message. */
 const maxNamed = 50;
 const blockBytes = 512;
 
 /**
- * Throws `WorkTooLarge` when the new files, and those whose size differs from the base, are more than a task may commit. Reads
- * no content, so that a sparse file of a terabyte costs no more than any other. Stops counting at the limit.
+ * Throws `WorkTooLarge` if the new and changed files are more than a task may commit. Counts a file as changed if its
+ * size differs from the base commit. Reads no content, so that a sparse file of a terabyte costs no more than any
+ * other. Stops counting at the limit.
  */
 export async function measureWork(deps: MeasureDeps, env: Readonly<Record<string, string>>): Promise<void> {
-  // Most repositories as a whole are within the limits; then the sizes in the base are not needed.
+  // Measures all files first: most whole repositories are within the limits, and then the sizes in the base commit are
+  // not needed.
   if ((await measure(deps, env, null)) === null) return;
   const refusal = await measure(deps, env, await sizesIn(deps));
   if (refusal !== null) throw refusal;
 }
 
-/** Why the files are too many or too large, not counting files of the same size as in the base; null if they are not. */
+/**
+ * Returns why the files are too many or too large, or null if they are not. Ignores files whose size is the same in
+ * `sizeBefore`.
+ */
 async function measure(
   deps: MeasureDeps,
   env: Readonly<Record<string, string>>,
@@ -111,7 +119,7 @@ function sizeOf(file: Sized | null): string {
   return `${nameOf(file.path)} with ${showBytes(file.bytes)}${onDisk}`;
 }
 
-/** Decodes a path from raw bytes and shortens it for a message. */
+/** Decodes a file's path from raw bytes and shortens it for a message. */
 function nameOf(path: string): string {
   const text = Buffer.from(path, "latin1").toString();
   return text.length > 300 ? `${text.slice(0, 299)}…` : text;
@@ -120,7 +128,7 @@ function nameOf(path: string): string {
 const remedy = (setting: string): string =>
   `add what is no work to .gitignore, or raise the setting ${setting}`;
 
-/** The size of each file in the base, by its path as raw bytes. */
+/** Reads the size of each file in the base commit, by the file's path as raw bytes. */
 async function sizesIn(deps: MeasureDeps): Promise<ReadonlyMap<string, string>> {
   const sizes = new Map<string, string>();
   const list = ["ls-tree", "-r", "-l", "-z", "--full-tree", deps.base];
@@ -134,12 +142,13 @@ async function sizesIn(deps: MeasureDeps): Promise<ReadonlyMap<string, string>> 
 
 const runAsIs = '"$@"';
 /**
- * Uses `find`, not `stat`, whose system call gVisor refuses. A file that vanishes meanwhile, or whose name is too long for the
- * kernel, gets no size here; `git add` reports it.
+ * A shell script that prints the size of each file in a list. Uses `find` instead of `stat`, whose system call gVisor
+ * refuses. Prints nothing for a file that vanishes or whose name is too long for the kernel; `git add` reports such a
+ * file.
  */
 const printSizes = `"$@" | find -files0-from - -maxdepth 0 -printf '%s %b %p\\0'`;
 
-/** Reads the list that a git command prints, record by record, until the signal. */
+/** Reads the list that a git command prints and passes each record to `onRecord`, until the list or `enough` ends it. */
 async function readRecords(
   { folder, git, limit }: MeasureDeps,
   {

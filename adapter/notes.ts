@@ -4,11 +4,11 @@ import { notesOf, requestOf, type SandboxPaths } from "./places.ts";
 
 /** Facts that the adapter needs after a crash and that no message contains. */
 export interface Notes {
-  /** The commit where the branch started. */
+  /** The commit where the task's branch started; null before the first run has prepared the workspace. */
   readonly base: string | null;
-  /** The content of `.git/info/exclude` before any agent ran. */
+  /** The content of `.git/info/exclude` before any agent ran; null before the first run has prepared the workspace. */
   readonly exclude: string | null;
-  /** The agents' IDs of their conversations, by story. */
+  /** The IDs that the agent gave to its conversations, by story ID. */
   readonly conversations: Readonly<Record<string, string>>;
 }
 
@@ -22,13 +22,16 @@ export async function readNotes(paths: SandboxPaths): Promise<Notes> {
 export const writeNotes = (paths: SandboxPaths, notes: Notes): Promise<void> =>
   replaceFile(paths, notesOf(paths), JSON.stringify(notes));
 
-/** Reads the request that this volume has accepted, in canonical form; null before that. */
+/** Reads the task request that an earlier run on this volume accepted, in canonical form; returns null if there is none. */
 export const readRequest = (paths: SandboxPaths): Promise<string | null> => readIfThere(requestOf(paths));
 
 export const writeRequest = (paths: SandboxPaths, request: string): Promise<void> =>
   replaceFile(paths, requestOf(paths), request);
 
-/** Replaces a file atomically and syncs it to disk. Only the supervisor writes in this folder. */
+/**
+ * Replaces a file atomically and syncs it to disk. The draft's name is safe, since only the supervisor writes in this
+ * folder.
+ */
 async function replaceFile({ aimi }: SandboxPaths, file: string, text: string): Promise<void> {
   const draft = `${file}.draft`;
   {

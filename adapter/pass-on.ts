@@ -1,18 +1,19 @@
 import { connect, createServer, type Socket } from "node:net";
 
-/** The maximum number of open connections: an agent may open as many as it likes. */
+/** The maximum number of open connections to the gateway, since an agent could open any number. */
 const maxConnections = 512;
 
 /**
- * A loopback proxy in a sandbox without a network: forwards each connection to the gateway's Unix socket, and does not read
- * the bytes.
+ * Opens a loopback proxy for a sandbox without a network. The proxy forwards each connection to the gateway's Unix
+ * socket and does not interpret the bytes.
  */
 export async function forwardToGateway(
   { port, socketFile }: { readonly port: number; readonly socketFile: string },
   complain: (line: string) => void,
 ): Promise<AsyncDisposable> {
   const open = new Set<Socket>();
-  // `noDelay`, since with Nagle's algorithm the end of an answer waits for the ACK of its beginning, 40 ms each time.
+  // Turns Nagle's algorithm off (`noDelay`): with it, the end of an answer waits about 40 ms for the ACK of the
+  // beginning.
   const options = { allowHalfOpen: true, pauseOnConnect: true, noDelay: true };
   const server = createServer(options, (client) => {
     const gateway = connect({ path: socketFile, allowHalfOpen: true });
@@ -25,7 +26,7 @@ export async function forwardToGateway(
       socket.on("error", end);
       socket.on("close", () => {
         open.delete(socket);
-        // `end` sends the pending data of the other socket first.
+        // Closes the other socket with `end`, which sends that socket's pending data first.
         (socket === client ? gateway : client).end();
       });
     }

@@ -1,13 +1,13 @@
 /**
- * The folders of a worker's sandbox. Only root reads and writes below `/aimi` and `/var/lib/aimi`, only the agent's user in the
- * others.
+ * The folders of a worker's sandbox. Only root reads and writes below `/aimi` and `/var/lib/aimi`; only the agent's
+ * user reads and writes in the workspace and the home folder.
  */
 export interface SandboxPaths {
   readonly workspace: string;
   readonly home: string;
-  /** The adapter's volume, which survives the container. */
+  /** The mount point of the adapter's volume, which survives the container. */
   readonly aimi: string;
-  /** A folder in the container's own layer, like the workspace; it is lost with the container. */
+  /** The adapter's folder in the container's own layer. Like the workspace, it is lost with the container. */
   readonly layer: string;
 }
 
@@ -21,7 +21,10 @@ export const sandboxPaths: SandboxPaths = {
 export const journalOf = ({ aimi }: SandboxPaths): string => `${aimi}/journal.ndjson`;
 export const requestOf = ({ aimi }: SandboxPaths): string => `${aimi}/request.json`;
 export const notesOf = ({ aimi }: SandboxPaths): string => `${aimi}/notes.json`;
-/** A file that reserves space: when the disk is full, the journal removes it to write the last messages. */
+/**
+ * The path of a file that reserves disk space: when the disk is full, the journal deletes the file to write the last
+ * messages.
+ */
 export const reserveOf = ({ aimi }: SandboxPaths): string => `${aimi}/reserve`;
 export const outOf = ({ aimi }: SandboxPaths): string => `${aimi}/out`;
 export const socketOf = ({ aimi }: SandboxPaths): string => `${aimi}/sock/supervisor`;

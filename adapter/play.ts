@@ -6,7 +6,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { cleanText } from "../src/domain/clean-text.ts";
 import type { ScriptStep, ScriptSteps } from "../src/domain/generated/script-agent.ts";
 
-/** Runs the steps from the input in the current folder, and returns an exit code. */
+/** Runs the steps of a scripted agent in the current folder and returns an exit code. Reads the steps as JSON from `input`. */
 export async function play(input: NodeJS.ReadableStream, say: (line: string) => void): Promise<number> {
   const steps = JSON.parse(await text(input)) as ScriptSteps;
   for (const step of steps) {
@@ -16,7 +16,7 @@ export async function play(input: NodeJS.ReadableStream, say: (line: string) => 
   return 0;
 }
 
-/** Runs one step; an exit code ends the script. */
+/** Runs one step. Returns the exit code with which the script ends, or null if the next step follows. */
 async function executeStep(step: ScriptStep, say: (line: string) => void): Promise<number | null> {
   const { write, run, say: words, sleepMs, exit } = step;
   if (write) {

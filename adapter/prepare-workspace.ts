@@ -17,27 +17,27 @@ export interface WorkspaceRequest {
   readonly branch: string;
   readonly repoUrl: string;
   readonly baseCommit: string | null;
-  /** The base commit that the first run on this volume chose; null before. */
+  /** The base commit that the first run on this volume chose; null in the first run. */
   readonly knownBase: string | null;
   readonly history: Pick<History, "statusById" | "lastCheckpoint" | "lastBundle">;
   readonly limit: CommandLimit;
   readonly workLimits: WorkLimits;
-  /** The content of `.git/info/exclude` in the first run on this volume; null before. */
+  /** The content of `.git/info/exclude` in the first run on this volume; null in the first run. */
   readonly knownExclude: string | null;
 }
 
 /**
- * Prepares the repository on its branch, at the last good commit or a later one. In a container that prepared it before, it
- * stays as the last run left it. In a new container, or after a kill in the middle of a checkout, it is restored from the
- * stored bundles.
+ * Prepares the repository on the task's branch, at the last good commit or a later one. If this container has
+ * prepared it before, leaves it as the last run left it. In a new container, or after a kill during a checkout,
+ * restores it from the bundles on the adapter's volume.
  */
 export async function prepareWorkspace(request: WorkspaceRequest): Promise<Workspace> {
   const { paths, env, branch, repoUrl, history, limit } = request;
   const folder = paths.workspace;
   const git = gitIn(folder, env, limit);
-  // Runs before git reads anything there, since git would block on a pipe.
+  // Removes pipes before git reads anything in the folder, since git would block on a pipe.
   await removeLocks({ folder, env, limit });
-  // git itself decides whether this is a branch name.
+  // Lets git itself decide whether the text is a valid branch name.
   if ((await git.ask(["check-ref-format", "--branch", branch])) !== 0)
     throw new CannotWork("GIT_CHECKOUT_FAILED", `git does not accept ${JSON.stringify(branch)} as a branch`);
   if (repoUrl.startsWith("bundle:")) await fetchRepository(request);
@@ -73,7 +73,7 @@ export async function prepareWorkspace(request: WorkspaceRequest): Promise<Works
   return workspace;
 }
 
-/** Rebuilds the repository from the stored bundles, when git can no longer work with it. */
+/** Rebuilds the repository from the bundles on the adapter's volume, for a repository with which git can no longer work. */
 export async function rebuildWorkspace(
   request: WorkspaceRequest,
   { commit, bundle }: { readonly commit: string; readonly bundle: string | null },
@@ -81,7 +81,7 @@ export async function rebuildWorkspace(
   const { paths, env, repoUrl, limit } = request;
   const history = { statusById: new Map(), lastCheckpoint: { commit, bundle }, lastBundle: bundle };
   await workspaceMark(paths).whileUnmarked(async () => {
-    // Only a repository that came as a bundle can be fetched again.
+    // Empties the folder only if the repository came as a bundle; any other repository could not be fetched again.
     if (repoUrl.startsWith("bundle:")) {
       using limited = limit();
       const command = ["sh", "-c", emptyFolder, "sh", paths.workspace];
@@ -95,14 +95,14 @@ export async function rebuildWorkspace(
 const emptyFolder =
   'chmod u+rwx "$1"; find "$1" -type d ! -perm -700 -exec chmod u+rwx {} \\;; find "$1" -mindepth 1 -maxdepth 1 -exec rm -rf {} +';
 
-/** Whether the branch exists and contains the last good commit; then the files are worth keeping, too. */
+/** Whether the branch exists and contains the last good commit. If so, the files in the workspace are worth keeping, too. */
 async function hasGoodCommit({ git, branch, isAncestor, tip }: Workspace, good: string): Promise<boolean> {
   if ((await git.ask(["rev-parse", "--verify", "--quiet", `refs/heads/${branch}`])) !== 0) return false;
   if ((await git.ask(["cat-file", "-e", `${good}^{commit}`])) !== 0) return false;
   return isAncestor(good, await tip());
 }
 
-/** The repository's HEAD, the base of a request that names none. */
+/** Returns the commit at the repository's HEAD, which is the base commit if the request names none. */
 async function headOf({ paths, env, limit }: WorkspaceRequest): Promise<string> {
   const git = gitIn(paths.workspace, env, limit);
   const head = await git.find(["rev-parse", "--verify", "HEAD^{commit}"]);
@@ -111,12 +111,15 @@ async function headOf({ paths, env, limit }: WorkspaceRequest): Promise<string> 
   return head;
 }
 
-/** Reads the exclude file before any agent runs: an image lists its own files in it, and an agent could hide files with it. */
+/**
+ * Reads `.git/info/exclude` before any agent runs: the image may list its own files in it, and later an agent could
+ * hide files with it.
+ */
 async function readExclude({ paths, env, limit }: WorkspaceRequest): Promise<string> {
   using limited = limit();
   const command = ["sh", "-c", readPlainFile, "sh", ".git/info/exclude"];
   const read = await runAsAgent({ command, env, folder: paths.workspace, deadline: limited.signal });
-  // Every later run uses the result, so a failed read must not count as empty.
+  // Throws if the read was cut off, instead of returning an empty text: every later run uses the result.
   return exitCodeOf("reading .git/info/exclude", read) === 0 ? read.stdout : "";
 }
 
@@ -131,7 +134,7 @@ async function fetchRepository({ paths, env, repoUrl, baseCommit, limit }: Works
     } else if (base !== null && (await git.ask(["cat-file", "-e", `${base}^{commit}`])) === 0) return;
     await fetchBundle({ folder, env, limit }, { bundle, refspec: "+refs/*:refs/aimi/in/*" });
     if ((await git.ask(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"])) === 0) return;
-    // `prepareWorkspace` reports a base that the bundle lacks.
+    // Returns without a checkout: `prepareWorkspace` reports a base commit that the bundle lacks.
     if (base !== null && (await git.ask(["cat-file", "-e", `${base}^{commit}`])) !== 0) return;
     const [first] = (await git.run(["for-each-ref", "--format=%(objectname)", "refs/aimi/in"])).split("\n");
     const start = base ?? first;

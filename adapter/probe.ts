@@ -19,7 +19,7 @@ import { networkInterfaces, release } from "node:os";
 import { join } from "node:path";
 import type { Probe } from "../src/domain/isolation.ts";
 
-/** Inspects this container from inside: its isolation, and whether the everyday operations of an agent work. */
+/** Inspects this container from inside: how it is isolated, and whether the everyday operations of an agent work. */
 export async function probe(): Promise<Probe> {
   const status = readFileSync("/proc/self/status", "utf8");
   const field = (name: string): string | undefined =>
@@ -70,7 +70,10 @@ function parseMounts(text: string): Mount[] {
     }));
 }
 
-/** The fixed inode numbers of the kernel's initial namespaces; a container with one of them shares it with the host. */
+/**
+ * The fixed inode numbers of the kernel's initial namespaces. A container that has one of these namespaces shares it
+ * with the host.
+ */
 const firstNamespaces: readonly (readonly [name: string, inode: number])[] = [
   ["ipc", 0xefffffff],
   ["uts", 0xeffffffe],
@@ -83,12 +86,12 @@ function sharedNamespaces(): string[] {
     try {
       return readlinkSync(`/proc/self/ns/${name}`) === `${name}:[${inode}]` ? [name] : [];
     } catch {
-      // A runtime with a kernel of its own may lack them.
+      // Skips a missing namespace: a runtime with its own kernel may lack it.
       return [];
     }
   });
-  // Only the newest kernels fix the inode of the network namespace. The probe runs without a network, so that any interface
-  // but loopback is the host's.
+  // Finds a shared network namespace by its interfaces, because only the newest kernels fix its inode number. The probe
+  // runs without a network, so any interface except loopback belongs to the host.
   const hasNetwork = Object.values(networkInterfaces()).some((found) =>
     found?.some(({ internal }) => !internal),
   );
@@ -100,13 +103,16 @@ const everydayDevices: readonly string[] = [
   ...["stderr", "stdin", "stdout", "tty", "urandom", "zero"],
 ];
 
-/** Where an engine mounts the kernel's filesystems; anywhere else they are the host's, with its sockets and devices. */
+/**
+ * The paths where an engine mounts the kernel's filesystems. At any other path, these filesystems belong to the host
+ * and may contain its sockets and devices.
+ */
 const kernelMountPaths = /^\/(?:proc|sys|dev)(?:\/|$)|^\/tmp$/;
 const kernelTypes: readonly string[] = [
   ...["proc", "sysfs", "tmpfs", "devpts", "mqueue", "cgroup", "cgroup2", "devtmpfs"],
 ];
 
-/** The mounts that an engine gives every container, whatever their filesystem type. */
+/** The mount points that an engine creates in every container, whatever their filesystem type. */
 const everydayMounts: readonly string[] = [
   ...["/", "/etc/hostname", "/etc/hosts", "/etc/resolv.conf"],
   ...["/sbin/docker-init", "/usr/sbin/docker-init", "/run/.containerenv", "/run/secrets"],
@@ -117,9 +123,9 @@ function isOfTheHost({ path, type }: Mount): boolean {
   return !isOfTheKernel && !everydayMounts.includes(path);
 }
 
-/** Finds the paths in `/proc` that an engine should hide or make read-only, and that are open here. */
+/** Finds the paths in `/proc` that an engine should hide or make read-only but has left open in this container. */
 function openPaths(mounts: readonly Mount[]): string[] {
-  // An engine hides a path behind a tmpfs or a device; with mapped users, behind a device of the host.
+  // An engine hides a path behind a tmpfs or a device; if user IDs are mapped, behind a device of the host.
   const covered = (path: string): boolean =>
     mounts.some((mount) => mount.path === path && (mount.readOnly || mount.type !== "proc"));
   return ["/proc/sys", "/proc/sysrq-trigger", "/proc/timer_list", "/proc/keys", "/proc/kcore"].filter(
@@ -152,7 +158,7 @@ async function trySteps(folder: string): Promise<Probe["steps"]> {
   return results;
 }
 
-/** Steps with the tools that agents depend on, if the image has them. */
+/** Returns test steps for the tools that agents depend on, if the image has these tools. */
 function toolSteps(folder: string): [step: string, run: () => unknown][] {
   const identity = ["-c", "user.name=probe", "-c", "user.email=probe@example.invalid"];
   const steps: [step: string, program: string, args: string[]][] = [

@@ -2,7 +2,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { areUsedUp } from "../src/domain/process-limits.ts";
 import { findAgentProcesses, killAgentProcesses } from "./agent-user.ts";
 
-/** The number of processes and threads, and its limit. */
+/** The number of processes and threads in the sandbox, and the maximum number. */
 export interface ProcessCount {
   readonly now: number;
   readonly most: number;
@@ -10,18 +10,24 @@ export interface ProcessCount {
 
 export interface ProcessSource {
   count(): Promise<ProcessCount>;
-  /** How often the kernel has refused to create a process; always 0 if the kernel does not report it. */
+  /** Returns how often the kernel has refused to create a process; always 0 if the kernel does not report it. */
   refusals(): Promise<number>;
 }
 
-/** Called with the highest count of the current span, and whether it has reached another eighth of the limit. */
+/**
+ * Called after each count with the highest count of the current span. `isMarkedRise`: whether that count has reached
+ * the next eighth of the limit.
+ */
 export type OnCount = (highest: ProcessCount, isMarkedRise: boolean) => void;
 
-/** A span of work in the sandbox, a turn or a check, during which the watch counts processes. */
+/** A turn or a check, during which the watch counts the processes in the sandbox. */
 export interface ProcessSpan extends AsyncDisposable {
-  /** Aborted, with the reason, when the process limit stays used up; the watch then kills the agent's processes. */
+  /**
+   * A signal that aborts, with the reason, when the process limit stays reached; the watch then kills the agent's
+   * processes.
+   */
   readonly usedUp: AbortSignal;
-  /** A reason for a failure: the process limit was used up at some moment of the span. Null when it was not. */
+  /** Returns that the process limit was reached at some moment of the span, as the reason for a failure; null if it was not. */
   whyRefused(): Promise<string | null>;
 }
 
@@ -31,13 +37,14 @@ export interface ProcessWatch extends Disposable {
 
 const cgroups = ["/sys/fs/cgroup", "/sys/fs/cgroup/pids"];
 const lookMs = 500;
-/** The number of consecutive counts at the limit after which it is used up: a short peak is harmless. */
+/** The number of consecutive counts at the limit after which the watch acts, because a short peak is harmless. */
 const fullLooks = 3;
 const parts = 8;
 
 /**
- * Polls the number of processes. Linux refuses processes beyond the limit; gVisor's kernel ends instead, and the sandbox with
- * it. So the watch kills the agent's processes before that, and reports the count for the host meanwhile.
+ * Polls the number of processes in the sandbox. Beyond the limit, Linux refuses new processes, but gVisor's kernel
+ * ends, and the sandbox with it. So the watch kills the agent's processes before that, and reports the counts to the
+ * host.
  */
 export function watchProcesses(
   source: ProcessSource | null,
@@ -68,7 +75,7 @@ export function watchProcesses(
   const timer = setInterval(() => {
     if (isLooking || spans.size === 0) return;
     isLooking = true;
-    // A failed count is repeated at the next interval.
+    // Ignores a failed count: the next interval counts again.
     void checkSpans()
       .catch(() => {})
       .finally(() => {
@@ -109,7 +116,10 @@ function usedUpReason({ most }: ProcessCount): string {
   return `all ${most} processes that the sandbox may have were in use`;
 }
 
-/** The container's cgroup if it is visible, else the per-user limit of the sandbox's kernel; null without a limit. */
+/**
+ * Finds where to count the processes: in the container's cgroup if it is visible, else by the per-user limit of the
+ * sandbox's kernel. Returns null if there is no limit.
+ */
 export async function findProcessSource(): Promise<ProcessSource | null> {
   for (const folder of cgroups) {
     const source = sourceIn(folder);
@@ -135,7 +145,7 @@ function sourceIn(folder: string): ProcessSource {
   };
 }
 
-/** Throws when the file is missing or holds no number, such as `max`. */
+/** Reads a number from a file. Throws if the file is missing or holds no number, such as `max`. */
 async function numberIn(file: string): Promise<number> {
   const text = (await readFile(file, "utf8")).trim();
   if (!/^\d+$/.test(text)) throw new Error(`${file} holds no number`);
@@ -144,7 +154,7 @@ async function numberIn(file: string): Promise<number> {
 
 async function countOfUser(most: number): Promise<ProcessCount> {
   const all = (await readdir("/proc")).filter((name) => /^\d+$/.test(name)).length;
-  // To inspect so many processes one by one would take too long.
+  // Returns early at the limit: inspecting so many processes one by one would take too long.
   if (areUsedUp({ now: all, most })) return { now: all, most };
   const now = (await findAgentProcesses()).reduce((sum, { threads }) => sum + threads, 0);
   return { now, most };

@@ -1,25 +1,25 @@
 import { showDuration } from "../src/domain/duration.ts";
 import { TimeOver } from "./work-clock.ts";
 
-/** How a program ended. Only `exited` is the program's own answer. */
+/** How a program ended. Only `exited` is the program's own result; otherwise the program was ended or did not start. */
 export type ProgramEnd =
   | { readonly kind: "exited"; readonly code: number }
   /** A signal ended the program, and the adapter did not send it. */
   | { readonly kind: "killed"; readonly signal: string }
-  /** The program's time was over, and the adapter killed it. */
+  /** The program exceeded its time limit, so the adapter killed it. */
   | { readonly kind: "deadline"; readonly ms: number }
   /** All work stops, so the adapter killed the program. */
   | { readonly kind: "halted" }
-  /** The system could not create another process, or has no shell. */
+  /** The program did not start: the system could not create a process, or has no shell. */
   | { readonly kind: "not-begun"; readonly why: string };
 
 export interface EndedProgram {
   readonly end: ProgramEnd;
-  /** Whether the kernel's OOM killer ended a process of this sandbox while the program ran. */
+  /** Whether the kernel's OOM killer ended any process of this sandbox while the program ran. */
   readonly isOutOfMemory: boolean;
 }
 
-/** Thrown when a program was cut off before its own end, so that its question has no answer yet. */
+/** Thrown when a program was cut off before its own end, so that its result is unknown. */
 export class CutOff extends Error {
   readonly end: ProgramEnd;
   readonly isOutOfMemory: boolean;
@@ -32,15 +32,19 @@ export class CutOff extends Error {
   }
 }
 
-/** The exit code that a program answered with; throws `CutOff` when the program was cut off. */
+/** Returns a program's exit code. Throws `CutOff` if the program was cut off, or failed while the sandbox was out of memory. */
 export function exitCodeOf(what: string, program: EndedProgram): number {
   const { end, isOutOfMemory } = program;
-  // A program whose child was killed for memory fails with a code that says nothing about the question.
+  // A failure counts only if memory sufficed: if the OOM killer ended a child process, the exit code says nothing about
+  // the question.
   if (end.kind === "exited" && (end.code === 0 || !isOutOfMemory)) return end.code;
   throw new CutOff(what, program);
 }
 
-/** The exit code as a shell gives it: 128 plus the signal's number; 126 for a program that could not start. */
+/**
+ * Returns the exit code that a shell would report: 128 plus the signal's number for a killed program, and 126 for a
+ * program that could not start.
+ */
 export function shellExitCode(end: ProgramEnd): number {
   switch (end.kind) {
     case "exited":
@@ -60,7 +64,7 @@ const signalNumbers: Readonly<Record<string, number>> = {
   ...{ SIGSEGV: 11, SIGPIPE: 13, SIGTERM: 15 },
 };
 
-/** A phrase that follows the program's name: `git add` + `took longer than 2 minutes`. */
+/** Describes a program's end in a phrase that follows the program's name, such as `git add` + `took longer than 2 minutes`. */
 export function describeEnd(end: ProgramEnd): string {
   switch (end.kind) {
     case "exited":
@@ -76,7 +80,7 @@ export function describeEnd(end: ProgramEnd): string {
   }
 }
 
-/** The end of a program that the adapter killed for this abort reason. */
+/** Returns the end of a program that the adapter killed because a signal aborted with this reason. */
 export function endedFor(reason: unknown): ProgramEnd {
   return reason instanceof TimeOver ? { kind: "deadline", ms: reason.ms } : { kind: "halted" };
 }

@@ -19,7 +19,7 @@ function firstProblem(validate: Validator, value: unknown): string | null {
     : "unknown problem";
 }
 
-/** Returns why the adapter cannot execute a request that is valid by its schema; null if it can. */
+/** Returns why the adapter cannot execute a request that its schema allows; null if the adapter can. */
 export function findRequestProblem({ agent, branchName }: TaskRequestPayload): string | null {
   if (branchName.startsWith("-")) return "/payload/branchName starts with -";
   const kind = agent?.kind ?? "claude";
@@ -31,7 +31,7 @@ export function findRequestProblem({ agent, branchName }: TaskRequestPayload): s
   return problem && `/payload/agent/script${problem}`;
 }
 
-/** Validates a task file; throws `CannotWork` with its first problem. */
+/** Validates a task file. Throws `CannotWork` with the first problem if the task file is invalid. */
 export function checkTaskFile(value: unknown): TaskFile {
   const problem = firstProblem(validateTasks as Validator, value);
   if (problem) throw new CannotWork("TASK_FILE_INVALID", problem);
@@ -41,7 +41,10 @@ export function checkTaskFile(value: unknown): TaskFile {
   return taskFile;
 }
 
-/** A text that is the same for equal requests, whatever the order of their fields. */
+/**
+ * Returns the request as JSON with sorted fields, so that equal requests have equal texts, whatever the order of
+ * their fields.
+ */
 export function canonicalRequest(payload: TaskRequestPayload): string {
   return JSON.stringify(sorted(payload));
 }
@@ -63,5 +66,5 @@ const defaults: Limits = {
   ...{ workFiles: 50_000, workBytes: 1024 ** 3, workFileBytes: 500 * 1024 ** 2 },
 };
 
-/** The limits of the request, with defaults for those that it does not set. */
+/** Returns the limits in the request, with defaults for the limits that the request does not set. */
 export const limitsOf = ({ limits }: TaskRequestPayload): Limits => ({ ...defaults, ...limits });

@@ -18,9 +18,9 @@ export interface CheckRun {
 export interface FailedCheck {
   readonly command: string;
   readonly result: string;
-  /** The end of its output, for the agent. */
+  /** The last part of the check's output, for the agent. */
   readonly output: string;
-  /** The resource that the sandbox ran out of. */
+  /** The resource that the sandbox ran out of during the check; null if none. */
   readonly lacked: "memory" | "processes" | null;
 }
 
@@ -28,7 +28,10 @@ const forAgent = 8_000;
 const forHost = 500;
 const keptLog = 1_000_000;
 
-/** Runs checks one after another, each alone in the sandbox, until one fails. */
+/**
+ * Runs the checks of a story one after another, until one fails. Kills all other processes of the agent's user before
+ * each check.
+ */
 export async function runChecks(
   {
     paths,
@@ -39,7 +42,7 @@ export async function runChecks(
   signal: AbortSignal,
 ): Promise<{ readonly results: CheckResult[]; readonly failed: FailedCheck | null }> {
   const results: CheckResult[] = [];
-  // No process of the agent's user should run now; the agent may have tricked git into starting one.
+  // No process of the agent's user should run at this point, but the agent may have tricked git into starting one.
   await killAgentProcesses();
   for (const command of commands) {
     signal.throwIfAborted();
@@ -55,12 +58,12 @@ export async function runChecks(
     );
     const hasPassed = end.kind === "exited" && end.code === 0;
     const whyRefused = hasPassed ? null : await span.whyRefused();
-    // A process that a check leaves behind could disturb the next check.
+    // Kills the processes that a check left behind, since they could disturb the next check.
     await killAgentProcesses();
     signal.throwIfAborted();
     const output = cleanLines([stdout, stderr].filter(Boolean).join("\n"));
     const durationMs = Math.max(0, Math.round(clock.now() - startedAt));
-    // A check that never started proves nothing.
+    // Throws without a verdict, because a check that never started proves nothing.
     if (end.kind === "not-begun") throw new CutOff(`\`${command}\``, { end, isOutOfMemory });
     const exitCode = end.kind === "deadline" ? null : shellExitCode(end);
     await keepLog(paths, storyId, `$ ${command}\n${output}\n${resultOf(exitCode, limitMs)}\n\n`);
@@ -83,7 +86,10 @@ function resultOf(exitCode: number | null, limitMs: number): string {
   return exitCode === null ? `ended after its limit of ${Math.round(limitMs / 1_000)} s` : `exit ${exitCode}`;
 }
 
-/** Appends to the story's check log, which is evidence beside the journal. The disk watch reports a full disk. */
+/**
+ * Appends a check's output to the story's check log, which only complements the journal. Ignores a full disk, which
+ * the disk watch reports.
+ */
 async function keepLog(paths: SandboxPaths, storyId: string, text: string): Promise<void> {
   const folder = `${outOf(paths)}/checks`;
   try {
@@ -91,6 +97,6 @@ async function keepLog(paths: SandboxPaths, storyId: string, text: string): Prom
     await using file = await open(`${folder}/${storyId}.log`, "a", 0o600);
     await file.writeFile(text);
   } catch {
-    // The result itself is in the journal.
+    // Nothing important is lost: the check's result is in the journal.
   }
 }

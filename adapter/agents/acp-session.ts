@@ -79,7 +79,7 @@ const freeModes = ["bypassPermissions", "yolo", "agent-full-access"];
 
 /**
  * Chooses a mode without permission requests, if the agent offers one: no user is present, and the container is the
- * security boundary. In its default mode, Codex would run programs in a sandbox of its own, which cannot be created
+ * security boundary. In its other modes, one agent runs programs in a sandbox of its own, which cannot be created
  * inside the container.
  */
 async function chooseMode(rpc: JsonRpc, sessionId: string, session: JsonObject): Promise<void> {
