@@ -46,22 +46,25 @@ export interface RunEnd {
   readonly completion: Completion["payload"];
 }
 
-/** The time limit of one command of the adapter, git included. */
+/** The time limit of each command that the adapter runs, such as a git command, in milliseconds. */
 const commandMs = 120_000;
-/** The time limit for an agent to report its version. */
+/** The time limit for an agent's program to report its version, in milliseconds. */
 const versionMs = 30_000;
-/** The time limit of the last commands of a stopped task; work that they do not store stays in the work folder. */
+/**
+ * The maximum time, in milliseconds, for the commands that store the work of a stopped task; work that they do not
+ * store stays in the work folder.
+ */
 const lastCommandsMs = 4_000;
 
 export interface TaskRun {
   readonly request: TaskRequestPayload;
-  /** Aborted when nothing more may start: the task has reached a limit or is cancelled. */
+  /** Aborts when no more work may start, because the task has reached a limit or is cancelled. */
   readonly halt: AbortController;
-  /** Aborted when the task is cancelled; a later run continues the unfinished work. */
+  /** Aborts when the task is cancelled; a later run continues the unfinished work. */
   readonly cancelled: AbortSignal;
 }
 
-/** Runs an accepted request, from the workspace to the completion, which the caller journals. */
+/** Runs an accepted request, from the preparation of the workspace to the completion message, which the caller journals. */
 export async function runTask(deps: RunDeps, run: TaskRun): Promise<RunEnd> {
   const { paths, clock, status } = deps;
   const { cancelled, request } = run;
@@ -78,13 +81,13 @@ export async function runTask(deps: RunDeps, run: TaskRun): Promise<RunEnd> {
   }
 }
 
-/** The parts that exist so far, whose work a stop has to store. */
+/** The workspace and its snapshots, as far as they exist; a stop stores the work in them. */
 interface StartedParts {
   workspace: Workspace | null;
   snapshots: Snapshots | null;
 }
 
-/** The error of a task that was not cancelled. A `CutOff` stays a `CutOff` if a retry may succeed. */
+/** Converts the error of a task that was not cancelled to `CannotWork`. Returns a `CutOff` unchanged if a retry may succeed. */
 function failureOf(error: unknown): unknown {
   if (error instanceof GitFailure) return new CannotWork("GIT_CHECKOUT_FAILED", error.message);
   if (!(error instanceof CutOff)) return error;
@@ -114,7 +117,7 @@ async function executeRequest(
       ),
     ),
   );
-  // Kills the processes that an earlier run left behind.
+  // An earlier run of the adapter may have left processes behind.
   await killAgentProcesses();
 
   const workspaceRequest = {
@@ -155,7 +158,7 @@ async function executeRequest(
     },
     onTooFull: (message) => halt.abort(new TaskLimit("DISK_FULL", message, "nothing")),
   });
-  // Not awaited: the checks of the free space go on while a measurement runs, which may take long.
+  // Not awaited: the checks of the free space must go on during a measurement, which may take long.
   watches.defer(every(diskCheckMs, async () => void checkDisk().catch(() => {})));
   const processes = watches.use(
     watchProcesses(await findProcessSource(), (highest, isMarkedRise) => status.count(highest, isMarkedRise)),
@@ -169,7 +172,7 @@ async function executeRequest(
         status.storyId = storyId;
       },
       record: (message) => {
-        // Keeps the order of events: the agent's last activity comes before its outcome.
+        // Keeps the order of events: publishes the agent's last activity before the story's outcome.
         feed.flush();
         return journal.append(message);
       },
@@ -214,7 +217,7 @@ async function executeRequest(
   return { code: completion.status === "completed" ? 0 : 1, completion };
 }
 
-/** Stores unfinished work as it is, so that a later run can continue it. */
+/** Stores the unfinished work of a stopped task, so that a later run can continue it. */
 async function stop(
   at: { readonly paths: SandboxPaths; readonly env: Readonly<Record<string, string>> },
   { workspace, snapshots }: StartedParts,
@@ -228,14 +231,15 @@ async function stop(
     if (storyId !== null) await snapshots?.take(storyId);
     return { ...(await describeWork({ ...at, workspace })), ...end };
   } catch {
-    // An agent can break the repository at any moment; a later run rebuilds it from the earlier bundles.
+    // Reports no bundle: an agent can break the repository at any moment, and a later run rebuilds it from the earlier
+    // bundles.
     return { ...nothingMade, ...end };
   }
 }
 
 const nothingMade = { prUrl: null, head: null, bundle: null, sha256: null };
 
-/** The variables of the container and of the task, without credentials. */
+/** Returns the environment variables of the container and of the task, without credentials. */
 function environmentOf(
   base: Readonly<Record<string, string>>,
   { home }: SandboxPaths,
@@ -271,7 +275,7 @@ async function readTaskFile(
   }
 }
 
-/** Runs before any story: a missing program or key would fail each of them. */
+/** Checks before any story that the agent's program and one of its keys are there: without them, each story would fail. */
 async function checkAgent(
   { paths, status }: RunDeps,
   agent: Agent,

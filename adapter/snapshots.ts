@@ -8,7 +8,7 @@ import { CutOff } from "./program-end.ts";
 import { fetchBundle, type Workspace } from "./workspace.ts";
 
 const bundleName = "wip.bundle";
-/** The adapter's own index for snapshots: the agent may have locked the repository's. */
+/** The git index that the adapter uses for snapshots, because the agent may have locked the repository's index. */
 const ownIndex = "aimi-wip-index";
 
 export interface SnapshotDeps {
@@ -18,7 +18,10 @@ export interface SnapshotDeps {
   readonly author: CommitAuthor;
 }
 
-/** Stores uncommitted work outside the branch, so that the loss of a container costs at most the work since the last snapshot. */
+/**
+ * Stores uncommitted work outside the task's branch, so that the loss of a container costs at most the work since the
+ * last snapshot.
+ */
 export class Snapshots {
   readonly #deps: SnapshotDeps;
   #last = "";
@@ -29,14 +32,17 @@ export class Snapshots {
     this.#deps = deps;
   }
 
-  /** Stores the current files, if they changed. A snapshot may fail while the agent writes; the next one makes up for it. */
+  /**
+   * Takes a snapshot of the current files if they have changed. Ignores a failure, which can happen while the agent
+   * writes: the next snapshot makes up for it.
+   */
   async take(storyId: string): Promise<void> {
-    // A snapshot that is under way may have missed the latest change.
+    // Waits for a snapshot that is in progress and takes another, because the first may have missed the latest change.
     await this.#taking;
     await this.takeSoon(storyId);
   }
 
-  /** The same, but if a snapshot is under way, waits for that one instead. */
+  /** Takes a snapshot; if another is in progress, waits for that one instead. */
   takeSoon(storyId: string): Promise<void> {
     this.#taking ??= this.#take(storyId)
       .catch(() => {})
@@ -48,12 +54,13 @@ export class Snapshots {
 
   async #take(storyId: string): Promise<void> {
     const { paths, workspace, env, author } = this.#deps;
-    // A stop may cut off a checkout. Its half-changed files must not replace the snapshot that restores them.
+    // Takes no snapshot during a checkout. If a stop cuts off the checkout, its half-changed files must not replace the
+    // snapshot that restores them.
     if (!(await workspace.mark.isSet())) return;
     const tree = await workspace.writeTree({ index: ownIndex });
     const parent = await workspace.git.run(["rev-parse", "--verify", "HEAD^{commit}"]);
     if (`${tree} ${parent}` === this.#last) return;
-    // When a stored change was reverted, the snapshot must follow.
+    // Once a snapshot is stored, stores each change, even one that reverts the files to the base commit.
     const isNew = this.#isStored || parent !== workspace.base || tree !== (await workspace.treeOf(parent));
     if (isNew) {
       const message = `Snapshot of ${storyId}\n`;
@@ -69,7 +76,7 @@ export class Snapshots {
 
 const refOf = (storyId: string): string => `refs/aimi/wip/${storyId}`;
 
-/** Restores the files, uncommitted, from the last snapshot of the story in progress. */
+/** Restores the uncommitted files of the story in progress from its last snapshot. */
 export async function restoreSnapshot(
   {
     paths,
@@ -93,12 +100,13 @@ export async function restoreSnapshot(
   const isFetched = await fetchBundle({ folder, env, limit }, { bundle, refspec: `+${ref}:${ref}` }).then(
     () => true,
     (error: unknown) => {
-      // A fetch that was cut off does not prove the bundle unreadable, and the bundle may be the only copy.
+      // Throws: a fetch that was cut off does not prove that the bundle is unreadable, and the bundle may be the only
+      // copy.
       if (error instanceof CutOff) throw error;
       return false;
     },
   );
-  // A snapshot of an earlier story, or one that is not based on the good commit, does not apply.
+  // Ignores a snapshot that is unreadable, or not based on the last good commit.
   if (!isFetched || !(await workspace.isAncestor(good, `${ref}^`))) return;
   await workspace.moveTo(`${ref}^`);
   await workspace.git.run(["read-tree", "-u", "--reset", ref]);

@@ -3,7 +3,10 @@ import type { TurnUsage } from "./agents/agent.ts";
 
 const minIntervalMs = 1_000;
 
-/** Sums the usage of an attempt's turns, and publishes it at most once a second and at the end of each turn. */
+/**
+ * Sums the token usage and cost of all turns of an attempt. Publishes the total at most once per second, and at the
+ * end of each turn.
+ */
 export class Spending {
   readonly #publish: (usage: UsageSoFar) => void;
   #before: TurnUsage;
@@ -15,7 +18,7 @@ export class Spending {
     this.#publish = publish;
   }
 
-  /** Records the usage of the current turn so far. */
+  /** Records the usage of the current turn so far, which replaces the turn's earlier figures. */
   note(storyId: string, usage: TurnUsage): void {
     this.#turn = usage;
     if (performance.now() - this.#publishedAt >= minIntervalMs) this.#publishTotal(storyId);
@@ -51,7 +54,10 @@ function addCost(total: number, cost: number): number {
   return Math.min(maxUsd, total + Math.max(0, cost));
 }
 
-/** An agent's figures are untrusted: an invalid count becomes 0, and a large one is capped at the protocol's maximum. */
+/**
+ * Returns a valid count. The agent's figures are untrusted: an invalid count becomes 0, and a large one is capped at
+ * the protocol's maximum.
+ */
 function count(value: number): number {
   return Number.isFinite(value) && value > 0 ? Math.min(Number.MAX_SAFE_INTEGER, Math.round(value)) : 0;
 }

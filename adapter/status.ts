@@ -4,24 +4,24 @@ import type { Idleness } from "./idleness.ts";
 import type { Envelope } from "./journal.ts";
 import type { ProcessCount } from "./process-watch.ts";
 
-/** The supervisor's current state, for every envelope and for the messages that are in no journal. */
+/** The supervisor's current state. It fills the envelope of every message, and the messages that are not journalled. */
 export class Status {
   readonly swarmId: string;
   readonly attempt: number;
   readonly version: string;
   phase: AdapterPhase = "waiting";
-  /** The container's ID from the host's request; empty before. */
+  /** The container's ID from the host's request; empty before that request. */
   containerId = "";
   storyId: string | null = null;
   agent: Hello["payload"]["agent"] = null;
   diskBytes = 0;
-  /** The idleness of the agent in the current turn; null between turns. */
+  /** Tracks how long the agent has been idle in the current turn; null between turns. */
   idleness: Idleness | null = null;
-  /** The highest process count in the current turn or check. */
+  /** The highest number of processes in the current turn or check; null before the first count. */
   processes: ProcessCount | null = null;
-  /** Sends a heartbeat at once, outside of its interval. */
+  /** Sends a heartbeat at once, in addition to those at the regular interval. */
   sendHeartbeat: () => void = () => {};
-  /** The grace period for an agent to stop. */
+  /** The grace period between the request to stop the agent and its kill, in milliseconds. */
   graceMs = 5_000;
 
   constructor(env: Readonly<Record<string, string>>, version: string) {
@@ -41,7 +41,10 @@ export class Status {
     return JSON.stringify({ type: "hello", ...this.envelope(), payload });
   }
 
-  /** Reports a marked rise at once, since too many processes may end the sandbox. */
+  /**
+   * Records the highest number of processes. Sends a marked rise to the host at once, since too many processes may
+   * end the sandbox.
+   */
   count(highest: ProcessCount, isMarkedRise: boolean): void {
     this.processes = highest;
     if (isMarkedRise) this.sendHeartbeat();

@@ -18,10 +18,10 @@ export interface StoryTurnsOf {
   readonly checks: readonly string[];
 }
 
-/** The prompts for an agent in the course of a story. */
+/** Builds the turns of a story, each with its prompt for the agent. */
 export interface StoryTurns {
   first(): Turn;
-  /** The turn after the agent failed or was cut off. */
+  /** Returns the turn that continues the story after the agent failed or was cut off. */
   resume(): Turn;
   repair(failed: FailedCheck): Turn;
 }
@@ -32,7 +32,7 @@ export function storyTurns({ request, taskFile, story, earlier, checks }: StoryT
   const plain = storyPrompt({ taskTitle, story, earlier, checks }, request.prompt);
   const fullPrompt = evidence === null ? plain : `${plain}\n\n${evidence}`;
   const common = { storyId: story.id, agent: request.agent ?? { kind: "claude" } };
-  // An agent that has lost its conversation, or keeps none, needs the whole story again.
+  // `promptAfresh` repeats the whole story for an agent that has lost the conversation or never stores one.
   const later = (prompt: string): Turn => ({
     ...{ ...common, prompt, continues: true },
     promptAfresh: `${fullPrompt}\n\n${prompt}`,

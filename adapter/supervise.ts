@@ -18,23 +18,26 @@ import { WorkClock } from "./work-clock.ts";
 
 export interface SuperviseDeps {
   readonly paths: SandboxPaths;
-  /** The environment that the container was created with. */
+  /** The environment variables with which the container was created. */
   readonly env: Readonly<Record<string, string>>;
   readonly version: string;
-  /** Aborted when the engine stops the container. */
+  /** Aborts when the container engine stops the container. */
   readonly stopped: AbortSignal;
   readonly complain: (line: string) => void;
 }
 
 const cancelledCode = 143;
-/** `EX_TEMPFAIL` of sysexits.h: a retry may succeed. */
+/** The exit code `EX_TEMPFAIL` of sysexits.h, which tells the host that a retry may succeed. */
 const cutOffCode = 75;
 const tickMs = 200;
 const heartbeatMs = 5_000;
 const acknowledgeMs = 10_000;
 const engineGraceMs = 2_000;
 
-/** Runs one task, from the request to the acknowledged end, and returns the container's exit code. */
+/**
+ * Runs one task, from the host's request to the host's acknowledgement of the last message. Returns the container's
+ * exit code.
+ */
 export async function supervise({ paths, env, version, stopped, complain }: SuperviseDeps): Promise<number> {
   await mkdir(outOf(paths), { recursive: true, mode: 0o700 });
   const known = await readRequest(paths);
@@ -43,7 +46,7 @@ export async function supervise({ paths, env, version, stopped, complain }: Supe
   const status = new Status(env, version);
   const halt = new AbortController();
   const cancelled = new AbortController();
-  // A limit may have aborted `halt` before, and the work after a limit takes time; `cancelled` ends that as well.
+  // Aborts both signals: a limit may have aborted `halt` before, and only `cancelled` ends the work that follows a limit.
   const cancel = (cause: Cancel["payload"]): void => {
     cancelled.abort(cause);
     halt.abort(cause);
@@ -54,7 +57,7 @@ export async function supervise({ paths, env, version, stopped, complain }: Supe
     onFull: () =>
       halt.abort(new TaskLimit("DISK_FULL", "the disk of the sandbox's volume is full", "nothing")),
   });
-  // Reads after the opening, which removes an incomplete last message that no listener got.
+  // Reads the journal after `openJournal`, which removes an incomplete last message that no listener got.
   const history = await readHistory(readJournal(paths));
   const inbox = openHostInbox({
     ...{ status, journal, known, clock, complain },
@@ -91,7 +94,7 @@ export async function supervise({ paths, env, version, stopped, complain }: Supe
       const request = await inbox.request(halt.signal);
       if (request === null) return cancelledCode;
       if (known === null) await writeRequest(paths, canonicalRequest(request));
-      // An attempt that has ended only sends its journal again.
+      // If the attempt has already ended, only sends its journal to the host again.
       if (history.exitCode !== null) return history.exitCode;
       const author = authorOf(request);
       const { code: result, completion } = await runTask(
@@ -123,7 +126,7 @@ function authorOf({ author }: TaskRequestPayload): CommitAuthor {
 
 async function giveUp(journal: Journal, error: unknown, complain: (line: string) => void): Promise<number> {
   if (error instanceof CutOff) {
-    // Journals no last message, so that the host restarts the container and the work continues.
+    // Journals no `error` or `completion` message, so that the host restarts the container and the work continues.
     complain(error.message);
     return cutOffCode;
   }

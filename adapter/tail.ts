@@ -5,15 +5,15 @@ import { folderSignal, type GrowingLines, growingLines } from "../src/wire/growi
 import { journalOf, type SandboxPaths } from "./places.ts";
 
 export interface TailOptions {
-  /** The number of earlier lines to print; null for all of them. */
+  /** The maximum number of earlier lines to print; null for all of them. */
   readonly last: number | null;
-  /** Aborted when the caller stops following; null to print only what happened so far. */
+  /** A signal that ends the following of the journal; null to print only the messages so far. */
   readonly until: AbortSignal | null;
 }
 
 const lookEveryMs = 500;
 
-/** Prints the journal for people, a line for each message, and then follows it. */
+/** Prints the journal for people, one line per message, and then follows the journal if `until` is set. */
 export async function tail(
   paths: SandboxPaths,
   { last, until }: TailOptions,

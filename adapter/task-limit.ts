@@ -1,9 +1,12 @@
 import type { WorkerErrorCode } from "../src/domain/acp-codes.ts";
 
-/** The abort reason when the whole task has reached a limit: the current story fails, and no other one starts. */
+/** The abort reason when the whole task has reached a limit: the current story fails, and no other story starts. */
 export class TaskLimit extends Error {
   readonly code: WorkerErrorCode;
-  /** `result`: the completed stories count. `nothing`: no later run could continue here. */
+  /**
+   * What the task leaves. `result`: a result with the completed stories. `nothing`: no result, and no later run could
+   * continue in this sandbox.
+   */
   readonly leaves: "result" | "nothing";
 
   constructor(code: WorkerErrorCode, message: string, leaves: TaskLimit["leaves"]) {

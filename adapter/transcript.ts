@@ -1,12 +1,12 @@
 import { closeSync, mkdirSync, openSync, writeSync } from "node:fs";
 import { outOf, type SandboxPaths } from "./places.ts";
 
-/** The maximum that the transcript keeps of one turn; a story may have several turns. */
+/** The maximum number of bytes that the transcript stores of one turn; a story may have several turns. */
 const maxBytes = 64 * 1024 * 1024;
 
 /**
- * An agent's raw stream, kept beside the journal for debugging. It is evidence, not the record: a full disk ends the transcript,
- * not the work.
+ * A file with the raw output of an agent, stored beside the journal for debugging. If the disk is full, the
+ * transcript ends, but the work continues.
  */
 export interface Transcript extends Disposable {
   add(bytes: Uint8Array): void;

@@ -6,10 +6,16 @@ import type { Failure, StoryDeps, StoryStart, Success } from "./carry-out-story.
 import { type FailedCheck, runChecks } from "./run-checks.ts";
 import { storyTurns } from "./story-turns.ts";
 
-/** Failures after which a retry may succeed. A refused agent, or one at a limit, would fail again. */
+/**
+ * The codes of failures after which another attempt may succeed. An agent whose key was refused, or that reached a
+ * limit, would fail again.
+ */
 const worthAnotherTry: readonly string[] = ["AGENT_CRASH", "AGENT_STALLED", "CONTAINER_OOM"];
 
-/** Runs the agent, checks and repairs, until the checks pass or no try is left. Commits nothing. */
+/**
+ * Runs the agent and the checks of a story, and lets the agent repair the work, until the checks pass or no attempt
+ * is left. Commits nothing.
+ */
 export async function tryStory(
   deps: StoryDeps,
   start: StoryStart,
@@ -20,7 +26,7 @@ export async function tryStory(
   const checks = checksOf(deps, story);
   const turns = storyTurns({ ...deps, ...start, checks });
   let turn: Turn | null = isResumed ? turns.resume() : turns.first();
-  // The earlier run crashed after the commit: the work is done, and only its checks are missing.
+  // If the earlier run crashed after the commit of this story, skips the agent's turn: only the checks are missing.
   if (isResumed && (await isCommittedFor(deps, story, from))) turn = null;
 
   for (let repairs = 0, attempts = 1; ; ) {
@@ -65,7 +71,7 @@ export async function tryStory(
     );
     if (failed === null) return { tree, checks: results };
     if (repairs >= limits.maxRepairs) return checkFailure(failed, results, repairs);
-    // Files that a failed check left are not the agent's work.
+    // Removes the changes that the failed check made to the files, since they are not the agent's work.
     await workspace.restore(tree);
     repairs += 1;
     turn = turns.repair(failed);

@@ -1,4 +1,4 @@
-/** The abort reason of a deadline's signal. */
+/** The abort reason of a signal whose time limit is over. */
 export class TimeOver extends Error {
   readonly ms: number;
 
@@ -9,19 +9,22 @@ export class TimeOver extends Error {
   }
 }
 
-/** The delay of a tick from which it counts as a pause of the whole container, not as a busy machine. */
+/**
+ * The minimum delay of a tick, in milliseconds, that counts as a pause of the whole container; a shorter delay counts
+ * as a busy machine.
+ */
 const pauseMs = 10_000;
 
 /**
- * A clock of working time: it stops while the container is paused. All limits use it. The host reports the pauses that it made,
- * and the clock detects gaps between its ticks; a pause that both see counts once.
+ * A clock of working time for all limits: it stops while the container is paused. It learns of pauses from the host's
+ * messages and from gaps between its own ticks. A pause that both report counts once.
  */
 export class WorkClock {
   readonly #monotonic: () => number;
   readonly #deadlines = new Set<{ readonly at: number; readonly expire: () => void }>();
   #lastTick: number;
   #pausedMs = 0;
-  /** The part of the detected pauses that the host has not reported yet. */
+  /** The time of the pauses that the clock has detected and the host has not reported yet, in milliseconds. */
   #unreportedMs = 0;
   #pauses = 0;
 
@@ -30,7 +33,7 @@ export class WorkClock {
     this.#lastTick = monotonic();
   }
 
-  /** The number of pauses so far. */
+  /** The number of pauses that the clock knows of. */
   get pauses(): number {
     return this.#pauses;
   }
@@ -39,7 +42,7 @@ export class WorkClock {
     return this.#lastTick - this.#pausedMs;
   }
 
-  /** Aborts expired deadlines; the caller calls it about every `intervalMs`. */
+  /** Detects a pause and aborts the signals of expired time limits. The caller calls `tick` about every `intervalMs`. */
   tick(intervalMs: number): void {
     this.#detectPause(intervalMs);
     const now = this.now();
@@ -51,9 +54,9 @@ export class WorkClock {
     }
   }
 
-  /** Adds a pause that the host reports. */
+  /** Adds a pause that the host reports, unless the clock has already detected it. */
   addPause(pausedMs: number): void {
-    // The host's message may come before the next tick and reports the same gap, so detect that gap first.
+    // Detects the gap first: the host's message reports the same pause and may come before the next tick.
     this.#detectPause(0);
     const more = Math.max(0, pausedMs - this.#unreportedMs);
     this.#unreportedMs = 0;
@@ -71,7 +74,7 @@ export class WorkClock {
     this.#pauses += 1;
   }
 
-  /** A signal that is aborted with `TimeOver` after this much working time, unless disposed before. */
+  /** Returns a signal that aborts with `TimeOver` after `ms` of working time, unless it is disposed before. */
   after(ms: number): Disposable & { readonly signal: AbortSignal } {
     const controller = new AbortController();
     const deadline = { at: this.now() + ms, expire: () => controller.abort(new TimeOver(ms)) };

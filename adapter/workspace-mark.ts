@@ -2,16 +2,17 @@ import { mkdir, open, readFile, rename, rm } from "node:fs/promises";
 import type { SandboxPaths } from "./places.ts";
 
 /**
- * Marks a workspace that the adapter has prepared and only the agent has changed since. The adapter removes the mark before it
- * checks out another commit and sets it again afterwards, so that a killed checkout leaves no mark.
+ * A file that marks a workspace as completely prepared: since then, only the agent has changed it. The adapter
+ * removes the mark before it checks out another commit and sets it again afterwards, so that a killed checkout leaves
+ * no mark.
  */
 export interface WorkspaceMark {
   isSet(): Promise<boolean>;
-  /** Runs a checkout, without the mark meanwhile. A nested checkout is part of the outer one. */
+  /** Runs the checkout `move` and removes the mark meanwhile. A nested checkout is part of the outer one. */
   whileUnmarked<Result>(move: () => Promise<Result>): Promise<Result>;
 }
 
-/** The mark is in the container's own layer, like the files: both are lost together. */
+/** Stores the mark in the container's own layer, like the workspace, so that both are lost together. */
 export function workspaceMark(paths: Pick<SandboxPaths, "layer">): WorkspaceMark {
   const file = `${paths.layer}/prepared`;
   let depth = 0;
@@ -39,7 +40,10 @@ export function workspaceMark(paths: Pick<SandboxPaths, "layer">): WorkspaceMark
   };
 }
 
-/** The mark's content. A mark from before a reboot is void: after a power failure it may exist without the files it covers. */
+/**
+ * Returns the machine's boot ID, which is the mark's content. A mark from before a reboot is void: after a power
+ * failure, the mark may exist although files of the workspace are lost.
+ */
 const bootId = async (): Promise<string> => (await readIfThere("/proc/sys/kernel/random/boot_id")) ?? "";
 
 async function readIfThere(file: string): Promise<string | null> {

@@ -10,31 +10,37 @@ import { unblockGit } from "./plain-file.ts";
 import { exitCodeOf } from "./program-end.ts";
 import type { WorkspaceMark } from "./workspace-mark.ts";
 
-/** The copy of the repository that the agent works in, accessed through git as the agent's user. */
+/** The copy of the repository in which the agent works. All methods run git as the agent's user. */
 export interface Workspace {
   readonly git: Git;
   readonly branch: string;
-  /** The commit where the branch started. */
+  /** The commit where the task's branch started. */
   readonly base: string;
   readonly exclude: string;
   readonly limit: CommandLimit;
   readonly mark: WorkspaceMark;
   tip(): Promise<string>;
-  /** Points HEAD at the task's branch again and removes the locks of killed programs. Does not change the files. */
+  /**
+   * Points HEAD at the task's branch again, adopts commits that the agent made beside it, and removes the locks of
+   * killed programs and nested repositories. Does not change the other files.
+   */
   settle(): Promise<void>;
-  /** Writes a tree of everything in the work folder that is not ignored, except `without`; throws `WorkTooLarge`. */
+  /**
+   * Writes a git tree of all files in the work folder that are not ignored, except those in `without`. Throws
+   * `WorkTooLarge` if they are more than a task may commit.
+   */
   writeTree(how?: { readonly index?: string; readonly without?: readonly string[] }): Promise<string>;
   treeOf(commit: string): Promise<string>;
   isAncestor(older: string, newer: string): Promise<boolean>;
-  /** Makes a commit of a tree, without moving a branch to it. */
+  /** Makes a commit of a tree. Does not move a branch to the commit. */
   makeCommit(commit: NewCommit): Promise<string>;
-  /** Resets the files that are not ignored to a tree that was written before; branch and commits stay. */
+  /** Resets the files that are not ignored to an existing tree. Does not change the branch or its commits. */
   restore(tree: string): Promise<void>;
-  /** Removes the index and resets `.git/info`: in an earlier run, an agent may have used them to hide files from git. */
+  /** Removes git's index and resets `.git/info`: in an earlier run, an agent may have used them to hide files from git. */
   resetIndex(): Promise<void>;
-  /** Moves the branch and the files to a commit; removes files that are neither ignored nor in the commit. */
+  /** Moves the branch and the files to a commit. Removes files that are neither ignored nor in that commit. */
   moveTo(commit: string): Promise<void>;
-  /** Makes index and files equal to the commit at the tip of the branch, and returns its tree. */
+  /** Makes the index and the files equal to the commit at the tip of the branch. Returns the commit's tree. */
   checkOut(commit: string): Promise<string>;
   setRef(ref: string, commit: string): Promise<void>;
 }
@@ -53,25 +59,31 @@ export interface WorkspaceSpec {
   readonly base: string;
   readonly limit: CommandLimit;
   readonly workLimits: WorkLimits;
-  /** The content of `.git/info/exclude` before any agent ran. */
+  /** The content of `.git/info/exclude` before any agent ran, to which the adapter resets that file. */
   readonly exclude: string;
   readonly mark: WorkspaceMark;
 }
 
-/** Restores the owner's permissions, and removes pipes and sockets: no commit can contain them, and to read one would block. */
+/**
+ * A shell script that restores the owner's permissions on all files, and removes pipes and sockets: no commit can
+ * contain them, and reading one would block.
+ */
 const restorePermissions = `chmod u+rwx . && find . \\( -type d ! -perm -700 -exec chmod u+rwx {} \\; \\) \
   -o \\( -type f ! -perm -400 -exec chmod u+r {} + \\) -o \\( \\( -type p -o -type s \\) -exec rm -f {} + \\)`;
 /**
- * Removes the half-done state of killed programs, and resets `.git/info`, which is in no commit but changes what git reads from
- * the files and can run filters.
+ * A shell script that removes the locks and unfinished operations of killed git commands. Resets `.git/info`, which
+ * is in no commit, but changes what git reads from the files and can run filters.
  */
 const removeLeftovers = `find .git/ -name '*.lock' -type f -delete; rm -rf .git/rebase-merge .git/rebase-apply .git/info
   mkdir .git/info && echo '* -filter' > .git/info/attributes && printf %s "$1" > .git/info/exclude`;
 const maxNested = 1_000;
-/** A million files take minutes to remove. */
+/** The time limit for removing files, in milliseconds: a million files take minutes. */
 const removalMs = 600_000;
 
-/** The adapter's own index, made anew each time: the agent's may be locked, hold an unfinished merge, or hide files. */
+/**
+ * The git index that the adapter makes anew for each tree: the agent's index may be locked, contain an unfinished
+ * merge, or hide files.
+ */
 const ownIndex = "aimi-index";
 
 export function workspaceIn({
@@ -89,12 +101,15 @@ export function workspaceIn({
   const runIn = async (place: string, command: readonly string[]) => {
     using limited = limit();
     const result = await runAsAgent({ command, env, folder: place, deadline: limited.signal });
-    // A command that exceeds its time limit counts as done as far as it came.
+    // Ignores a command that exceeds its time limit, and continues with what the command has done.
     if (result.end.kind !== "deadline") exitCodeOf(command[0] ?? "", result);
     return result;
   };
   const run = (script: string, ...args: string[]) => runIn(folder, ["sh", "-c", script, "sh", ...args]);
-  /** Starts in `/`, since the agent may have removed the permissions of the work folder itself. */
+  /**
+   * Restores the permissions of the work folder. Starts in `/`, since the agent may have removed the permissions of
+   * the work folder itself.
+   */
   const open = () =>
     runIn("/", [
       "sh",
@@ -109,13 +124,13 @@ export function workspaceIn({
   const isAncestor = async (older: string, newer: string): Promise<boolean> =>
     (await git.ask(["merge-base", "--is-ancestor", older, newer])) === 0;
 
-  /** Removes all files that are neither ignored nor in the index, however many. */
+  /** Removes all files that are neither ignored nor in the index, whatever their number. */
   async function clean(env: GitRun["env"] = {}): Promise<void> {
     try {
       await git.run(["clean", "-ffd", "--quiet"], { env, withinMs: removalMs });
     } catch (error) {
       if (!(error instanceof GitFailure)) throw error;
-      // git fails on paths that are too long for one system call; `rm` descends folder by folder.
+      // git fails on paths that are too long for one system call; `rm` descends folder by folder and so can remove them.
       const others = ["ls-files", "--others", "--exclude-standard", "--directory", "-z"];
       const left = (await git.run(others, { env })).split("\0").filter(Boolean);
       await runIn(folder, ["rm", "-rf", "--", ...left.slice(0, maxNested)]);
@@ -125,14 +140,14 @@ export function workspaceIn({
   const moveTo = (commit: string): Promise<void> =>
     mark.whileUnmarked(async () => {
       await open();
-      // The adapter's index knows the state of the files and hides none.
+      // Uses the adapter's index, which has the state of all files and hides none.
       await run('[ ! -e "$1" ] || { rm -rf .git/index && cp "$1" .git/index; }', `.git/${ownIndex}`);
       await git.run(["symbolic-ref", "HEAD", ref]);
       await git.run(["reset", "--quiet", "--hard", commit]);
       await clean();
     });
 
-  /** Removes nested `.git` folders: git would commit a nested repository as a mere reference, without the work in it. */
+  /** Removes nested `.git` folders: git would commit a nested repository as a mere reference, without the files in it. */
   async function removeNestedRepositories(): Promise<void> {
     const { stdout } = await run("find . -mindepth 2 -name .git -not -path './.git/*' -print0");
     for (const path of stdout.split("\0").filter(Boolean).slice(0, maxNested)) {
@@ -161,7 +176,7 @@ export function workspaceIn({
       const head = await git.find(["rev-parse", "--verify", "HEAD^{commit}"]);
       const current = await git.find(["symbolic-ref", "--quiet", "HEAD"]);
       if (current !== ref) {
-        // Commits beside the task's branch count as work if they descend from it.
+        // Counts commits that the agent made beside the task's branch as work, if they descend from the branch.
         const before = await tip();
         if (head !== null && (await isAncestor(before, head)))
           await git.run(["update-ref", ref, head, before]);
@@ -172,14 +187,15 @@ export function workspaceIn({
 
     async writeTree({ index = ownIndex, without = [] } = {}) {
       const path = `.git/${index}`;
-      // Never the agent's own index. Snapshots reuse theirs, for there may be many of them.
+      // Removes an index that the agent may have left at this path. Snapshots reuse their index for speed, since a task
+      // may take many snapshots.
       await run(
         index === ownIndex ? 'rm -rf "$1" "$1.lock"' : '[ -f "$1" ] || rm -rf "$1"; rm -rf "$1.lock"',
         path,
       );
       const withIndex = { env: { GIT_INDEX_FILE: path } };
       await git.run(["read-tree", "--reset", "HEAD"], withIndex);
-      // Measures the files before git reads any of them.
+      // Measures the files before git reads their contents.
       if (without.length === 0) await measureWork({ folder, git, limit, base, limits }, withIndex.env);
       const others = without.map((path) => `:(exclude,literal)${path}`);
       await git.run(["add", "--all", "--", ".", ...others], withIndex);
@@ -215,7 +231,8 @@ export function workspaceIn({
       if (!(await isIndexed()) || (await git.run(["status", "--porcelain", "--no-renames"])) !== "") {
         await moveTo(commit);
         const [missing] = (await git.run(["ls-files", "--deleted"])).split("\n");
-        // Files that git itself would write differently, such as other line endings, always differ. A missing file is an error.
+        // Tolerates changed files, since files that git would write differently, such as other line endings, always
+        // differ. A missing file is an error.
         if (missing !== "" || !(await isIndexed()))
           throw new CannotWork(
             "GIT_CHECKOUT_FAILED",
@@ -232,8 +249,8 @@ export function workspaceIn({
 }
 
 /**
- * Removes the locks of killed programs, and pipes that an agent may have left. The adapter calls this while no other program
- * works in the repository.
+ * Removes the locks of killed programs, and pipes that an agent may have left in `.git`. The adapter calls this
+ * function only while no other program works in the repository.
  */
 export async function removeLocks({ folder, env, limit }: BundlePlace): Promise<void> {
   using limited = limit();
@@ -243,14 +260,17 @@ export async function removeLocks({ folder, env, limit }: BundlePlace): Promise<
 
 type BundlePlace = Pick<WorkspaceSpec, "folder" | "env" | "limit">;
 
-/** Fetches from a bundle that only root may read, through a temporary copy that belongs to the agent's user. */
+/**
+ * Fetches commits from a bundle that only root may read. Copies the bundle into a temporary file of the agent's user
+ * for that.
+ */
 export async function fetchBundle(
   { folder, env, limit }: BundlePlace,
   { bundle, refspec }: { readonly bundle: string; readonly refspec: string },
 ): Promise<void> {
   const copy = ".git/aimi-bundle";
   using limited = limit();
-  // Opens the file before any other wait: a stream reports its failure only to listeners that are already there.
+  // Opens the file before any other wait, because a stream reports its failure only to existing listeners.
   await using file = await openFile(bundle);
   const copied = await runAsAgent({
     ...{ command: ["sh", "-c", 'rm -rf "$1" && cat > "$1"', "sh", copy], env, folder },

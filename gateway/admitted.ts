@@ -7,17 +7,20 @@ import type {
   ModelPrice,
 } from "../src/domain/generated/gateway.ts";
 
-/** The admitted workers and what each may call, as the host's latest admission says. */
+/** The workers that may use the gateway, and the models and registries of each, as in the host's latest admission. */
 export interface Admitted {
-  /** Whether the host has sent an admission yet. */
+  /** Whether the host has sent any admission yet. */
   readonly isReady: boolean;
   readonly prices: readonly ModelPrice[];
-  /** The worker with this token at this address; null for an unknown one, and for tokens that differ. */
+  /**
+   * Finds the worker with this token at this network address. Returns null if there is none, or if the request's
+   * tokens differ.
+   */
   find(tokens: readonly string[], address: string | null): AdmittedWorker | null;
   byName(worker: string): AdmittedWorker | null;
   endpoint(worker: AdmittedWorker, name: string): ModelEndpoint | null;
   mirror(worker: AdmittedWorker, name: string): Mirror | null;
-  /** Aborts when the host revokes the worker. */
+  /** Returns a signal that aborts when the host revokes the worker's admission. */
   signalOf(worker: AdmittedWorker): AbortSignal;
   apply(admission: AdmissionPayload): void;
 }

@@ -2,13 +2,13 @@ import type { ServerResponse } from "node:http";
 
 export interface Answer {
   readonly status: number;
-  /** The kind of error in the vocabulary of Anthropic's API; clients of other APIs go by the status. */
+  /** The kind of error, in the vocabulary of Anthropic's API; clients of other APIs read only the status. */
   readonly type: string;
   readonly message: string;
   readonly retryAfterSeconds?: number;
 }
 
-/** An error in a form that every agent understands. */
+/** Answers a request with an error, in a form that every supported agent understands. */
 export function answerError(
   response: ServerResponse,
   { status, type, message, retryAfterSeconds }: Answer,
@@ -18,22 +18,22 @@ export function answerError(
     return;
   }
   const text = `swarm gateway: ${message}`;
-  // Anthropic's and OpenAI's agents read `error.message`, Google's `error.code` and `error.status` beside it.
+  // Anthropic's and OpenAI's agents read `error.message`; Google's agents also read `error.code` and `error.status`.
   const body = JSON.stringify({ type: "error", error: { type, message: text, code: status, status: type } });
   response.writeHead(status, {
     "content-type": "application/json",
     "content-length": Buffer.byteLength(body),
     ...(retryAfterSeconds !== undefined && { "retry-after": String(retryAfterSeconds) }),
-    // Closing the connection spares the gateway from reading the rest of the request.
+    // Closes the connection, so that the gateway need not read the rest of the request.
     ...(!response.req.complete && { connection: "close" }),
   });
   response.end(body);
 }
 
-/** The answer to a refused key: with any other status agents retry for minutes. */
+/** Returns the answer to a request with a refused key: after any other status, agents retry for minutes. */
 export const forbidden = (message: string): Answer => ({ status: 403, type: "permission_error", message });
 
-/** The answer while the buffer budget has no memory left for a request. */
+/** The answer to a request for whose body the buffer budget has no memory left. */
 export const bufferFull: Answer = {
   ...{
     status: 429,
@@ -43,7 +43,7 @@ export const bufferFull: Answer = {
   },
 };
 
-/** The answer for something temporarily unavailable. */
+/** Returns the answer if the gateway or the model is temporarily unavailable. */
 export const unavailable = (message: string): Answer => ({
   ...{ status: 503, type: "overloaded_error", message, retryAfterSeconds: 5 },
 });

@@ -11,7 +11,10 @@ export interface UpstreamQuestion {
   readonly method: "GET" | "HEAD" | "POST";
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Readable | null;
-  /** Whether a redirect named the host, not the settings: then it must be on the internet. */
+  /**
+   * Whether the URL comes from a redirect and not from the settings. If so, the gateway sends the request only to an
+   * address on the public internet.
+   */
   readonly mustBePublic: boolean;
   readonly signal: AbortSignal;
 }
@@ -24,21 +27,24 @@ export interface UpstreamAnswer {
 
 export type AskUpstream = (question: UpstreamQuestion) => Promise<UpstreamAnswer>;
 
-/** The host that a redirect named is not on the internet. */
+/** Thrown if a redirect leads to a host that is not on the public internet. */
 export class NotPublicError extends Error {}
 
 const silenceMs = 60_000;
 const options = { keepAlive: true, keepAliveMsecs: 10_000, maxFreeSockets: 64 };
-/** Separate pools: a connection opened without the address check must not serve a request that needs it. */
+/** Separate connection pools: a connection that was opened without the address check must not serve a request that needs it. */
 const agents = {
   own: { plain: new HttpAgent(options), secure: new HttpsAgent(options) },
   public: { plain: new HttpAgent(options), secure: new HttpsAgent(options) },
 };
 
-/** Sends a request to a registry; rejects without an answer. A truncated body is destroyed with an error. */
+/**
+ * Sends a request to a registry and resolves with the answer. Rejects if there is none. If the answer is truncated,
+ * the stream of its body fails.
+ */
 export function askUpstream(question: UpstreamQuestion): Promise<UpstreamAnswer> {
   const { url, method, headers, body, mustBePublic, signal } = question;
-  // Node skips `lookup` for a literal address, so the check in `lookupPublic` would not run.
+  // Rejects a literal address, because Node skips `lookup` for it, and the check in `lookupPublic` would not run.
   if (mustBePublic && isIP(hostOf(url)) !== 0) return Promise.reject(new NotPublicError(hostOf(url)));
   const { promise, resolve, reject } = Promise.withResolvers<UpstreamAnswer>();
   const isSecure = url.protocol === "https:";
@@ -59,7 +65,7 @@ export function askUpstream(question: UpstreamQuestion): Promise<UpstreamAnswer>
     resolve({ status: answer.statusCode ?? 0, headers: answer.headers, body: answer }),
   );
   if (body === null) request.end();
-  // A failure here destroys the request, whose own `error` event reports it.
+  // Ignores a failure of the pipeline, which destroys the request; the request's own `error` event reports it.
   else pipeline(body, request, () => {});
   return promise;
 }

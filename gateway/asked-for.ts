@@ -4,30 +4,30 @@ import { type ApiName, isEmbedding, isResponses } from "./request-paths.ts";
 import { anthropicFactor } from "./usage-anthropic.ts";
 import { openaiFactor } from "./usage-openai.ts";
 
-/** The facts in a request's body that bound its cost. */
+/** The facts in the body of a request to a model that limit the cost of its answer. */
 export interface ParsedRequest {
   readonly model: string | null;
-  /** The limit of output tokens, over all answers of the call. */
+  /** The maximum number of output tokens, over all answers of the call. */
   readonly outputTokens: number;
   /**
-   * Whether the input exceeds the body's bytes: the request refers to stored content, or holds a kind of content
-   * that has more tokens than bytes, such as a film or a document.
+   * Whether the input may have more tokens than the body has bytes: the request refers to content stored at the API,
+   * or contains a film, a document or the like.
    */
   readonly readsStored: boolean;
-  /** The number of pictures. */
+  /** The number of pictures in the request, which cost tokens independent of their bytes. */
   readonly pictures: number;
-  /** Whether the API runs tools itself; their results count as input. */
+  /** Whether the API itself runs tools, such as a web search; their results count as input. */
   readonly hasTools: boolean;
-  /** Whether the API may first compact the conversation, which reads and writes it once more. */
+  /** Whether the API may first compact the conversation, and so read and write the conversation once more. */
   readonly mayCompact: boolean;
   readonly priceFactor: number;
 }
 
-/** The longest answer of a model, in tokens, for a call that sets no limit. */
+/** The maximum length of an answer, in tokens, that the gateway assumes for a call that sets no limit. */
 export const maxAnswerTokens: Readonly<Record<ApiName, number>> = {
   ...{ anthropic: 128_000, openai: 128_000, google: 65_536 },
 };
-/** Caps on what a request may claim: no model writes longer answers, or more of them in one call. */
+/** The maximum values that the gateway believes in a request: no model writes longer answers, or more answers in one call. */
 const maxTokens = 1_000_000;
 const maxAnswers = 128;
 
@@ -51,7 +51,7 @@ const storedIn: Readonly<Record<ApiName, readonly string[]>> = {
     ...["messages.*.content.*.file.file_data?", "messages.*.content.*.input_audio?"],
     "input.*.content.*.input_audio?",
   ],
-  // Gemini takes each name in both spellings.
+  // Gemini accepts each field name in camel case and in snake case.
   google: withLogin([
     ...["cachedContent", "cached_content", `${googleParts}.fileData?`, `${googleParts}.file_data?`],
   ]),
@@ -84,7 +84,7 @@ const candidates = withLogin(
   ]),
 );
 
-/** The JSON paths in a body that `parseRequest` reads. */
+/** The JSON paths that `parseRequest` reads in a request's body. */
 export const requestPaths: Readonly<Record<ApiName, readonly string[]>> = {
   anthropic: [
     ...["model", "max_tokens", "speed", "inference_geo", "tools.*.type"],
@@ -129,7 +129,7 @@ function limitsOf(api: ApiName, path: string): readonly string[] {
   return isResponses(path) ? ["max_output_tokens"] : ["max_completion_tokens", "max_tokens"];
 }
 
-/** The largest amount at these paths: with duplicates it is unknown which one the API uses. */
+/** Returns the largest amount at these paths, because it is unknown which of several values the API uses. */
 function amountAt(record: PickedRecord, paths: readonly string[], otherwise: number): number {
   const values = paths.flatMap((path) => pickedValues(record, path)).filter((value) => value !== null);
   const amounts = values.map((value) => {
@@ -174,7 +174,7 @@ function isAddress(value: unknown): boolean {
   return typeof value === "string" && !/^data:/i.test(value);
 }
 
-/** Adds the paths of a login's requests, which wrap the same body in `request`. */
+/** Adds the paths of requests that use a subscription's login: they wrap the same body in the field `request`. */
 function withLogin(paths: readonly string[]): readonly string[] {
   return [...paths, ...paths.map((path) => `request.${path}`)];
 }

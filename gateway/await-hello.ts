@@ -3,14 +3,14 @@ import { readClientHello } from "./client-hello.ts";
 
 export type AwaitedHello =
   | { readonly kind: "none" }
-  /** All bytes read so far: the hello, and perhaps more. */
+  /** The client's TLS hello. `bytes`: all bytes read so far, which may be more than the hello. */
   | { readonly kind: "hello"; readonly serverName: string | null; readonly bytes: Buffer };
 
-/** Reads until the client's TLS hello is complete, invalid, cut off or late; then pauses the client. */
+/** Reads from a client until its TLS hello is complete, invalid, cut off or late. Then pauses the client. */
 export function awaitHello(client: Duplex, head: Buffer, withinMs: number): Promise<AwaitedHello> {
   const { promise, resolve } = Promise.withResolvers<AwaitedHello>();
   let bytes: Buffer = head;
-  // Parses only once enough bytes are there: a client that sends a byte at a time must not cost a parse each.
+  // The number of bytes at which to parse next. A client that sends single bytes must not cause a parse for each byte.
   let enough = 0;
   const settle = (hello: AwaitedHello): void => {
     clearTimeout(timer);

@@ -1,18 +1,18 @@
-/** The buffer budget: the memory for the bodies of requests in flight. */
+/** The buffer budget: limits the memory for the bodies of all requests in flight. */
 export interface BufferBudget {
-  /** A lease for one request of this worker; disposing it frees what the request took. */
+  /** Opens a lease for one request of this worker. Disposing the lease frees all bytes that the request took. */
   open(worker: string): BufferLease;
 }
 
 export interface BufferLease extends Disposable {
-  /** Takes so many bytes more; false when the budget does not allow them. */
+  /** Takes this number of additional bytes. Returns false, and takes none, if the budget does not allow them. */
   take(bytes: number): boolean;
 }
 
 export interface BufferBounds {
   readonly maxBytesPerWorker: number;
   readonly maxBytes: number;
-  /** The share guaranteed to each worker, whatever the others use. */
+  /** The number of bytes that each worker may use, even if the other workers use up the rest. */
   readonly guaranteedBytes: number;
 }
 

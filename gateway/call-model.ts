@@ -39,12 +39,15 @@ export interface ModelCall {
   readonly query: string;
 }
 
-/** The longest time that the gateway holds a call back until a rate limit ends. */
+/** The maximum time, in milliseconds, for which the gateway holds a call back until a rate limit ends. */
 const maxHoldMs = 20_000;
-/** With fewer calls in flight per worker, a call is forwarded even if the estimates exceed what is left of a budget. */
+/**
+ * The number of a worker's calls in flight from which the gateway refuses a call whose estimated cost exceeds the
+ * rest of a budget. With fewer, it forwards the call.
+ */
 const maxUncheckedCalls = 8;
 
-/** Forwards a call to its model with the real credential, and journals its usage. */
+/** Forwards an agent's call to its model with the real credential, and journals the call's usage. */
 export async function callModel(
   deps: CallDeps,
   call: ModelCall,
@@ -76,7 +79,7 @@ export async function callModel(
   await executeCall(deps, call, { request, response, body, lease, credential, abandoned });
 }
 
-/** Whether a budget of the worker or the swarm is used up; answers the call if so. */
+/** Refuses the call if a budget of the worker or the swarm is used up. Returns whether it did. */
 function refuseIfExhausted(
   { ledger, refusals }: CallDeps,
   { worker, path }: ModelCall,
@@ -106,11 +109,12 @@ async function executeCall(deps: CallDeps, call: ModelCall, exchange: ModelExcha
   const { estimate, forwarded } = await deps.workerQueue(worker.worker, () =>
     estimateAndRewrite(call, exchange),
   );
-  // A changed body is decompressed, and so may be larger than the received one.
+  // Takes more memory for a changed body, which is uncompressed and so may be larger than the received one.
   if (forwarded.isChanged && !exchange.lease.take(forwarded.body.length))
     return answerError(response, bufferFull);
   const maxCost = spendingOf(admitted.prices, estimate.model, estimate.counts);
-  // Checks again, since receiving the body took time. Nothing interleaves from here to `ledger.begin`.
+  // Checks the budgets again, since receiving the body took time. No other call can start between this check and
+  // `ledger.begin`.
   if (exchange.abandoned.aborted || refuseIfExhausted(deps, call, request, response)) return;
   if (ledger.callsInFlight(worker.worker) >= maxUncheckedCalls && !ledger.canAfford(worker, maxCost))
     return answerError(response, {
@@ -141,7 +145,7 @@ async function executeCall(deps: CallDeps, call: ModelCall, exchange: ModelExcha
   }
 }
 
-/** The estimated cost of a call, and the body to forward. */
+/** Estimates the maximum usage of a call, and changes the call's body if the API reports usage only on request. */
 function estimateAndRewrite(
   { endpoint: { api }, path }: ModelCall,
   { request, body }: ModelExchange,
@@ -194,7 +198,7 @@ async function ask(
   }
 }
 
-/** A renewed credential after the API refused a login's token; null when there is none. */
+/** Renews the login's token if the API refused it (401). Returns the new credential, or null if there is none. */
 async function renewedCredential(
   { logins }: CallDeps,
   { endpoint }: ModelCall,
@@ -230,7 +234,7 @@ async function noteLimit(
   await journalLimit(deps, call, { status, until: until.getTime() });
 }
 
-/** Journals a limit once for each worker that meets it, so that the host can pause that worker. */
+/** Journals a rate limit once for each worker that meets it, so that the host can pause that worker. */
 async function journalLimit(
   { limits, journal }: CallDeps,
   { worker, endpoint }: ModelCall,
@@ -247,7 +251,7 @@ const noAnswer: PassedAnswer = {
   ...{ status: 0, bytes: 0, firstByteAt: null, read: null, beginning: "", wasSent: false },
 };
 
-/** Aborts when the client disconnects before its answer is complete, or the worker is revoked. */
+/** Returns a signal that aborts if the client disconnects before its answer is complete, or the host revokes the worker. */
 function abandonedSignal(response: ServerResponse, revoked: AbortSignal): AbortSignal {
   const left = new AbortController();
   response.once("close", () => {
