@@ -106,7 +106,7 @@ export async function restoreSnapshot(
       return false;
     },
   );
-  // Ignores a snapshot that is unreadable, or not based on the last good commit.
+  // Ignores a snapshot that is unreadable, of an earlier story, or not based on the last good commit.
   if (!isFetched || !(await workspace.isAncestor(good, `${ref}^`))) return;
   await workspace.moveTo(`${ref}^`);
   await workspace.git.run(["read-tree", "-u", "--reset", ref]);

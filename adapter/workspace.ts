@@ -21,8 +21,8 @@ export interface Workspace {
   readonly mark: WorkspaceMark;
   tip(): Promise<string>;
   /**
-   * Points HEAD at the task's branch again, adopts commits that the agent made beside it, and removes the locks of
-   * killed programs and nested repositories. Does not change the other files.
+   * Points HEAD at the task's branch again, moves the branch to commits that the agent made on top of it, and removes
+   * the locks of killed programs. Checks out no files.
    */
   settle(): Promise<void>;
   /**

@@ -1,9 +1,12 @@
-/** The reading of a connection's first bytes. */
+/** The result of parsing the first bytes of a connection as a TLS ClientHello. */
 export type ClientHello =
-  /** The hello is incomplete; at least `missing` bytes follow. */
+  /** The ClientHello is incomplete: at least `missing` more bytes follow. */
   | { readonly kind: "more"; readonly missing: number }
   | { readonly kind: "not-tls" }
-  /** The requested server name, in lower case; null when it is absent or ambiguous. */
+  /**
+   * The ClientHello is complete. `serverName`: the requested server name in lower case, or null if it is absent or
+   * ambiguous.
+   */
   | { readonly kind: "hello"; readonly serverName: string | null };
 
 const maxBytes = 16 * 1024;
@@ -13,15 +16,15 @@ const clientHelloMessage = 1;
 
 const serverNameExtension = 0;
 /**
- * Encrypted ClientHello and encrypted SNI: a server with the key uses the encrypted name, not the readable one.
- * GREASE extensions look the same on purpose, so they are refused too; among the clients in sandboxes only
- * browsers send them, not package managers, git or curl.
+ * The types of the extensions Encrypted ClientHello and encrypted SNI: a server with the key uses the encrypted name,
+ * not the readable one. GREASE extensions look the same on purpose, so the gateway refuses them, too. In sandboxes
+ * only browsers send them, not package managers, git or curl.
  */
 const hidingExtensions: readonly number[] = [0xfe0d, 0xffce];
 
 /**
- * Reads the server name from the first bytes of a TLS connection, however they are split. The caller allows or
- * refuses a connection by that name, so an ambiguous one counts as none.
+ * Reads the server name from the first bytes of a TLS connection, into whatever records they are split. The caller
+ * allows or refuses a connection by this name, so an ambiguous name counts as none.
  */
 export function readClientHello(bytes: Uint8Array): ClientHello {
   const message = joinRecords(bytes.subarray(0, maxBytes));
@@ -34,8 +37,8 @@ export function readClientHello(bytes: Uint8Array): ClientHello {
 }
 
 /**
- * The first handshake message without its header, or the number of bytes missing from it. Its records may hold
- * nothing else.
+ * Returns the first handshake message without its header, or the number of bytes missing from it. Refuses records
+ * that contain anything else.
  */
 function joinRecords(bytes: Uint8Array): Uint8Array | number | "not-tls" {
   const pieces: Uint8Array[] = [];
@@ -83,7 +86,7 @@ interface Extension {
   readonly content: Uint8Array;
 }
 
-/** The extensions of a hello; null unless every length in it matches its content. */
+/** Returns the extensions of a ClientHello. Returns null if any length in the message differs from its content. */
 function readExtensions(message: Uint8Array): Extension[] | null {
   const versionAndRandom = 2 + 32;
   if (message.length < versionAndRandom) return null;
@@ -119,7 +122,7 @@ function serverNameIn(extensions: readonly Extension[]): string | null {
   return /^[A-Za-z0-9._-]{1,253}$/.test(text) ? text.toLowerCase() : null;
 }
 
-/** A length-prefixed part and the bytes behind it; null when it is truncated. */
+/** Splits the bytes into a length-prefixed part and the rest. Returns null if the part is truncated. */
 function cutPart(bytes: Uint8Array, lengthBytes: number): { part: Uint8Array; rest: Uint8Array } | null {
   if (bytes.length < lengthBytes) return null;
   const end = lengthBytes + number(bytes, 0, lengthBytes);

@@ -13,17 +13,20 @@ export interface CloseDeps {
   readonly now: () => number;
 }
 
-/** A call whose answer is over, or that had none. */
+/** A call of a model whose answer has ended, or that got no answer. */
 export interface EndedCall {
   readonly seq: number;
-  /** The model that the request named. */
+  /** The name of the model in the request; null if there was none. */
   readonly model: string | null;
   readonly maxCost: Spending;
   readonly outcome: PassedAnswer;
   readonly startedAt: number;
 }
 
-/** Adds a call's usage to the ledger, and journals it. */
+/**
+ * Adds the usage of an ended call to the ledger and journals it. Also journals the notices of budgets that this call
+ * has reached.
+ */
 export async function closeCall(
   deps: CloseDeps,
   { worker, endpoint }: Readonly<{ worker: AdmittedWorker; endpoint: ModelEndpoint }>,
@@ -41,9 +44,9 @@ export async function closeCall(
     ms: performance.now() - startedAt,
   };
   const at = new Date(now()).toISOString();
-  // Updates the ledger before the journal, so that the next call already sees this usage.
+  // Updates the ledger before the journal, so that the next call's check of the budgets includes this usage.
   ledger.apply({ ...closed, total: ledger.of(worker.worker), seq: seq + 1, at });
-  // Marks all notices as sent before the first `await`: otherwise a concurrent call would send them again.
+  // Marks all notices as sent before the first `await`; otherwise a concurrent call would send them again.
   const reached = ledger.unsentNotices(worker);
   for (const notice of reached) ledger.apply({ ...notice, seq: 0, at });
   await Promise.all([
@@ -52,7 +55,7 @@ export async function closeCall(
   ]);
 }
 
-/** A call's spending: as the API reported it, or the maximum estimate when the report is incomplete. */
+/** Returns a call's spending as the API reported it. If the report is incomplete, returns the estimated maximum instead. */
 function judgeSpending(
   { admitted }: CloseDeps,
   { status, read, wasSent }: PassedAnswer,

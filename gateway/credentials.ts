@@ -2,15 +2,15 @@ import type { ModelEndpoint } from "../src/domain/generated/gateway.ts";
 import type { Logins } from "./logins.ts";
 import { passesHeader } from "./passed-words.ts";
 
-/** The credential of one call, and the secrets that no answer may contain. */
+/** The credential of one call to a model, and the secrets that the gateway must remove from the answer. */
 export interface CallCredential {
   readonly headers: Readonly<Record<string, string>>;
   readonly secrets: readonly string[];
-  /** The login's token, to renew it if the API refuses it; null for other credentials. */
+  /** The token of a subscription's login, which the gateway renews if the API refuses it; null for other credentials. */
   readonly loginToken: string | null;
 }
 
-/** Anthropic's API requires this flag with the token of a login. */
+/** The header that Anthropic's API requires with the token of a subscription's login. */
 const loginFlag = { "anthropic-beta": "oauth-2025-04-20" };
 
 export async function credentialFor(endpoint: ModelEndpoint, logins: Logins): Promise<CallCredential> {
@@ -28,7 +28,7 @@ export function loginCredential(token: string): CallCredential {
   return { headers: { authorization: `Bearer ${token}`, ...loginFlag }, secrets: [token], loginToken: token };
 }
 
-/** The headers to forward: the agent's allow-listed ones, and the endpoint's credential. */
+/** Returns the headers to forward to a model: the agent's allowed headers, and the headers with the endpoint's credential. */
 export function headersToModel(
   endpoint: Pick<ModelEndpoint, "api" | "pass">,
   requested: Readonly<Record<string, string | readonly string[] | undefined>>,

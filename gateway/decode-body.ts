@@ -2,14 +2,14 @@ import { brotliDecompressSync, gunzipSync, inflateRawSync, inflateSync, zstdDeco
 
 export type DecodedBody =
   | { readonly kind: "decoded"; readonly bytes: Uint8Array }
-  /** The body decompresses to more than any API accepts. */
+  /** The decompressed body is larger than any API accepts. */
   | { readonly kind: "too-large" }
   | { readonly kind: "unreadable" };
 
-/** Limit of a decompressed body: more than any API accepts. */
+/** The maximum size of a decompressed body, in bytes: more than any API accepts. */
 export const maxBodyLength: number = 64 << 20;
 
-/** Decodes a request's body by its `content-encoding`, up to `maxBodyLength`. */
+/** Decompresses a request's body as its `content-encoding` says, up to `maxBodyLength`. */
 export function decodeBody(body: Uint8Array, encoding: string | undefined): DecodedBody {
   const names = (encoding ?? "")
     .toLowerCase()
@@ -33,7 +33,10 @@ export function decodeBody(body: Uint8Array, encoding: string | undefined): Deco
 
 type Decode = (bytes: Uint8Array) => Uint8Array;
 
-/** Node's types lack the `info` option, which also returns the zlib engine. */
+/**
+ * The type of Node's decompressors with the option `info`, which Node's types lack. With that option they also return
+ * the zlib engine.
+ */
 type ZlibDecode = (
   bytes: Uint8Array,
   options: { readonly maxOutputLength: number; readonly info: true },
@@ -47,7 +50,10 @@ const decoders: ReadonlyMap<string, Decode> = new Map([
   ["zstd", wholly(zstdDecompressSync)],
 ]);
 
-/** Refuses bytes after the first frame: Node ignores them silently, but another server may read them. */
+/**
+ * Wraps one of Node's decompressors so that it refuses bytes after the first frame: Node ignores them silently, but
+ * another server may read them.
+ */
 function wholly(decode: unknown): Decode {
   return (bytes) => {
     const decoded = (decode as ZlibDecode)(bytes, { maxOutputLength: maxBodyLength, info: true });
@@ -60,7 +66,7 @@ function wholly(decode: unknown): Decode {
   };
 }
 
-/** Some clients send raw deflate without the zlib header. */
+/** Decodes `deflate` with or without the zlib header, because some clients omit that header. */
 function deflated(bytes: Uint8Array): Uint8Array {
   const isWithHead = ((bytes[0] ?? 0) & 0x0f) === 8 && (((bytes[0] ?? 0) << 8) | (bytes[1] ?? 0)) % 31 === 0;
   return wholly(isWithHead ? inflateSync : inflateRawSync)(bytes);

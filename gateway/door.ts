@@ -20,24 +20,24 @@ export interface ServerDeps extends Omit<CallDeps, "bufferBudget" | "workerQueue
   readonly connect: (address: string, port: number) => Promise<Duplex>;
 }
 
-/** Where the gateway listens for sandboxes. */
+/** A Unix socket or TCP port on which the gateway listens for sandboxes. */
 export type ListenAddress = { readonly socket: string } | { readonly port: number };
 
-/** Time and resource limits for clients. */
+/** Limits on the time and resources that clients may use. All names in `Ms` are in milliseconds. */
 export interface ServerBounds {
   readonly headersMs: number;
   readonly requestMs: number;
   readonly idleMs: number;
-  /** The interval between checks for timed-out connections. */
+  /** The interval between checks for connections that have timed out. */
   readonly checkMs: number;
-  /** The timeout for a tunnel's TLS hello, and for a client to read why it gets no tunnel. */
+  /** The maximum time for a client to send a tunnel's TLS hello, and for a client to read why it gets no tunnel. */
   readonly helloMs: number;
-  /** The maximum number of open requests and tunnels per worker. */
+  /** The maximum number of each worker's open requests and tunnels together. */
   readonly maxPerWorker: number;
   readonly connections: ConnectionBounds;
-  /** A rate limit per worker: each request is journalled, and the disk is finite. */
+  /** The rate limit of each worker's requests: the gateway journals each request, and the disk is finite. */
   readonly requestRate: TokenBucketBounds;
-  /** The buffer budget; the whole process may use half a gigabyte. */
+  /** The limits of the buffer budget; the whole process of the gateway may use half a gigabyte. */
   readonly bufferBudget: BufferBounds;
 }
 
@@ -49,7 +49,10 @@ const defaultBounds: ServerBounds = {
   bufferBudget: { maxBytesPerWorker: 64 << 20, maxBytes: 160 << 20, guaranteedBytes: 2 << 20 },
 };
 
-/** Listens for sandboxes: a client with a worker's token may use that worker's models and hosts only. */
+/**
+ * Opens the gateway's server for sandboxes. A client with a worker's token may use only the models and hosts of that
+ * worker.
+ */
 export async function openServer(
   deps: ServerDeps,
   address: ListenAddress,
@@ -85,7 +88,7 @@ export async function openServer(
     },
   );
   server.on("connection", (socket) => connections.add(socket));
-  // Node's server no longer tracks a connection after CONNECT.
+  // Tracks tunnels separately: after CONNECT, Node's server no longer tracks the connection.
   const tunnels = new Set<Duplex>();
   server.on("connect", (request: IncomingMessage, client: Duplex, head: Buffer) => {
     tunnels.add(client);
@@ -170,7 +173,7 @@ export async function openServer(
     const authority = request.url ?? "";
     if (!admitted.isReady) return hangUp(client, "503 Service Unavailable", ["retry-after: 5"], helloMs);
     const shown = request.headers["proxy-authorization"];
-    // Some clients send their credentials only after a 407.
+    // Asks for credentials with a 407, because some clients send them only then.
     if (shown === undefined)
       return hangUp(client, "407 Proxy Authentication Required", [askForToken], helloMs);
     const worker = admitted.find(tunnelToken(shown), addressOf(request));
@@ -208,19 +211,25 @@ export async function openServer(
   }
 }
 
-/** Agents recognise a failed login by these words; some of them read nothing else of the answer. */
+/**
+ * The message for an unknown token. Agents recognise a failed login by these words; some agents read nothing else of
+ * the answer.
+ */
 const unknownToken = "authentication failed, invalid x-api-key: this token is unknown or revoked";
 const askForToken = 'proxy-authenticate: Basic realm="swarm"';
 const tooMany: Answer = {
   ...{ status: 429, type: "rate_limit_error", message: "too many at once", retryAfterSeconds: 1 },
 };
 
-/** The client's network address; null on the Unix socket. */
+/** Returns the client's network address; null if the client uses the Unix socket. */
 function addressOf({ socket }: IncomingMessage): string | null {
   return socket.remoteAddress?.replace(/^::ffff:/, "") ?? null;
 }
 
-/** The target without its query and without a token in the path, whether the path is well-formed or not. */
+/**
+ * Returns a request's target without its query and without any token in its path, for the journal. Works for
+ * malformed paths, too.
+ */
 function withoutToken(target: string): string {
   return (target.split("?")[0] ?? "").replace(/(\/r\/+)[^/]+/, "$1*");
 }
@@ -234,6 +243,6 @@ async function listen(server: Server, address: ListenAddress): Promise<void> {
       resolve,
     );
   });
-  // Any user in a sandbox may connect; authorisation is by token.
+  // Lets any user in a sandbox connect to the socket: tokens authorise the requests.
   if ("socket" in address) await chmod(address.socket, 0o666);
 }

@@ -1,8 +1,8 @@
-/** Receives the data of a stream of server-sent events. */
+/** Receives the data of a stream of server-sent events, event by event. */
 export interface EventReceiver {
-  /** Receives the next piece of an event's data. */
+  /** Receives the next piece of the current event's data. */
   data(bytes: Uint8Array): void;
-  /** Ends an event that had data. */
+  /** Called at the end of each event that had data. */
   end(): void;
 }
 
@@ -10,7 +10,10 @@ const [lineFeed, carriageReturn, colon, space] = [0x0a, 0x0d, 0x3a, 0x20];
 const lineBreak = Uint8Array.of(lineFeed);
 const maxNameLength = 8;
 
-/** Extracts the data from a stream of server-sent events, however it is split, without buffering it. */
+/**
+ * Extracts the data of each event from a stream of server-sent events without buffering it. The stream may arrive in
+ * pieces of any size.
+ */
 export class EventCutter {
   readonly #receiver: EventReceiver;
   #state: "name" | "before-data" | "data" | "other" = "name";
@@ -42,7 +45,7 @@ export class EventCutter {
     if (this.#state === "data") this.#give(bytes, dataFrom, bytes.length);
   }
 
-  /** Ends the last event, which needs no blank line after it. */
+  /** Ends the last event of the stream, even if no blank line follows it. */
   finish(): void {
     this.#endEvent();
   }
@@ -63,7 +66,7 @@ export class EventCutter {
   }
 
   #isData(): boolean {
-    // A byte order mark may precede the first line.
+    // Accepts a byte order mark before the first line of the stream.
     return this.#name === "data" || (this.#isFirstLine && this.#name === "\xef\xbb\xbfdata");
   }
 

@@ -1,17 +1,17 @@
-/** The destination of a request, by its target alone. */
+/** The destination of a request, as its target (path and query) states it. */
 export type Route =
   | { readonly kind: "model"; readonly endpoint: string; readonly path: string; readonly query: string }
   | { readonly kind: "mirror"; readonly token: string; readonly mirror: string; readonly rest: string }
-  /** An unknown or ambiguous target. */
+  /** No destination, because the target is unknown or ambiguous. */
   | { readonly kind: "none"; readonly why: "path" | "not-allowed" };
 
 const maxTargetLength = 8_000;
-/** Spellings that another server could read as a different path. */
+/** Matches spellings of a path that another server could read as a different path. */
 const ambiguous = /\.\.|\/\/|\/\.(?=\/|\?|$)|%2e|%2f|%5c|%25|%[01]|%7f|[\\\s#;]/i;
-/** npm writes a scoped package's name like this, and registries accept it. */
+/** Matches npm's spelling of a scoped package's name, with `%2f`, which registries accept. */
 const scoped = /(\/@[a-z0-9._~-]+)%2f(?=[a-z0-9._~-])/i;
 
-/** Parses a request's target; an ambiguous one has no route. */
+/** Parses a request's target into a route. An ambiguous target has no route. */
 export function findRoute(target: string): Route {
   if (/^[a-z][a-z0-9+.-]*:/i.test(target)) return { kind: "none", why: "not-allowed" };
   if (!/^\/[\x21-\x7e]*$/.test(target) || target.length > maxTargetLength)
@@ -31,7 +31,7 @@ export function findRoute(target: string): Route {
   return { kind: "mirror", token, mirror: name, rest: `${rest}${query}` };
 }
 
-/** The percent-decoded text; null when it is malformed. */
+/** Returns the percent-decoded text; null if it is malformed. */
 function decoded(text: string): string | null {
   try {
     return decodeURIComponent(text);
@@ -40,7 +40,7 @@ function decoded(text: string): string | null {
   }
 }
 
-/** The calls of each API that agents need. A key would allow more, so all others are refused. */
+/** The calls of each API that agents need. The real key would allow more calls, so the gateway refuses all others. */
 const callsByApi: Readonly<
   Record<"anthropic" | "openai" | "google", readonly (readonly [string, RegExp])[]>
 > = {
@@ -62,13 +62,16 @@ const callsByApi: Readonly<
   ],
 };
 
-/** Whether agents need this call. With an unknown API (null), any GET, POST or HEAD is allowed. */
+/**
+ * Whether the gateway allows a call, because agents need it. If the API is unknown (null), any GET, POST or HEAD is
+ * allowed.
+ */
 export function isModelCall(api: keyof typeof callsByApi | null, method: string, path: string): boolean {
   if (api === null) return ["GET", "POST", "HEAD"].includes(method);
   return callsByApi[api].some(([allowed, pattern]) => allowed === method && pattern.test(path));
 }
 
-/** The tokens in a request, from every place where a client may put its API key. */
+/** Returns all tokens in a request, from every place where a client may put its API key. */
 export function tokensOf(
   headers: Readonly<Record<string, string | readonly string[] | undefined>>,
   target: string,
@@ -82,7 +85,7 @@ export function tokensOf(
   return words.flatMap((word) => (word === undefined ? [] : typeof word === "string" ? [word] : [...word]));
 }
 
-/** The token in a CONNECT request's `proxy-authorization`. */
+/** Returns the token in a CONNECT request's `proxy-authorization` header; an empty list if there is none. */
 export function tunnelToken(header: string | undefined): string[] {
   const [, encoded] = /^Basic ([A-Za-z0-9+/=]{1,400})$/i.exec(header ?? "") ?? [];
   const [, token] = /^[^:]*:(.*)$/.exec(Buffer.from(encoded ?? "", "base64").toString("latin1")) ?? [];

@@ -9,7 +9,7 @@ import { mirrorAddress } from "./mirror-rules.ts";
 
 export type Followed =
   | { readonly kind: "answer"; readonly answer: UpstreamAnswer }
-  /** A redirect within the same registry, which the client may follow itself. */
+  /** The registry redirects to itself; the client may follow this redirect. */
   | { readonly kind: "moved"; readonly status: number; readonly rest: string }
   | { readonly kind: "refused"; readonly why: RefusalReason; readonly message: string };
 
@@ -17,8 +17,9 @@ const maxRedirects = 3;
 const redirects: readonly number[] = [301, 302, 303, 307, 308];
 
 /**
- * Asks a registry and follows its redirects, because the sandbox cannot reach their targets. The registry's
- * credential goes only to the registry, and not even there once another host has redirected back to it.
+ * Sends a request to a registry and follows redirects, because the sandbox cannot reach their targets. Sends the
+ * registry's credential only to the registry itself, and no longer after a redirect to another host, even if that
+ * host redirects back.
  */
 export async function followRedirects(
   ask: AskUpstream,
@@ -66,7 +67,8 @@ function movedWithin(mirror: Mirror, status: number, next: URL): Followed {
 function withOwn({ headers }: Mirror, requested: Readonly<Record<string, string>>): Record<string, string> {
   const own = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]);
   if (own.length === 0) return { ...requested };
-  // The credential could not be scrubbed from a partial or compressed answer.
+  // Requests a whole and uncompressed answer, because the gateway could not remove the credential from a partial or
+  // compressed one.
   const { range: _, ...whole } = requested;
   return { ...whole, "accept-encoding": "identity", ...Object.fromEntries(own) };
 }

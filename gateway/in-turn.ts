@@ -1,14 +1,14 @@
 import { setTimeout as delay } from "node:timers/promises";
 
-/** Runs CPU-bound work in one queue per worker. */
+/** Runs CPU-bound work in a separate queue for each worker, and resolves with the work's result. */
 export type WorkerQueue = <Result>(worker: string, work: () => Result) => Promise<Result>;
 
 const longMs = 20;
 const restTimes = 3;
 
 /**
- * A few compressed kilobytes can take a second to decode. So work that took long is followed by a rest of three
- * times its duration in that worker's queue, in which the other workers are served.
+ * Opens the queues. Decoding a few compressed kilobytes can take a second, so after long work a worker's queue pauses
+ * for three times the work's duration, in which the gateway serves the other workers.
  */
 export function openWorkerQueue(): WorkerQueue {
   const lastByWorker = new Map<string, Promise<void>>();

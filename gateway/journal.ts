@@ -12,23 +12,23 @@ import { openDurableLines } from "../src/wire/durable-lines.ts";
 import { type NumberedLines, readNumbered } from "../src/wire/numbered-lines.ts";
 import { jsonLines } from "../src/wire/text-lines.ts";
 
-/** A line of the gateway's journal. */
+/** An entry of the gateway's journal, stored as one line. */
 export type Entry = CallOpened | CallClosed | HostReached | Refused | ModelLimited | BudgetReached;
 
 type Unnumbered<Each> = Each extends Entry ? Omit<Each, "seq" | "at"> : never;
 export type NewEntry = Unnumbered<Entry>;
 
 export interface Journal extends NumberedLines, AsyncDisposable {
-  /** Numbers the entry at once; resolves with the number once the entry is on disk. */
+  /** Appends an entry. Numbers it at once, and resolves with the number when the entry is on disk. */
   append(entry: NewEntry): Promise<number>;
 }
 
 const maxLineLength = 16 << 10;
 
-/** The entries that an earlier run left in this volume. */
+/** Reads the entries that earlier runs wrote to the journal on this volume. */
 export async function* readJournal(file: string): AsyncGenerator<Entry> {
   if (!(await stat(file).catch(() => null))) return;
-  // The cast is safe: only this process writes the file.
+  // The cast is safe, since only the gateway writes this file.
   for await (const entry of jsonLines(createReadStream(file), { maxLength: maxLineLength }))
     yield entry as Entry;
 }

@@ -4,7 +4,7 @@ import { type Interest, interestIn, type Picked, type PickedRecord } from "./pic
 interface Level {
   readonly isObject: boolean;
   readonly interest: Interest;
-  /** The interest in the next value; undefined when no path leads to it. */
+  /** The wanted paths in the next value at this level; undefined if no wanted path leads there. */
   next: Interest | undefined;
   expectsKey: boolean;
 }
@@ -18,17 +18,16 @@ const [quote, backslash, comma, colon] = [0x22, 0x5c, 0x2c, 0x3a];
 const [openArray, closeArray, openObject, closeObject] = [0x5b, 0x5d, 0x7b, 0x7d];
 
 /**
- * Picks a few values out of JSON of any length and buffers only those. Strings are never mistaken for structure,
- * and nesting costs no memory: values outside the wanted paths are skipped by counting brackets.
- *
- * A path that ends in `?` asks only whether such a value exists. Each object of a top-level array is a record of
- * its own, and so is each of several concatenated texts.
+ * Picks the values at a few wanted paths out of a JSON text of any length, and buffers only these values. Never
+ * mistakes a string for structure. Skips all other values by counting brackets, so that nesting costs no memory. A
+ * path that ends in `?` asks only whether a value exists. Each object in a top-level array is a separate record, and
+ * so is each of several concatenated JSON texts.
  */
 export class JsonPicker {
   readonly #root: Interest;
   readonly #take: (record: PickedRecord) => void;
   #levels: Level[] = [];
-  /** The nesting depth inside a value that is skipped or kept as a whole. */
+  /** The nesting depth inside a value that the picker skips or keeps as a whole; 0 outside. */
   #depth = 0;
   #inString = false;
   #isEscaped = false;
@@ -57,7 +56,7 @@ export class JsonPicker {
     this.#at += bytes.length;
   }
 
-  /** Whether the input was exactly one complete object or array. Resets the picker. */
+  /** Ends the input and resets the picker. Returns whether the input was exactly one complete object or array. */
   end(): boolean {
     const isOver = this.#levels.length === 0 && !this.#inString && !this.#inScalar;
     const isWhole = this.#closed === 1 && isOver && !this.#isBroken;
@@ -73,7 +72,7 @@ export class JsonPicker {
     return isWhole;
   }
 
-  /** Returns the index of the last byte it consumed. */
+  /** Reads a string up to its end or the end of the piece. Returns the index of the last byte that it has read. */
   #passString(bytes: Uint8Array, from: number): number {
     const key = this.#key;
     let isEscaped = this.#isEscaped;

@@ -1,7 +1,7 @@
-/** One value of a JSON text that arrives in pieces. */
+/** Buffers one value of a JSON text whose pieces arrive one after another. */
 export class KeptValue {
   readonly path: string;
-  /** The offset of its first byte in the text. */
+  /** The offset of the value's first byte in the whole text. */
   readonly start: number;
   #from: number;
   #maxBytes: number;
@@ -9,7 +9,10 @@ export class KeptValue {
   #length = 0;
   #isTooLong = false;
 
-  /** `from`: the offset of the value in the current piece. `maxBytes`: the limit beyond which the value is dropped. */
+  /**
+   * `from`: the offset of the value in the current piece. `maxBytes`: the maximum length of the value; a longer value
+   * is dropped.
+   */
   constructor({
     path,
     start,
@@ -22,12 +25,12 @@ export class KeptValue {
     this.#maxBytes = maxBytes;
   }
 
-  /** The number of bytes buffered. */
+  /** The number of buffered bytes of the value. */
   get length(): number {
     return this.#isTooLong ? 0 : this.#length;
   }
 
-  /** Appends the value's part of a piece, as a copy: the caller may reuse the piece's buffer. */
+  /** Appends the part of a piece that belongs to the value. Copies it, since the caller may reuse the piece's buffer. */
   take(bytes: Uint8Array, end: number = bytes.length): void {
     this.#length += end - this.#from;
     this.#isTooLong ||= this.#length > this.#maxBytes;
@@ -36,13 +39,13 @@ export class KeptValue {
     this.#from = 0;
   }
 
-  /** The parsed value; undefined when it is too long or invalid. */
+  /** Returns the parsed value; undefined if the value is too long or invalid. */
   value(): unknown {
     return this.#isTooLong ? undefined : parsedJson(Buffer.concat(this.#parts).toString());
   }
 }
 
-/** The parsed text; undefined when it is invalid JSON. */
+/** Parses a JSON text. Returns undefined if it is invalid. */
 export function parsedJson(text: string): unknown {
   try {
     return JSON.parse(text);

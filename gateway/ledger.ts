@@ -14,25 +14,25 @@ import {
 } from "../src/domain/spending.ts";
 import type { Entry, NewEntry } from "./journal.ts";
 
-/** The notice that a budget is used up, or nearly. */
+/** The notice that a budget is used up, or that 80 % of it are. */
 export type BudgetNotice = Extract<NewEntry, { readonly type: "budget" }>;
 
 /**
- * The spending of each worker and of the swarm. It is derived from the journal, so a crash does not change it;
- * spending that only the host knows, from a journal that was lost, is added.
+ * The spending of each worker and of the whole swarm. The gateway derives it from its journal, so a crash does not
+ * change it. Spending in a journal that was lost, which only the host knows, is added.
  */
 export class Ledger {
   readonly #spent = new Map<string, Spending>();
   readonly #open = new Map<number, CallOpened>();
   readonly #sentNotices = new Set<string>();
-  /** Spending that the host knows from a lost journal, by worker. */
+  /** Spending from a lost journal, which only the host knows, by worker. */
   readonly #before = new Map<string, Spending>();
   readonly #inFlight = new Map<string, readonly Spending[]>();
   #swarm = zeroSpending;
   #swarmBefore = zeroSpending;
   #limits: BudgetLimits = { usd: null, tokens: null };
 
-  /** Applies the next line of the journal. */
+  /** Applies the next entry of the journal to the ledger. */
   apply(entry: Entry): void {
     if (entry.type === "opened") this.#open.set(entry.seq, entry);
     if (entry.type === "budget") this.#sentNotices.add(noticeKey(entry));
@@ -42,7 +42,7 @@ export class Ledger {
     this.#swarm = addSpending(this.#swarm, entry.spent);
   }
 
-  /** Calls that were opened and not closed. */
+  /** The calls that the journal opened and has not closed. */
   get open(): readonly CallOpened[] {
     return [...this.#open.values()];
   }
@@ -69,7 +69,7 @@ export class Ledger {
     return Object.fromEntries([...names].map((name) => [name, this.of(name)]));
   }
 
-  /** Reserves the maximum cost of a call until the result is disposed. */
+  /** Reserves the maximum cost of a call until the returned object is disposed. */
   begin(worker: string, maxCost: Spending): Disposable {
     this.#inFlight.set(worker, [...this.#costsInFlight(worker), maxCost]);
     return {
@@ -81,12 +81,15 @@ export class Ledger {
     };
   }
 
-  /** The number of this worker's calls in flight. */
+  /** Returns the number of the worker's calls in flight. */
   callsInFlight(worker: string): number {
     return this.#costsInFlight(worker).length;
   }
 
-  /** Whether a call fits every budget, should it and the worker's calls in flight cost their maximum. */
+  /**
+   * Whether a call fits every budget of the worker and the swarm if this call and the worker's calls in flight cost
+   * their maximum.
+   */
   canAfford({ worker, budget }: AdmittedWorker, maxCost: Spending): boolean {
     const all = this.#costsInFlight(worker).reduce(addSpending, maxCost);
     const own = reachedOf(worker, budget, addSpending(this.of(worker), all));
@@ -94,12 +97,12 @@ export class Ledger {
     return [...own, ...ofSwarm].every(({ share }) => share < 1);
   }
 
-  /** The first used-up budget of this worker or the swarm; null when there is none. */
+  /** Finds the first used-up budget of the worker or the swarm; returns null if there is none. */
   exhausted(worker: AdmittedWorker): BudgetNotice | null {
     return this.#reached(worker).find(({ share }) => share === 1) ?? null;
   }
 
-  /** The notices for reached budgets that were not sent yet. */
+  /** Returns the notices of the reached budgets that the gateway has not sent yet. */
   unsentNotices(worker: AdmittedWorker): BudgetNotice[] {
     return this.#reached(worker).filter((notice) => !this.#sentNotices.has(noticeKey(notice)));
   }
@@ -125,7 +128,7 @@ function reachedOf(worker: string | null, { usd, tokens }: BudgetLimits, spent: 
   return [...notice("usd", usd, spent.costUsd), ...notice("tokens", tokens, tokensIn(spent))];
 }
 
-/** The limit is part of the key: a raised budget gets notices of its own. */
+/** Identifies a notice. The key includes the limit, so that a raised budget gets new notices. */
 function noticeKey({ worker, of, limit, share }: Omit<BudgetNotice, "type">): string {
   return [worker ?? "", of, limit, share].join(" ");
 }

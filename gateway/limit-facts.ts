@@ -2,24 +2,28 @@ import { parsedJson } from "./kept-value.ts";
 import { memberOf } from "./read-usage.ts";
 import type { ApiName } from "./request-paths.ts";
 
-/** The parts of an API's answer that can state a rate limit. */
+/** The parts of a model API's answer that can state a rate limit. */
 export interface LimitedAnswer {
   readonly status: number;
-  /** Reads a header by its name in lower case. */
+  /** Returns the value of a header by the header's name in lower case. */
   readonly header: (name: string) => string | undefined;
   readonly body: string;
 }
 
 const maxMs = 7 * 24 * 3_600_000;
 /**
- * The pause when an API gives no time: long enough that not all clients return at once, and short enough to cost
- * little if the API would already accept a call. Clients back off further by themselves when it happens again.
+ * The pause, in milliseconds, if an API states no time: long enough that not all clients return at once, and short
+ * enough to cost little if the API already accepts calls. Clients back off further by themselves if the API refuses
+ * again.
  */
 const unknownMs = 5000;
-/** The pause for an account without credit: long enough that workers rest and the user can pay. */
+/**
+ * The pause, in milliseconds, for an account without credit: long enough that workers do not retry in vain while the
+ * user pays.
+ */
 const noCreditMs = 600_000;
 
-/** When this credential may call again; null when the answer states no limit. */
+/** Returns the time from which the API accepts calls with this credential again; null if the answer states no limit. */
 export function limitedUntil(api: ApiName, answer: LimitedAnswer, now: Date): Date | null {
   const { status } = answer;
   if (status !== 429 && status !== 529 && status !== 503) return null;
@@ -28,14 +32,18 @@ export function limitedUntil(api: ApiName, answer: LimitedAnswer, now: Date): Da
     ...retryAfter(answer, now),
     ...(status === 429 ? [...unifiedReset(api, answer), ...resetInBody(api, error, now)] : []),
   ];
-  // A stated time beats a bucket's reset: a bucket accepts calls long before it is full again.
+  // Prefers a stated time to the reset time of a rate limit: the API accepts calls long before that limit is fully
+  // available again.
   const firm = latest(stated, now);
   if (firm !== null || status !== 429) return firm;
   const otherwise = hasNoCredit(error) ? noCreditMs : unknownMs;
   return latest(bucketResets(api, answer, now), now) ?? new Date(now.getTime() + otherwise);
 }
 
-/** The latest of these times in the future, at most a week ahead; they are in milliseconds since 1970. */
+/**
+ * Returns the latest of these times that is in the future, but at most a week ahead; null if there is none. The times
+ * are in milliseconds since 1970.
+ */
 function latest(moments: readonly number[], now: Date): Date | null {
   const coming = moments.filter((moment) => moment > now.getTime());
   if (coming.length === 0) return null;
@@ -48,11 +56,14 @@ function retryAfter({ header }: LimitedAnswer, now: Date): number[] {
   const text = header("retry-after");
   const seconds = amountOf(text);
   if (seconds !== null) return [now.getTime() + seconds * 1000];
-  // An HTTP date begins with a weekday; `Date.parse` accepts far more than that.
+  // Accepts only text that begins with a weekday, as an HTTP date does; `Date.parse` accepts far more.
   return text !== undefined && /^[A-Z][a-z]{2,8},? /.test(text) ? momentOf(text) : [];
 }
 
-/** A subscription's limit. Accepted calls have this header too; it then gives the end of the current window. */
+/**
+ * Returns when a subscription's limit ends, in milliseconds since 1970. Ignores the header on accepted calls, where
+ * it states the end of the current window.
+ */
 function unifiedReset(api: ApiName, { header }: LimitedAnswer): number[] {
   const status = header("anthropic-ratelimit-unified-status") ?? "";
   const seconds = amountOf(header("anthropic-ratelimit-unified-reset"));
@@ -80,7 +91,7 @@ function resetInBody(api: ApiName, error: unknown, now: Date): number[] {
 const anthropicBuckets = ["requests", "tokens", "input-tokens", "output-tokens"];
 const openaiBuckets = ["requests", "tokens"];
 
-/** When the used-up rate limits of the API reset, in milliseconds since 1970. */
+/** Returns when the used-up rate limits of the API reset, in milliseconds since 1970. */
 function bucketResets(api: ApiName, { header }: LimitedAnswer, now: Date): number[] {
   if (api === "anthropic")
     return anthropicBuckets
@@ -102,13 +113,13 @@ function hasNoCredit(error: unknown): boolean {
   );
 }
 
-/** The error in a body; Gemini's streams wrap it in an array. */
+/** Returns the error in an answer's body. Gemini's streams wrap the error in an array. */
 function errorIn(body: string): unknown {
   const parsed = parsedJson(body);
   return memberOf(Array.isArray(parsed) ? parsed[0] : parsed, "error");
 }
 
-/** A non-negative number; null for anything else. */
+/** Returns the value as a non-negative number; null if it is none. */
 function amountOf(value: unknown): number | null {
   const isText = typeof value === "string" && /^\d{1,15}(\.\d{1,9})?$/.test(value.trim());
   const amount = isText ? Number(value) : value;
@@ -134,7 +145,7 @@ const unitMs: ReadonlyMap<string, number> = new Map([
   ] as const),
 ]);
 
-/** Parses durations such as `250ms`, `1s`, `6m0s`, `37.5s`. */
+/** Parses durations such as `250ms`, `1s`, `6m0s` and `37.5s` into milliseconds; returns null for any other text. */
 function durationMs(text: string): number | null {
   if (!/^(\d{1,9}(\.\d{1,9})?(ms|[smhd])){1,6}$/.test(text)) return null;
   const parts = [...text.matchAll(/(\d+(?:\.\d+)?)(ms|[smhd])/g)];

@@ -1,14 +1,14 @@
-/** The rate limits in force, by endpoint. */
+/** The rate limits that model endpoints have now, as their answers stated. */
 export interface RateLimits {
-  /** The end of the endpoint's limit, in milliseconds since 1970; null when there is none. */
+  /** Returns the end of an endpoint's rate limit, in milliseconds since 1970; null if the endpoint has none. */
   until(endpoint: string): number | null;
-  /** Sets a limit; false when the same one is in force already. */
+  /** Sets an endpoint's rate limit. Returns false if about the same limit is already in force. */
   limit(endpoint: string, until: number): boolean;
-  /** Whether this worker meets the current limit for the first time. */
+  /** Returns whether the worker meets the endpoint's current limit for the first time, and remembers that it has. */
   isNewTo(endpoint: string, worker: string): boolean;
 }
 
-/** The tolerance within which two limits count as the same. */
+/** The maximum difference between the ends of two limits that count as the same, in milliseconds. */
 const sameMs = 2_000;
 
 export function openRateLimits(now: () => number): RateLimits {

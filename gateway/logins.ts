@@ -1,6 +1,6 @@
 import type { LoginCredential, ModelEndpoint, RenewedLogin } from "../src/domain/generated/gateway.ts";
 
-/** The login of a subscription cannot be renewed. `isFinal`: the user must log in again. */
+/** Thrown if the gateway cannot renew the login of a subscription. `isFinal`: no retry helps, so the user must log in again. */
 export class LoginFailed extends Error {
   readonly isFinal: boolean;
 
@@ -10,13 +10,13 @@ export class LoginFailed extends Error {
   }
 }
 
-/** The current logins of subscriptions. Concurrent callers share one renewal. */
+/** The current logins of subscriptions. Callers at the same time share one renewal of a login. */
 export interface Logins {
-  /** The login's token, renewed first when it is about to expire. */
+  /** Returns a login's token. Renews the token first if it is about to expire. */
   token(endpoint: ModelEndpoint, login: LoginCredential): Promise<string>;
-  /** A replacement for a token that the API refused; null when renewal gives the same token again. */
+  /** Returns a replacement for a token that the API refused; null if the renewal results in the same token. */
   renewed(endpoint: ModelEndpoint, login: LoginCredential, refused: string): Promise<string | null>;
-  /** The logins that this gateway renewed, to report them to the host. */
+  /** The logins that this gateway has renewed, which it reports to the host. */
   readonly renewals: readonly RenewedLogin[];
 }
 
@@ -28,13 +28,13 @@ interface StoredLogin {
 
 const marginMs = 60_000;
 const answerMs = 30_000;
-/** The login belongs to Claude Code; its server refuses other clients. */
+/** The user agent of Claude Code, for which the login was made; the login's server refuses other clients. */
 const userAgent = "claude-cli/2.1.326 (external, cli)";
 
 export function openLogins(now: () => number, onRenewed: (renewal: RenewedLogin) => void): Logins {
   const storedByName = new Map<string, StoredLogin>();
   const renewing = new Map<string, Promise<StoredLogin>>();
-  /** All refresh tokens seen: a login that the host sends again is older than its renewals here. */
+  /** All known refresh tokens, by endpoint. If the host sends a known one, the gateway's own renewals are newer. */
   const knownByName = new Map<string, Set<string>>();
   const renewedHere = new Set<string>();
 
@@ -75,7 +75,7 @@ export function openLogins(now: () => number, onRenewed: (renewal: RenewedLogin)
     },
     async renewed(endpoint, login, refused) {
       const stored = present(endpoint, login);
-      // A concurrent call has renewed it already.
+      // A concurrent call has already renewed the refused token.
       if (stored.accessToken !== refused) return stored.accessToken;
       const { accessToken } = await renew(endpoint, login);
       return accessToken === refused ? null : accessToken;

@@ -8,7 +8,7 @@ import { serve } from "./serve.ts";
 const [command, ...args] = process.argv.slice(2);
 const complain = (line: string): void => void process.stderr.write(`gateway: ${line}\n`);
 
-/** The gateway's commands, which the host runs in its container. */
+/** The gateway's commands, which the host runs in the gateway's container, except `knock`. */
 const commands: Readonly<Record<string, () => Promise<number>>> = {
   async serve() {
     const stopped = new AbortController();
@@ -39,7 +39,7 @@ const commands: Readonly<Record<string, () => Promise<number>>> = {
     });
   },
 
-  /** Checks, from a sandbox, that the gateway's socket accepts connections. */
+  /** Checks from a sandbox that the gateway's Unix socket accepts connections. */
   knock: () =>
     new Promise((resolve) => {
       const socket = connect(serverSocketOf(gatewayPaths));

@@ -2,14 +2,17 @@ import type { IncomingHttpHeaders } from "node:http";
 import { mirrorUrls } from "../src/domain/egress.ts";
 import type { Mirror, RefusalReason } from "../src/domain/generated/gateway.ts";
 
-/** An allowed request to a registry. */
+/** A request to a package registry that the gateway allows, and how to send it. */
 export interface MirrorQuestion {
   readonly kind: "question";
   readonly method: "GET" | "HEAD" | "POST";
   readonly headers: Readonly<Record<string, string>>;
-  /** Whether the answer may contain URLs of the registry, which the sandbox cannot reach. */
+  /**
+   * Whether the answer may contain URLs of the registry, which the gateway must rewrite since the sandbox cannot
+   * reach them.
+   */
   readonly mayContainUrls: boolean;
-  /** A path that must exist for the request to be sent; null for no such condition. */
+  /** A path that must exist at the registry before the gateway sends the request; null if there is no such condition. */
   readonly requiredPath: string | null;
 }
 
@@ -20,20 +23,23 @@ export interface MirrorRefusal {
   readonly message: string;
 }
 
-/** The kind of a mirror, by the first word of its name: `npm`, `npm-acme`, `go`, `github`; else plain files. */
+/**
+ * The kind of a mirror, as the first word of the mirror's name states it, such as `npm` in `npm-acme`. `files`: any
+ * other name.
+ */
 export type MirrorKind = "npm" | "go" | "github" | "files";
 
 interface MirrorRequest {
   readonly method: string;
-  /** The path and query. */
+  /** The request's path and query, without the mirror's prefix. */
   readonly rest: string;
   readonly headers: IncomingHttpHeaders;
 }
 
 const maxPathLength = 2_000;
-/** Spellings that another server could read as a different path, after decoding any number of times. */
+/** Matches spellings of a path that another server could read as a different path, however many times it decodes the path. */
 const ambiguous = /\/\/|[\\#;]|\/\.{1,2}(?:\/|$)|%(?![2-7][0-9a-f])|%(?:25|2e|2f|3b|5c|7f)/i;
-/** npm registries accept a scoped package's name like this. */
+/** Matches a scoped package's name that is written with `%2f`, which npm registries accept. */
 const scopedPackage = /^(\/@[a-z0-9._~-]+)%2f(?=[a-z0-9._~-])/i;
 const repositoryPath =
   /^\/[A-Za-z0-9][\w-]{0,99}\/[\w.-]{1,100}\/(info\/refs\?service=git-upload-pack|git-upload-pack)$/;
@@ -48,12 +54,12 @@ export function mirrorKind(name: string): MirrorKind {
   return word === "npm" || word === "go" || word === "github" ? word : "files";
 }
 
-/** The normalised URL, without a trailing slash. */
+/** Returns the normalised URL of the mirror's registry, without a trailing slash. */
 export function mirrorAddress({ url }: Mirror): string {
   return new URL(url).href.replace(/\/+$/, "");
 }
 
-/** Allows a request that only reads, and says how to send it; refuses all others. */
+/** Allows a request that only reads from the registry and says how to send it. Refuses all others. */
 export function judgeMirrorRequest(mirror: Mirror, request: MirrorRequest): MirrorQuestion | MirrorRefusal {
   const { method, rest, headers } = request;
   const kind = mirrorKind(mirror.name);
@@ -78,8 +84,9 @@ export function judgeMirrorRequest(mirror: Mirror, request: MirrorRequest): Mirr
 }
 
 /**
- * npm from version 7 on replaces its default registry's host by the configured one when it downloads, and writes
- * the default into lock files. Rewritten URLs would end up in lock files, with a worker's token in them.
+ * Whether the client is an npm that replaces the default registry's host by the configured one, as versions from 7 on
+ * do. Such an npm writes the default host into lock files. If the gateway rewrote URLs for it, the lock files would
+ * contain them, with a worker's token.
  */
 function replacesHostItself(mirror: Mirror, headers: IncomingHttpHeaders): boolean {
   const isDefault = mirrorAddress(mirror) === mirrorUrls["npm"];
@@ -94,7 +101,7 @@ function isPlain(kind: MirrorKind, rest: string): boolean {
   return !ambiguous.test(kind === "npm" ? path.replace(scopedPackage, "$1/") : path);
 }
 
-/** Allows the requests of clone and fetch. A push uses another service name. */
+/** Allows the requests of git's clone and fetch. Refuses a push, which uses another service name. */
 function judgeGit({ method, rest, headers }: MirrorRequest): MirrorQuestion | MirrorRefusal {
   const [, service] = repositoryPath.exec(rest) ?? [];
   if (service === undefined) return refused("path", 403, "only clone and fetch are allowed");
@@ -112,9 +119,9 @@ function judgeGit({ method, rest, headers }: MirrorRequest): MirrorQuestion | Mi
 }
 
 /**
- * Go's proxy fetches an unknown module from the host in the module's name: a sandbox could send data to that
- * host's owner in the name. So the request allows only modules that the proxy has cached. The checksum database
- * has no such option; it is asked about a version only when the proxy has it.
+ * Allows requests for modules that Go's proxy has cached. The proxy would fetch any other module from the host in the
+ * module's name, so a sandbox could send data to that host in the name. The checksum database has no such option, so
+ * the gateway asks it only about versions that the proxy has.
  */
 function judgeGo(
   method: "GET" | "HEAD",
