@@ -14,40 +14,46 @@ export interface MirrorFacts {
   readonly port: number;
   readonly path: string;
   readonly status: number;
-  /** Bytes from the sandbox. */
+  /** The number of bytes of the request's body, from the sandbox. */
   readonly bytesIn: number;
-  /** Bytes to the sandbox. */
+  /** The number of bytes of the answer's body, to the sandbox. */
   readonly bytesOut: number;
   readonly ms: number;
 }
 
 export interface MirrorSubject {
   readonly mirror: Mirror;
-  /** The raw path and query behind the mirror's prefix. */
+  /** The request's path and query as the client wrote them, without the mirror's prefix. */
   readonly rest: string;
-  /** The URL by which the client reaches this mirror, without a trailing slash. */
+  /** The URL at which the client reaches this mirror, without a trailing slash. */
   readonly base: string;
 }
 
 export interface MirrorDeps {
   readonly refuse: (what: string, why: RefusalReason) => void;
-  /** Called once, at the end of the answer. */
+  /** Called once, after the whole answer is forwarded. */
   readonly reached: (facts: MirrorFacts) => void;
   readonly ask?: AskUpstream;
-  /** Aborts when the worker is revoked. */
+  /** Aborts when the host revokes the worker. */
   readonly signal?: AbortSignal;
 }
 
-/** The longest list of haves and wants in a git fetch; the largest repositories need a few megabytes. */
+/**
+ * The maximum size of a request's body, in bytes: git lists in it the commits that it has and wants. The largest
+ * repositories need a few megabytes.
+ */
 const maxBodyLength = 16 * 1024 * 1024;
 
-/** The headers passed back. The others concern only the registry: its cookies and its authentication. */
+/**
+ * The headers of a registry's answer that the gateway forwards. All others concern only the registry, such as its
+ * cookies and its authentication.
+ */
 const passedBack = [
   ...["content-type", "content-length", "content-encoding", "content-range", "accept-ranges"],
   ...["etag", "last-modified", "cache-control", "retry-after"],
 ];
 
-/** Serves one request to a registry, which can only be read. */
+/** Serves one request of a sandbox to a registry. The sandbox can only read from the registry. */
 export async function serveMirror(
   request: IncomingMessage,
   response: ServerResponse,
@@ -124,7 +130,7 @@ async function ask(
     put,
     mirror,
     { ...sent, body: body?.stream ?? null },
-    // git sends its next requests to the redirect's target, so it has to see the redirect.
+    // Lets git see the redirect, because git sends its next requests to the redirect's target.
     { isFollowed: kind !== "github" },
   );
   if (abandoned.aborted) return { kind: "gone" };
@@ -135,7 +141,7 @@ async function ask(
   return followed.kind === "answer" ? { ...followed, question, bytesIn } : { ...followed, bytesIn };
 }
 
-/** The URL below the mirror; null when normalisation would change it. */
+/** Returns the registry's URL for a path. Returns null if normalisation would change the URL. */
 function addressIn(mirror: Mirror, rest: string): URL | null {
   const written = `${mirrorAddress(mirror)}${rest}`;
   const url = URL.parse(written);
@@ -154,12 +160,12 @@ function bounded(request: IncomingMessage): {
       done(bytes > maxBodyLength ? new Error("the body is too long") : null, piece);
     },
   });
-  // Not a pipeline: that would destroy the client's connection before it gets the error.
+  // Uses `pipe`, since `pipeline` would destroy the client's connection before the client gets the error.
   request.pipe(stream).on("error", () => request.unpipe(stream));
   return { stream, bytes: () => bytes, isTooLong: () => bytes > maxBodyLength };
 }
 
-/** Forwards the answer; returns the number of bytes passed. */
+/** Forwards a registry's answer to the client. Returns the number of forwarded bytes. */
 async function passBack(
   response: ServerResponse,
   { mirror, base }: MirrorSubject,
@@ -189,12 +195,15 @@ async function passBack(
     },
   });
   const rewrite = isRewritten ? [replaceBytes(`${mirrorAddress(mirror)}/`, quoted(`${base}/`))] : [];
-  // On a truncated answer the pipeline destroys the client's connection, so that the client notices.
+  // If the answer is truncated, the pipeline destroys the client's connection, so that the client notices.
   await pipeline([answer.body, scrubbing(secrets), ...rewrite, count, response]).catch(() => {});
   return bytes;
 }
 
-/** The registry's credentials: an answer that echoes the request would give them away. */
+/**
+ * Returns the registry's credentials, which the gateway removes from the answer: an answer that echoes the request
+ * would reveal them.
+ */
 function secretsOf({ headers }: Mirror): string[] {
   return Object.values(headers).flatMap((value) => [value, value.split(" ").at(-1) ?? ""]);
 }
@@ -219,26 +228,26 @@ function isRewritable({ headers }: UpstreamAnswer): boolean {
   );
 }
 
-/** The text as it is escaped within a JSON string. */
+/** Escapes a text for use within a JSON string. */
 function quoted(text: string): string {
   return JSON.stringify(text).slice(1, -1);
 }
 
 function answerError(response: ServerResponse, mirror: Mirror, { status, message }: RefusedOutcome): void {
   const text = `swarm: ${message}`;
-  // npm shows the user the field `error`; git and go show plain text.
+  // npm shows the field `error` to the user; git and go show plain text.
   const isJson = mirrorKind(mirror.name) === "npm";
   const body = isJson ? JSON.stringify({ error: text }) : `${text}\n`;
   response.writeHead(status, {
     "content-type": isJson ? "application/json" : "text/plain; charset=utf-8",
     "content-length": Buffer.byteLength(body),
-    // Closing the connection spares the gateway from reading the rest of the request.
+    // Closes the connection, so that the gateway need not read the rest of the request.
     ...(!response.req.complete && { connection: "close" }),
   });
   response.end(body);
 }
 
-/** Aborts when the client disconnects before its answer is complete, or the worker is revoked. */
+/** Returns a signal that aborts if the client disconnects before its answer is complete, or the host revokes the worker. */
 function abandonedSignal(response: ServerResponse, revoked: AbortSignal | undefined): AbortSignal {
   const left = new AbortController();
   response.once("close", () => {

@@ -1,6 +1,9 @@
-/** A rate limit per worker (a token bucket): each request is journalled, and the disk is finite. */
+/**
+ * Limits the rate of each worker's requests with a token bucket, because the gateway journals each request and the
+ * disk is finite.
+ */
 export interface TokenBuckets {
-  /** Takes one token; false when the worker has none left. */
+  /** Takes one token of the worker's bucket. Returns false if the bucket is empty. */
   allows(worker: string): boolean;
 }
 
@@ -9,7 +12,7 @@ export interface TokenBucketBounds {
   readonly perSecond: number;
 }
 
-/** `now`: a monotonic clock, in milliseconds. */
+/** Opens a full bucket for each worker. `now`: a monotonic clock, in milliseconds. */
 export function openTokenBuckets(
   { maxAtOnce, perSecond }: TokenBucketBounds,
   now: () => number,

@@ -5,22 +5,22 @@ import { plainAnswer } from "./plain-answer.ts";
 import { scrubber, scrubText } from "./scrubber.ts";
 import type { ReadUsage, UsageReader } from "./usage-reader.ts";
 
-/** The outcome of forwarding a model's answer. */
+/** The outcome of forwarding a model's answer to the client. */
 export interface PassedAnswer {
-  /** The status; 0 without an answer. */
+  /** The HTTP status of the model's answer; 0 if there was no answer. */
   readonly status: number;
   readonly bytes: number;
-  /** The time of the first byte, by `performance.now()`. */
+  /** The time of the answer's first byte, by `performance.now()`; null if there was none. */
   readonly firstByteAt: number | null;
   readonly read: ReadUsage | null;
-  /** The beginning of an error's body. */
+  /** The beginning of the answer's body if the answer is an error, else empty. */
   readonly beginning: string;
-  /** Whether the API may have received the call. */
+  /** Whether the model's API may have received the call. */
   readonly wasSent: boolean;
 }
 
 export interface PassOptions {
-  /** The secrets to scrub from the answer. */
+  /** The secrets to overwrite in the answer. */
   readonly secrets: readonly string[];
   readonly reader: UsageReader | null;
   readonly abandoned: AbortSignal;
@@ -28,15 +28,18 @@ export interface PassOptions {
 
 const maxBeginningLength = 64 << 10;
 
-/** Headers not passed: those of one connection, and those by which the API stores something in the client. */
+/**
+ * The headers of an answer that the gateway does not forward: those that concern one connection, and those that store
+ * something in the client.
+ */
 const droppedHeaders: ReadonlySet<string> = new Set([
   ...["connection", "keep-alive", "proxy-authenticate", "te", "trailer", "transfer-encoding", "upgrade"],
   ...["set-cookie", "alt-svc", "strict-transport-security", "content-length"],
-  // The gateway forwards the body decompressed.
+  // Dropped, because the gateway forwards the body decompressed.
   "content-encoding",
 ]);
 
-/** Streams an answer to the client with back-pressure. */
+/** Streams a model's answer to the client with back-pressure, overwrites secrets in it, and reads its usage. */
 export async function passAnswer(
   answer: IncomingMessage,
   response: ServerResponse,
@@ -74,14 +77,18 @@ export async function passAnswer(
     await forward(scrub.rest());
     response.end();
   } catch {
-    // The API's answer broke off or the client disconnected, so the announced answer cannot be completed.
+    // The API's answer was cut off or the client disconnected, so the answer that the headers announced cannot be
+    // completed.
     answer.destroy();
     response.destroy();
   }
   return { status, bytes, firstByteAt, read: reader?.end() ?? null, beginning, wasSent: true };
 }
 
-/** Maps 401 to 403: on a 401 agents retry for minutes, and the key is not theirs. Maps invalid statuses to 502. */
+/**
+ * Returns the status for the client: 403 for 401, since agents retry for minutes after a 401 although the key is the
+ * gateway's; 502 for an invalid status; else the same.
+ */
 function statusFor(status: number): number {
   if (status === 401) return 403;
   return status >= 200 && status <= 599 ? status : 502;
@@ -100,7 +107,7 @@ function headersOf(
   return passed;
 }
 
-/** Whether a header's name contains a secret; Node gives names in lower case. */
+/** Whether a header's name contains a secret. The name is in lower case, as Node gives it. */
 function isSecret(name: string, secrets: readonly string[]): boolean {
   const lower = secrets.map((secret) => secret.toLowerCase());
   return scrubText(name, lower) !== name;

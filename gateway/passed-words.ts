@@ -2,13 +2,16 @@ import type { ModelEndpoint } from "../src/domain/generated/gateway.ts";
 
 type Api = NonNullable<ModelEndpoint["api"]>;
 
-/** Headers about the client and the body. An unlisted one may be a credential for a service behind the URL. */
+/**
+ * The headers about the client and the body that the gateway forwards to all APIs. Any other header may be a
+ * credential for a service at the same URL.
+ */
 const ofAll: readonly string[] = [
   ...["accept", "accept-language", "content-type", "content-encoding", "user-agent", "sec-fetch-mode"],
   ...["idempotency-key", "x-session-affinity", "x-session-id", "x-parent-session-id", "x-client-request-id"],
 ];
 
-/** Headers by which these APIs' public client libraries describe themselves. */
+/** The headers with which the public client libraries of these APIs describe themselves. */
 const stainless: readonly string[] = [
   ...["arch", "lang", "os", "package-version", "runtime", "runtime-version", "retry-count", "timeout"],
   ...["helper", "helper-method", "poll-helper", "custom-poll-interval", "async", "read-timeout"],
@@ -25,7 +28,7 @@ const codex: readonly string[] = [
   ...["thread-id", "conversation_id", "originator", "version"],
 ];
 
-/** Request headers by API, each sent by an agent that swarm supports, as observed or as documented. */
+/** The allowed request headers by API. Each is sent by an agent that swarm supports, as observed or as documented. */
 const headersByApi: Readonly<Record<Api, ReadonlySet<string>>> = {
   anthropic: new Set([
     ...ofAll,
@@ -37,7 +40,7 @@ const headersByApi: Readonly<Record<Api, ReadonlySet<string>>> = {
   google: new Set([...ofAll, "x-goog-api-client", "x-gemini-api-privileged-user-id"]),
 };
 
-/** Query parameters by API. */
+/** The allowed query parameters by API. */
 const parametersByApi: Readonly<Record<Api, ReadonlySet<string>>> = {
   anthropic: new Set(["beta", "limit", "after_id", "before_id"]),
   openai: new Set(["limit", "after", "order"]),
@@ -46,23 +49,26 @@ const parametersByApi: Readonly<Record<Api, ReadonlySet<string>>> = {
 
 type Passing = Pick<ModelEndpoint, "api" | "pass">;
 
-/** Whether the gateway forwards a header. The name is in lower case, as Node gives it. */
+/** Whether the gateway forwards a request header. The header's name is in lower case, as Node gives it. */
 export function passesHeader(endpoint: Passing, name: string): boolean {
   return isListed(headersByApi, endpoint, name);
 }
 
-/** The part of a query that the gateway forwards, with its question mark. */
+/** Returns the part of a query that the gateway forwards, with a leading question mark; empty if it forwards nothing. */
 export function passedQuery(endpoint: Passing, query: string): string {
   const kept = query.split("&").filter((part) => part !== "" && part.split(";").every(isNamed));
   return kept.length > 0 ? `?${kept.join("&")}` : "";
 
-  /** Compares names as written: clients do not percent-encode them. */
+  /** Whether a parameter is allowed. Compares its name as written, since clients do not percent-encode names. */
   function isNamed(pair: string): boolean {
     return isListed(parametersByApi, endpoint, pair.split("=")[0] ?? "");
   }
 }
 
-/** Whether the gateway passes this name on. If the API is unknown (null), a name that any API lists passes. */
+/**
+ * Whether the gateway forwards a header or parameter of this name. If the API is unknown (null), allows a name that
+ * is allowed for any API.
+ */
 function isListed(
   listed: Readonly<Record<Api, ReadonlySet<string>>>,
   { api, pass = [] }: Passing,

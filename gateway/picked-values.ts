@@ -1,31 +1,31 @@
-/** One value found at a wanted path. */
+/** One value at a wanted path of a JSON text. */
 export interface Picked {
-  /** The value; `undefined` when it was too long to keep, or its path ends in `?`. */
+  /** The parsed value; undefined if it is too long or invalid, or if the path asks only whether it exists. */
   readonly value: unknown;
-  /** The offset of its first byte in the input. */
+  /** The offset of the value's first byte in the input. */
   readonly start: number;
   readonly end: number;
 }
 
-/** The values found in one object at the top of the text or in a top-level array, by path. */
+/** The values at the wanted paths of one object, by path. The object is at the top of a JSON text or in a top-level array. */
 export interface PickedRecord {
   readonly start: number;
   readonly values: ReadonlyMap<string, readonly Picked[]>;
-  /** Whether values are missing because they exceeded the memory limit. */
+  /** Whether values are missing because they exceed the memory limit. */
   readonly isCut: boolean;
 }
 
-/** The wanted paths at and below a key. */
+/** A node in the tree of wanted paths: what to pick at one key and below that key. */
 export interface Interest {
   readonly path: string;
-  /** Whether to keep the value. */
+  /** Whether to keep the value at this key. */
   readonly isWanted: boolean;
-  /** Whether to note only that the value exists. */
+  /** Whether to note only that a value exists at this key. */
   readonly wantsPresence: boolean;
   readonly below: ReadonlyMap<string, Interest>;
 }
 
-/** Parses paths: keys joined by dots, with `*` for each element of an array. */
+/** Builds the tree of wanted paths. A path is a list of keys joined by dots, with `*` for each element of an array. */
 export function interestIn(paths: readonly string[]): Interest {
   return interestOf(paths.map((path) => ({ path, keys: path.replace(/\?$/, "").split(".") })));
 }
@@ -48,7 +48,7 @@ function interestOf(
   };
 }
 
-/** The value at a path in a record; of duplicate keys the last one, as in `JSON.parse`. */
+/** Returns the value at a path of a record; for duplicate keys, the last value, as `JSON.parse` does. */
 export function pickedValue(record: PickedRecord, path: string): unknown {
   return record.values.get(path)?.at(-1)?.value;
 }
@@ -57,7 +57,7 @@ export function pickedValues(record: PickedRecord, path: string): readonly unkno
   return (record.values.get(path) ?? []).map(({ value }) => value);
 }
 
-/** Whether a path has a value other than null, even one that was too long to keep. */
+/** Whether a record has a value other than null at a path, even one that was too long to keep. */
 export function isThere(record: PickedRecord, path: string): boolean {
   return (record.values.get(path) ?? []).some(({ value }) => value !== null);
 }

@@ -1,17 +1,17 @@
 import { join } from "node:path";
 
-/** The gateway's folders in its container. */
+/** The gateway's folders in the gateway's container. */
 export interface GatewayPaths {
-  /** The gateway's private volume. */
+  /** The folder of the gateway's private volume. */
   readonly own: string;
-  /** The volume shared with the sandboxes, read-only for them. */
+  /** The folder of the volume that the gateway shares with the sandboxes, which can only read it. */
   readonly shared: string;
 }
 
 export const gatewayPaths: GatewayPaths = { own: "/gw", shared: "/door" };
 
 export const journalOf = ({ own }: GatewayPaths): string => join(own, "journal.ndjson");
-/** The socket for the host's messages. */
+/** Returns the path of the Unix socket for the host's messages. */
 export const controlSocketOf = ({ own }: GatewayPaths): string => join(own, "control.sock");
-/** The socket for sandboxes without a network. */
+/** Returns the path of the Unix socket for sandboxes without a network. */
 export const serverSocketOf = ({ shared }: GatewayPaths): string => join(shared, "door.sock");

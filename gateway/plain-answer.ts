@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { Transform } from "node:stream";
 import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from "node:zlib";
 
-/** The decompressed bytes of an answer; null when its encodings are unknown or nested. */
+/** Returns the decompressed body of an API's answer; null if its encoding is unknown or several encodings are nested. */
 export function plainAnswer(answer: IncomingMessage): AsyncIterable<Buffer> | null {
   const isFramed = ["chunked", ""].includes(namesIn(answer.headers["transfer-encoding"]).join(","));
   const [encoding, ...more] = namesIn(answer.headers["content-encoding"]);
@@ -16,8 +16,8 @@ export function plainAnswer(answer: IncomingMessage): AsyncIterable<Buffer> | nu
 }
 
 /**
- * The request allows no compression, but an API may use it anyway. The gateway then decompresses: the scrubber
- * has to find secrets, and the usage reader to count tokens.
+ * The decompressors by encoding. The gateway's requests ask for no compression, but an API may compress anyway. The
+ * gateway must then decompress to remove secrets and count tokens.
  */
 const unpackers = new Map<string, () => Transform>([
   ["gzip", createGunzip],

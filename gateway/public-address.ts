@@ -2,7 +2,10 @@ import { BlockList, isIPv4, isIPv6 } from "node:net";
 
 type Net = readonly [address: string, prefix: number];
 
-/** IANA's special-purpose networks outside the internet, and services that clouds run for their machines. */
+/**
+ * The IPv4 networks that are not on the internet, from IANA's special-purpose registry, and services that clouds run
+ * for their machines.
+ */
 const closedIpv4: readonly Net[] = [
   ["0.0.0.0", 8],
   ["10.0.0.0", 8],
@@ -19,11 +22,14 @@ const closedIpv4: readonly Net[] = [
   ["203.0.113.0", 24],
   ["224.0.0.0", 4],
   ["240.0.0.0", 4],
-  // Looks public, but is a service of the host below a virtual machine at Azure.
+  // An address in the public range that is a service of the host below a virtual machine at Azure.
   ["168.63.129.16", 32],
 ];
 
-/** Within 2000::/3, the only allocated part of IPv6: protocols (Teredo among them), documentation, 6to4. */
+/**
+ * The IPv6 networks that are not on the internet, within 2000::/3, which is the only allocated part of IPv6:
+ * protocols such as Teredo, documentation, and 6to4.
+ */
 const closedIpv6: readonly Net[] = [
   ["2001::", 23],
   ["2001:db8::", 32],
@@ -34,8 +40,8 @@ const closedIpv6: readonly Net[] = [
 const closed = blockList(closedIpv4, closedIpv6);
 const global = blockList([], [["2000::", 3]]);
 /**
- * The IPv6 forms that reach the IPv4 address they embed: mapped addresses, and NAT64, with which the resolver of
- * a network without IPv4 answers. All other forms (compatible, 6to4, Teredo, a network's own NAT64 prefix) lead
+ * The IPv6 forms that lead to the IPv4 address that they embed: mapped addresses, and NAT64, with which the resolver
+ * of a network without IPv4 answers. All other forms (compatible, 6to4, Teredo, a network's own NAT64 prefix) lead
  * nowhere or to an unknown place, whatever they embed.
  */
 const embedding = blockList(
@@ -46,17 +52,17 @@ const embedding = blockList(
   ],
 );
 
-/** Whether an address is on the internet, and so no service of this machine, its networks or its cloud. */
+/** Whether an address is on the public internet, and so belongs to no service of this machine, its networks or its cloud. */
 export function isPublicAddress(address: string): boolean {
   if (isIPv4(address)) return !closed.check(address, "ipv4");
-  // A zone (`%eth0`) selects a network interface, which no address on the internet needs.
+  // Refuses a zone such as `%eth0`, which selects a network interface: no address on the internet needs one.
   if (!isIPv6(address) || address.includes("%")) return false;
   if (embedding.check(address, "ipv6")) return !closed.check(lastFourBytes(address), "ipv4");
   return global.check(address, "ipv6") && !closed.check(address, "ipv6");
 }
 
 function lastFourBytes(address: string): string {
-  // The URL parser normalises every spelling: the last two groups are hexadecimal.
+  // Uses the URL parser, which normalises every spelling so that the last two groups are hexadecimal.
   const groups = new URL(`http://[${address}]`).hostname.slice(1, -1).split(":");
   const [high = 0, low = 0] = groups.slice(-2).map((group) => Number.parseInt(group || "0", 16));
   return [high >> 8, high & 0xff, low >> 8, low & 0xff].join(".");

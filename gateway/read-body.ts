@@ -1,21 +1,24 @@
 import type { IncomingMessage } from "node:http";
 import type { BufferLease } from "./body-room.ts";
 
-/** Limit of a body: more than any API accepts. */
+/** The maximum size of a request's body, in bytes: more than any API accepts. */
 const maxBytes = 64 << 20;
-/** The overhead of a piece: a client that sends single bytes would fill the memory with it. */
+/**
+ * The number of bytes to add for each piece of a body, for its overhead: a client that sends single bytes would fill
+ * the memory with it.
+ */
 const pieceBytes = 512;
 
 export type RequestBody =
   | { readonly kind: "whole"; readonly bytes: Buffer }
-  /** The body is longer than any API accepts. */
+  /** The body is larger than any API accepts. */
   | { readonly kind: "too-long" }
-  /** The buffer budget has no memory left for it. */
+  /** The buffer budget has no memory left for the body. */
   | { readonly kind: "over-budget" }
   /** The client disconnected before the end of the body. */
   | { readonly kind: "torn" };
 
-/** Reads a request's whole body within its share of the buffer budget. */
+/** Reads a request's whole body into memory that it takes from the buffer budget. */
 export async function readBody(request: IncomingMessage, lease: BufferLease): Promise<RequestBody> {
   const pieces: Buffer[] = [];
   let length = 0;

@@ -1,22 +1,22 @@
 import type { TokenCounts } from "../src/domain/spending.ts";
 import type { PickedRecord } from "./picked-values.ts";
 
-/** The usage that an answer reported. */
+/** The model and the token counts that a model API's answer reported. */
 export interface ReadUsage {
   readonly model: string | null;
   readonly counts: TokenCounts | null;
-  /** Whether the counts are final: the API's last report was seen. Never true without counts. */
+  /** Whether the counts are final, because the API's last report was read. Never true without counts. */
   readonly isComplete: boolean;
 }
 
-/** Reads one API's answer, record by record: the events of a stream, or the whole body. */
+/** Reads the usage from an answer of one API, record by record. A record is an event of a stream, or the whole body. */
 export interface RecordReader {
-  /** The JSON paths that it reads. */
+  /** The JSON paths that the reader needs of each record. */
   readonly paths: readonly string[];
   take(record: PickedRecord): void;
-  /** Notes the `[DONE]` that ends a stream. */
+  /** Called at the `[DONE]` that ends a stream. */
   done(): void;
-  /** `isWhole`: the answer was one complete JSON text. */
+  /** Returns the usage at the end of the answer. `isWhole`: whether the answer was one complete JSON text. */
   result(isWhole: boolean): ReadUsage;
 }
 
@@ -27,12 +27,12 @@ export const noTokens: TokenCounts = {
   cacheWriteTokens: 0,
 };
 
-/** The usage of a call that the API refused before it began. */
+/** The usage of a call that the API refused before the model began. */
 export const refused: Omit<ReadUsage, "model"> = { counts: noTokens, isComplete: true };
 
 /**
- * The first of these members that exists, as a number of tokens: 0 when none exists, and NaN when it is no valid
- * number of tokens, so that sums with it are invalid as well.
+ * Returns the first of these members that exists, as a number of tokens: 0 if none exists, and NaN if it is no valid
+ * number, so that sums with it are invalid as well.
  */
 export function tokensAt(usage: unknown, ...names: readonly string[]): number {
   for (const name of names) {
@@ -50,20 +50,20 @@ export function hasAny(usage: unknown, ...names: readonly string[]): boolean {
   return names.some((name) => (memberOf(usage, name) ?? null) !== null);
 }
 
-/** An own member of an object; undefined when there is none. */
+/** Returns an object's own member; undefined if there is none. */
 export function memberOf(value: unknown, name: string): unknown {
   if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return undefined;
   return (value as Readonly<Record<string, unknown>>)[name];
 }
 
-/** The counts; null unless each is a valid number of tokens. */
+/** Returns the counts; null if any of them is no valid number of tokens. */
 export function validCounts(counts: TokenCounts): TokenCounts | null {
   return Object.values(counts).every((amount) => amount >= 0 && amount <= Number.MAX_SAFE_INTEGER)
     ? counts
     : null;
 }
 
-/** Merges two reports of growing counts: for each field the larger one. */
+/** Merges two reports of growing token counts: returns the larger count of each field. */
 export function largerCounts(one: TokenCounts | null, other: TokenCounts | null): TokenCounts | null {
   if (one === null || other === null) return one ?? other;
   return {
@@ -77,7 +77,7 @@ export function largerCounts(one: TokenCounts | null, other: TokenCounts | null)
   };
 }
 
-/** A model's name; null unless it is a string of sensible length. */
+/** Returns the value as a model's name; null if it is no string, empty or too long. */
 export function modelName(value: unknown): string | null {
   return typeof value === "string" && value !== "" && value.length <= 200 ? value : null;
 }

@@ -3,7 +3,10 @@ import { answerError, bufferFull } from "./answers.ts";
 import type { BufferLease } from "./body-room.ts";
 import { readBody } from "./read-body.ts";
 
-/** The body of a call; null when it was answered with an error, or the client disconnected. */
+/**
+ * Receives the body of a call. Returns null if the gateway has answered with an error instead, or the client has
+ * disconnected.
+ */
 export async function receiveBody(
   request: IncomingMessage,
   response: ServerResponse,
@@ -13,7 +16,8 @@ export async function receiveBody(
   switch (body.kind) {
     case "whole":
       if (request.method === "POST" || body.bytes.length === 0) return body.bytes;
-      // A server that expects no body here would take it for the next request on the connection.
+      // Refuses the body of any other method: a server that expects no body would take it for the next request on the
+      // connection.
       answerError(response, {
         ...{ status: 400, type: "invalid_request_error", message: `${request.method} takes no body` },
       });

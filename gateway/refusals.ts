@@ -1,7 +1,7 @@
 import type { RefusalReason } from "../src/domain/generated/gateway.ts";
 import type { Journal } from "./journal.ts";
 
-/** Journals refusals, with repeated ones merged so that a client cannot fill the disk. */
+/** Journals refused requests. Merges repeated refusals, so that a client cannot fill the disk with them. */
 export interface Refusals extends Disposable {
   refuse(worker: string | null, what: string, why: RefusalReason): void;
 }
@@ -14,11 +14,14 @@ interface Repeated {
 }
 
 const everyMs = 10_000;
-/** The number of kinds within that time beyond which refusals are merged into one kind. */
+/** The maximum number of different refusals within `everyMs`; further ones are merged into one. */
 const maxKinds = 100;
 const maxWhatLength = 200;
 
-/** Journals the first refusal of a kind at once, and the number of repetitions every ten seconds. */
+/**
+ * Opens the journalling of refusals: the first refusal of a kind at once, and the number of its repetitions every ten
+ * seconds.
+ */
 export function openRefusals(journal: Pick<Journal, "append">, complain: (line: string) => void): Refusals {
   let seen = new Map<string, Repeated>();
   const journalOne = ({ worker, what, why, times }: Repeated): void => {
@@ -28,7 +31,7 @@ export function openRefusals(journal: Pick<Journal, "append">, complain: (line: 
   };
   const journalRepeated = (): void => {
     const before = seen;
-    // A kind that was repeated stays known: its next refusal is counted, not journalled at once.
+    // Remembers a kind that was repeated: its next refusal is counted, and not journalled at once.
     seen = new Map();
     for (const [key, repeated] of before) {
       if (repeated.times === 0) continue;

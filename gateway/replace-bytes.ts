@@ -1,6 +1,6 @@
 import { Transform } from "node:stream";
 
-/** Replaces a text in a stream, and holds back fewer bytes than the text has. */
+/** Returns a stream that replaces each occurrence of a text. It holds back fewer bytes than the text has. */
 export function replaceBytes(text: string, replacement: string): Transform {
   const wanted = Buffer.from(text);
   const instead = Buffer.from(replacement);
@@ -16,7 +16,7 @@ export function replaceBytes(text: string, replacement: string): Transform {
       }
       const end = Math.max(start, bytes.length - wanted.length + 1);
       this.push(bytes.subarray(start, end));
-      // A copy, because a view would keep the whole piece in memory.
+      // Copies the bytes, because a view would hold the whole piece in memory.
       kept = Buffer.from(bytes.subarray(end));
       done();
     },

@@ -1,6 +1,6 @@
 export type ApiName = "anthropic" | "openai" | "google";
 
-/** Characters that every server reads alike. */
+/** Matches a path with only such characters that every server reads in the same way. */
 const plainPath = /^[\w./:@-]*$/;
 
 const freeEndings: Readonly<Record<ApiName, RegExp>> = {
@@ -9,13 +9,13 @@ const freeEndings: Readonly<Record<ApiName, RegExp>> = {
   google: /:countTokens$/,
 };
 
-/** Whether the path only counts tokens, which costs nothing. */
+/** Whether the call at this path only counts tokens, which costs nothing. */
 export function isFree(api: ApiName, path: string): boolean {
   const bare = withoutQuery(path);
   return plainPath.test(bare) && !bare.includes("..") && freeEndings[api].test(bare);
 }
 
-/** Chat Completions and the older Completions, whose streams report usage only on request. */
+/** Whether the path is one of Chat Completions or of the older Completions, whose streams report usage only on request. */
 export function isCompletions(path: string): boolean {
   return /\/completions$/.test(withoutQuery(path));
 }
@@ -24,12 +24,12 @@ export function isResponses(path: string): boolean {
   return /\/responses(\/|$)/.test(withoutQuery(path));
 }
 
-/** Whether the path computes embeddings, and so has no output tokens. */
+/** Whether the call at this path computes embeddings, and so has no output tokens. */
 export function isEmbedding(path: string): boolean {
   return /\/embeddings$|:(embedContent|batchEmbedContents)$/.test(withoutQuery(path));
 }
 
-/** Gemini's model, from a path such as `/v1beta/models/<model>:generateContent`. */
+/** Returns Gemini's model in a path such as `/v1beta/models/<model>:generateContent`; null if the path names none. */
 export function modelInPath(path: string): string | null {
   const [, encoded] = /\/(?:models|tunedModels)\/([^/:]{1,200}):/.exec(withoutQuery(path)) ?? [];
   if (encoded === undefined) return null;

@@ -6,24 +6,24 @@ import { type Picked, type PickedRecord, pickedValues } from "./picked-values.ts
 import { memberOf, noTokens } from "./read-usage.ts";
 import { type ApiName, isCompletions, isFree, modelInPath } from "./request-paths.ts";
 
-/** The maximum usage of a call. */
+/** The estimated maximum usage of a call to a model. */
 export interface UsageEstimate {
   readonly model: string | null;
   readonly counts: TokenCounts;
 }
 
-/** A whole context window: content stored at the API may fill it. */
+/** The maximum number of input tokens that content stored at the API can add to a call: a whole context window. */
 const maxPromptTokens = 1_048_576;
-/** The input tokens that tools run by the API can add to one call. */
+/** The maximum number of input tokens that tools run by the API can add to one call. */
 const maxToolTokens = 128_000;
-/** The most input tokens of a picture, however few bytes it has. */
+/** The maximum number of input tokens of one picture, however few bytes it has. */
 const maxPictureTokens = 5_000;
-/** The compression ratio assumed for a body that the gateway cannot read. */
+/** The compression ratio that the estimate assumes for a body that the gateway cannot decompress. */
 const assumedCompression = 20;
 
 /**
- * Estimates the maximum usage of a call. A token is at least one byte and mostly four, so counting bytes
- * also covers the surcharge of writing the prompt to a cache.
+ * Estimates the maximum usage of a call. Counts each byte as a token: most tokens have four bytes, and none has less
+ * than one. So the estimate also covers the surcharge of writing the prompt to a cache.
  */
 export function estimateUsage(
   api: ApiName,
@@ -34,13 +34,13 @@ export function estimateUsage(
   if (body.length === 0 || isFree(api, path)) return { model: modelInPath(path), counts: noTokens };
   const decoded = decodeBody(body, encoding);
   if (decoded.kind !== "decoded") {
-    // The size of a decompression bomb stays unknown; no API reads more than this.
+    // Assumes the maximum size for a decompression bomb, whose size stays unknown: no API reads more than that.
     const inputTokens = decoded.kind === "too-large" ? maxBodyLength : body.length * assumedCompression;
     return estimateOf(modelInPath(path), inputTokens, unknownRequest(api));
   }
   const record = readRequest(api, decoded.bytes);
   const read = record === null ? unknownRequest(api) : parseRequest(api, path, record);
-  // Values beyond the memory limit are missing, and they may be the expensive ones: assume the worst.
+  // Assumes the maximum if values were missing beyond the memory limit, since these may be the expensive ones.
   const request = record?.isCut ? { ...unknownRequest(api), ...worstRequest, model: read.model } : read;
   return estimateOf(modelInPath(path) ?? request.model, decoded.bytes.length, request);
 }
@@ -64,13 +64,13 @@ function unknownRequest(api: ApiName): ParsedRequest {
 
 const worstRequest = { readsStored: true, hasTools: true, mayCompact: true, priceFactor: 2 };
 
-/** The body to forward. A changed one is uncompressed. */
+/** The body that the gateway forwards to the API. A changed body is uncompressed. */
 export interface ForwardedBody {
   readonly body: Uint8Array;
   readonly isChanged: boolean;
 }
 
-/** Adds `include_usage` to a streamed OpenAI completion, which reports no usage without it. */
+/** Adds `include_usage` to the request for a streamed OpenAI completion, which reports no usage without it. */
 export function withUsageRequested(
   api: ApiName,
   path: string,
@@ -90,7 +90,7 @@ export function withUsageRequested(
   return { body: withOptions(decoded.bytes, record, options), isChanged: true };
 }
 
-/** Edits bytes, not the parsed body: large numbers and duplicate keys would not survive parsing. */
+/** Edits the bytes of the body instead of a parsed copy, because large numbers and duplicate keys would not survive parsing. */
 function withOptions(bytes: Uint8Array, { start }: PickedRecord, options: readonly Picked[]): Uint8Array {
   const parts: Uint8Array[] = [];
   let from = 0;
@@ -108,7 +108,7 @@ function withOptions(bytes: Uint8Array, { start }: PickedRecord, options: readon
   return Buffer.concat([...parts, bytes.subarray(from)]);
 }
 
-/** The body's single JSON object; null when the body is anything else. */
+/** Reads the body's single JSON object; returns null if the body is anything else. */
 function readRequest(api: ApiName, bytes: Uint8Array): PickedRecord | null {
   const records: PickedRecord[] = [];
   const picker = new JsonPicker(requestPaths[api], (record) => {

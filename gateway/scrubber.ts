@@ -1,16 +1,16 @@
-/** Removes secrets from a stream of bytes, however it is split. */
+/** Overwrites secrets in a stream of bytes, even if a secret is split over several pieces. */
 export interface Scrubber {
-  /** Returns the bytes safe to forward; holds back a possible beginning of a secret. */
+  /** Adds a piece and returns the bytes that are safe to forward. Holds back bytes that may begin a secret. */
   push(piece: Uint8Array): Uint8Array;
-  /** Returns the bytes held back. */
+  /** Returns the bytes that were held back, at the end of the stream. */
   rest(): Uint8Array;
 }
 
-/** The minimum length of a secret: shorter texts would match everywhere. */
+/** The minimum length of a secret, in characters: shorter texts would match everywhere. */
 const shortest = 8;
 const nothing = new Uint8Array(0);
 
-/** Overwrites secrets with stars of the same length, so that `content-length` stays right. */
+/** Creates a scrubber that overwrites secrets with stars of the same length, so that `content-length` stays right. */
 export function scrubber(secrets: readonly string[]): Scrubber {
   const wanted = [...new Set(secrets)]
     .filter(({ length }) => length >= shortest)
@@ -40,7 +40,7 @@ export function scrubText(text: string, secrets: readonly string[]): string {
     .reduce((scrubbed, secret) => scrubbed.replaceAll(secret, "*".repeat(secret.length)), text);
 }
 
-/** The number of bytes at the end that begin the secret. */
+/** Returns how many bytes at the end of `bytes` are the beginning of the secret. */
 function begunLength(bytes: Buffer, secret: Buffer): number {
   for (let length = Math.min(secret.length - 1, bytes.length); length > 0; length -= 1)
     if (bytes.subarray(bytes.length - length).equals(secret.subarray(0, length))) return length;

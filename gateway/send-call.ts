@@ -3,12 +3,12 @@ import { request as askSecure, Agent as HttpsAgent } from "node:https";
 
 export type Sent =
   | { readonly kind: "answered"; readonly answer: IncomingMessage }
-  /** `wasSent`: the API may have read the call. */
+  /** The call got no answer. `wasSent`: whether the API may have read the call. */
   | { readonly kind: "failed"; readonly why: string; readonly wasSent: boolean };
 
 export interface CallToSend {
   readonly method: string;
-  /** The API's base URL. */
+  /** The base URL of the model's API. */
   readonly url: string;
   readonly target: string;
   readonly headers: Readonly<Record<string, string | string[]>>;
@@ -22,10 +22,11 @@ const agents = {
   secure: new HttpsAgent({ keepAlive: true, keepAliveMsecs: 10_000, maxFreeSockets: 64 }),
 };
 
-/** Sends a call to its model; resolves on the answer's headers or a failure. */
+/** Sends a call to its model's API. Resolves when the answer's headers arrive, or with the failure. */
 export async function sendCall(call: CallToSend, abandoned: AbortSignal): Promise<Sent> {
   const sent = await sendOnce(call, abandoned, true);
-  // The server closed the idle connection just as it was reused, without reading the call: retry on a new one.
+  // Retries on a new connection if the server closed an idle connection just as the gateway reused it: the server has not
+  // read the call.
   return sent.kind === "failed" && sent.wasClosedBefore ? sendOnce(call, abandoned, false) : sent;
 }
 
@@ -50,7 +51,7 @@ function sendOnce(
     const request = isSecure ? askSecure(options) : askPlain(options);
     let wasSent = false;
     const timer = setTimeout(() => request.destroy(new Error("it does not answer")), connectMs);
-    // From here on bytes are in flight, and the gateway cannot know whether they arrive.
+    // Once connected, bytes are in flight, and the gateway cannot know whether they arrive.
     const connected = (): void => {
       clearTimeout(timer);
       wasSent = true;
@@ -67,14 +68,17 @@ function sendOnce(
     });
     request.once("close", () => {
       clearTimeout(timer);
-      // A protocol switch (101) emits neither `response` nor `error`.
+      // Covers a protocol switch (101), after which Node emits neither `response` nor `error`.
       resolve({ kind: "failed", why: "it gave no answer", wasSent });
     });
     request.end(body);
   });
 }
 
-/** States no length for a call without a body, except for POST: some servers take a length for the start of a request. */
+/**
+ * Returns the header `content-length`, except for a call without a body that is no POST: some servers take a length
+ * for the start of a request.
+ */
 function lengthOf(method: string, body: Uint8Array): Record<string, number> {
   return body.length === 0 && method !== "POST" ? {} : { "content-length": body.length };
 }

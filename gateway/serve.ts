@@ -18,7 +18,7 @@ export interface ServeDeps {
   readonly stopped: AbortSignal;
   readonly complain: (line: string) => void;
   readonly now?: () => number;
-  /** Limits that differ from the defaults. */
+  /** The limits of the server that differ from the defaults. */
   readonly bounds?: Partial<ServerBounds>;
 }
 
@@ -36,10 +36,10 @@ export async function serve({
 }: ServeDeps): Promise<void> {
   const ledger = new Ledger();
   await using stack = new AsyncDisposableStack();
-  // Opening truncates a torn last line. It was never acknowledged, so it does not count.
+  // Opens the journal, which truncates an incomplete last line. That line was never acknowledged, so it does not count.
   const journal = stack.use(await openJournal(journalOf(paths), () => new Date(now())));
   for await (const entry of readJournal(journalOf(paths))) ledger.apply(entry);
-  // The usage of a call that was open when an earlier run ended is unknown: counts its maximum.
+  // Counts the maximum for each call that was open when an earlier run ended, because its usage is unknown.
   for (const { seq, worker, endpoint, model, reserve } of ledger.open) {
     const closed = {
       ...{ type: "closed" as const, worker, endpoint, opened: seq, status: 0, model, spent: reserve },
@@ -81,12 +81,12 @@ export async function serve({
   });
 }
 
-/** Whether a message is an admission. Its content is trusted: only the host can write to this socket. */
+/** Whether a message is an admission. Trusts its content, since only the host can write to the control socket. */
 function isAdmission(message: unknown): message is Admission {
   return typeof message === "object" && message !== null && "type" in message && message.type === "admission";
 }
 
-/** Connects within a timeout, which no longer applies to the open connection. */
+/** Connects to an address within `connectMs`. The time limit no longer applies to the open connection. */
 function connect(address: string, port: number): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const socket = connectTo({ host: address, port, allowHalfOpen: true, keepAlive: true });

@@ -7,9 +7,9 @@ import { awaitHello } from "./await-hello.ts";
 import { isPublicAddress } from "./public-address.ts";
 
 export interface TunnelFacts extends AllowedHost {
-  /** Bytes from the sandbox. */
+  /** The number of bytes from the sandbox to the host. */
   readonly bytesIn: number;
-  /** Bytes to the sandbox. */
+  /** The number of bytes from the host to the sandbox. */
   readonly bytesOut: number;
   readonly ms: number;
 }
@@ -17,24 +17,24 @@ export interface TunnelFacts extends AllowedHost {
 export interface TunnelDeps {
   readonly allow: readonly AllowedHost[];
   readonly resolve: (host: string) => Promise<readonly string[]>;
-  /** Connects to an address, with its own timeout. */
+  /** Connects to an address, with a time limit of its own. */
   readonly connect: (address: string, port: number) => Promise<Duplex>;
   readonly refuse: (what: string, why: RefusalReason) => void;
-  /** Called once, at the end of a tunnel that reached its host. */
+  /** Called once, at the end of a tunnel that has reached its host. */
   readonly reached: (facts: TunnelFacts) => void;
-  /** Aborts when the worker is revoked; both ends are then destroyed. */
+  /** Aborts when the host revokes the worker; both ends of the tunnel are then destroyed. */
   readonly signal: AbortSignal;
-  /** The timeout for the TLS hello, and for the client to read a refusal. */
+  /** The maximum time, in milliseconds, for the client to send its TLS hello, and to read a refusal. */
   readonly helloMs: number;
 }
 
-/** The most addresses of a host that are tried. */
+/** The maximum number of a host's addresses to which the gateway tries to connect. */
 const maxAddresses = 4;
 
 /**
- * Serves one CONNECT of an authenticated worker, to its end. The host must be on the allow list, all its addresses
- * must be on the internet, and the TLS hello must request the same name. The gateway connects to one of the
- * addresses it checked: a second lookup could give another answer (DNS rebinding).
+ * Serves one CONNECT request of an authenticated worker, until the tunnel ends. The host must be on the worker's
+ * allow list, all its addresses must be on the internet, and the TLS hello must request the same name. The gateway
+ * connects only to an address that it has checked: a second lookup could return another one (DNS rebinding).
  */
 export async function openTunnel(
   client: Duplex,
@@ -106,7 +106,7 @@ async function judgeTarget(authority: string, { allow, resolve }: TunnelDeps): P
   }
   const addresses = await resolve(target.host).catch(() => []);
   if (addresses.length === 0) return refused("not-found", 502, "has no address");
-  // One private address suffices to refuse: the DNS server also picks the order.
+  // Refuses a host with a single private address, because the DNS server also chooses the order of the addresses.
   if (!addresses.every(isPublicAddress)) return refused("not-public", 403, "is not on the internet");
   return { kind: "target", target, addresses };
 }
@@ -121,7 +121,7 @@ function nameOf({ host, port }: AllowedHost): string {
   return `${host}:${port}`;
 }
 
-/** Sends the refusal; destroys the connection of a client that neither reads nor disconnects in time. */
+/** Sends a refusal to the client. Destroys the connection if the client neither reads nor disconnects in time. */
 async function answer(client: Duplex, status: number, body: string, patienceMs: number): Promise<void> {
   const reasons: Readonly<Record<number, string>> = {
     400: "Bad Request",
@@ -135,7 +135,8 @@ async function answer(client: Duplex, status: number, body: string, patienceMs: 
     "connection: close",
   ].join("\r\n");
   const timer = setTimeout(() => client.destroy(), patienceMs);
-  // Closing with unread bytes would reset the connection, and the client would lose the answer.
+  // Reads the rest of the input: closing with unread bytes would reset the connection, and the client would lose the
+  // answer.
   client.resume();
   client.end(`${head}\r\n\r\n${body}`);
   await finished(client).catch(() => {});
@@ -159,7 +160,7 @@ async function connectToAny(
   return null;
 }
 
-/** Forwards bytes in both directions with back-pressure, until both have ended or one has failed. */
+/** Forwards bytes in both directions with back-pressure, until both directions have ended or one has failed. */
 async function join(
   client: Duplex,
   upstream: Duplex,

@@ -12,10 +12,13 @@ import {
   validCounts,
 } from "./read-usage.ts";
 
-/** The price of one search, in US dollars. */
+/** The price of one web search, in US dollars. */
 const searchUsd = 0.01;
 
-/** Reads Anthropic's Messages: input at the beginning, output at the end, each count as a sum so far. */
+/**
+ * Reads the usage from an answer of Anthropic's Messages API. A stream reports input tokens at the beginning and
+ * output tokens at the end, each count as a total so far.
+ */
 export function anthropicReader(): RecordReader {
   let model: string | null = null;
   let counts: TokenCounts | null = null;
@@ -47,7 +50,7 @@ export function anthropicReader(): RecordReader {
         isWholeMessage = true;
         add(record, "usage");
       } else if (type === "error") {
-        // The API does not report the output written before the error.
+        // Marks the counts as uncertain, since the API does not report the output written before an error.
         isUncertain ||= progress !== "before";
         if (progress === "before" && !isWholeMessage) counts ??= refused.counts;
       } else if (type !== "ping" && progress === "before") progress = "begun";
@@ -65,7 +68,8 @@ function countsOf(usage: unknown, model: string | null): TokenCounts | null {
   if (!hasAny(usage, "input_tokens", "output_tokens")) return null;
   const searches = tokensAt(memberOf(usage, "server_tool_use"), "web_search_requests");
   const reported = sampled(usage);
-  // With several rounds in one call, for example to compact the conversation, the sums omit some rounds.
+  // Also sums the rounds of a call, for example one to compact the conversation, since the reported totals omit some
+  // rounds.
   const rounds = memberOf(usage, "iterations");
   const all = Array.isArray(rounds) ? rounds.map(sampled).reduce(sumOf, noTokensYet) : noTokensYet;
   return validCounts({
@@ -108,7 +112,7 @@ function sumOf(one: Sampled, other: Sampled): Sampled {
   };
 }
 
-/** The price factor of the fast mode and of processing in one country. */
+/** Returns the factor by which the fast mode and processing in one country raise the price of a call. */
 export function anthropicFactor(speed: unknown, country: unknown, model: string | null): number {
   const fast = model !== null && /opus-4-[67]/.test(model) ? 6 : 2;
   return (speed === "fast" ? fast : 1) * (country === "us" ? 1.1 : 1);

@@ -10,10 +10,10 @@ import {
   validCounts,
 } from "./read-usage.ts";
 
-/** The price of one Google search, in US dollars. */
+/** The price of one Google search by the model, in US dollars. */
 const searchUsd = 0.035;
 
-/** Gemini's own token counts. */
+/** The token counts of an answer, as Gemini divides them. */
 interface GoogleUsage {
   readonly prompt: number;
   readonly cached: number;
@@ -23,7 +23,10 @@ interface GoogleUsage {
   readonly total: number;
 }
 
-/** Reads Gemini's generateContent: each piece has the sums so far; with a login it is wrapped in `response`. */
+/**
+ * Reads the usage from an answer of Gemini's generateContent. Each piece has the totals so far. For a subscription's
+ * login, each piece is wrapped in the field `response`.
+ */
 export function googleReader(): RecordReader {
   let model: string | null = null;
   let reported: GoogleUsage | null = null;
@@ -63,7 +66,8 @@ export function googleReader(): RecordReader {
     done() {},
     result(isWhole): ReadUsage {
       if (hasFailed && reported === null && !hasBegun) return { model, ...refused };
-      // Each candidate has a finish reason. A whole text may be one of several lines, so it alone proves no end.
+      // The answer is over when each candidate has a finish reason. A complete JSON text alone proves no end, since it
+      // may be one of several lines.
       const isOver = isFinished || (isWhole && !hasBegun);
       const isLast = isOver && isReported && !hasFailed && !isUncertain;
       const counts = reported === null ? null : countsOf(reported, searches * searchUsd);
@@ -90,7 +94,7 @@ function reportedIn(usage: unknown): GoogleUsage | null {
   return Object.values(reported).some(Number.isNaN) ? null : reported;
 }
 
-/** A later piece may omit a count of an earlier one. */
+/** Returns the larger count of each field, because a later piece may omit a count of an earlier one. */
 function largerOf(one: GoogleUsage, other: GoogleUsage): GoogleUsage {
   return {
     prompt: Math.max(one.prompt, other.prompt),
@@ -107,7 +111,7 @@ function countsOf(reported: GoogleUsage, feeUsd: number): TokenCounts | null {
   const input = reported.prompt + reported.toolUse;
   return validCounts({
     inputTokens: input - cacheReadTokens,
-    // Tokens that only the total includes count as output, which costs more.
+    // Counts tokens that only the total includes as output, which costs more.
     outputTokens: Math.max(reported.answer + reported.thoughts, reported.total - input),
     cacheReadTokens,
     cacheWriteTokens: 0,

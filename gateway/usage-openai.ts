@@ -11,7 +11,7 @@ import {
   validCounts,
 } from "./read-usage.ts";
 
-/** The price of one use of a tool that OpenAI runs, in US dollars; for images the highest one. */
+/** The price of one use of each tool that OpenAI runs, in US dollars; for images, the highest price. */
 const fees: ReadonlyMap<unknown, number> = new Map([
   ["web_search_call", 0.01],
   ["file_search_call", 0.0025],
@@ -24,7 +24,7 @@ const lastEvents: ReadonlySet<unknown> = new Set([
 ]);
 const lastStates: ReadonlySet<unknown> = new Set(["completed", "incomplete", "failed", "cancelled"]);
 
-/** Reads OpenAI's Responses and Chat Completions, and the APIs that imitate them. */
+/** Reads the usage from an answer of OpenAI's Responses and Chat Completions, or of an API that imitates them. */
 export function openaiReader(): RecordReader {
   let model: string | null = null;
   let counts: TokenCounts | null = null;
@@ -42,7 +42,7 @@ export function openaiReader(): RecordReader {
     const reported = countsOf(pickedValue(record, `${before}usage`), factor, used);
     isUncertain ||= reported === null;
     counts = reported ?? counts;
-    // The failed call reported its usage, so the counts are known.
+    // A failed call that reports its usage counts as complete, since its cost is known.
     hasFailed = false;
   };
   return {
@@ -62,10 +62,10 @@ export function openaiReader(): RecordReader {
       hasBegun ||= isChat || (typeof type === "string" && partOfAnswer.test(type));
       add(record, "");
       add(record, "response.");
-      // The piece of a chat stream that has the usage has no choices, and is the last one.
+      // In a chat stream, the piece with the usage is the last one and has no choices.
       const isSums = object === "chat.completion.chunk" && !isChat && isThere(record, "usage");
       isLast ||= lastEvents.has(type) || isSums;
-      // A background response is still running when its first answer ends.
+      // A background response is not over when its first answer ends, because it still runs then.
       isOver = type === undefined && (object !== "response" || lastStates.has(pickedValue(record, "status")));
     },
     done() {
@@ -79,7 +79,7 @@ export function openaiReader(): RecordReader {
   };
 }
 
-/** Events sent only after the model has begun to answer. */
+/** Matches the types of events that the API sends only after the model has begun to answer. */
 const partOfAnswer = /^response\..*\.(added|delta|done)$/;
 
 function countsOf(usage: unknown, priceFactor: number, used: readonly unknown[]): TokenCounts | null {
@@ -88,12 +88,12 @@ function countsOf(usage: unknown, priceFactor: number, used: readonly unknown[])
   const input = tokensAt(usage, "input_tokens", "prompt_tokens");
   const output = tokensAt(usage, "output_tokens", "completion_tokens");
   const total = tokensAt(usage, "total_tokens");
-  // Both are parts of the input, each with its own price.
+  // Cache reads and cache writes are both parts of the input, each with a different price.
   const cacheReadTokens = Math.min(input, tokensAt(details, "cached_tokens"));
   const cacheWriteTokens = Math.min(input - cacheReadTokens, tokensAt(details, "cache_write_tokens"));
   return validCounts({
     inputTokens: input - cacheReadTokens - cacheWriteTokens,
-    // Tokens that only the total includes count as output, which costs most.
+    // Counts tokens that only the total includes as output, which costs most.
     outputTokens: Math.max(output, total - input),
     cacheReadTokens,
     cacheWriteTokens,
@@ -102,7 +102,10 @@ function countsOf(usage: unknown, priceFactor: number, used: readonly unknown[])
   });
 }
 
-/** The price factor of a faster service tier; cheaper tiers count at full price. */
+/**
+ * Returns the factor by which a faster service tier raises the price of a call; 1 for cheaper tiers, which count at
+ * full price.
+ */
 export function openaiFactor(tier: unknown, model: string | null): number {
   if (tier === "ultrafast") return 6;
   if (tier !== "priority" && tier !== "fast") return 1;

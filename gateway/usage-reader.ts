@@ -7,7 +7,7 @@ import { openaiReader } from "./usage-openai.ts";
 
 export type { ReadUsage } from "./read-usage.ts";
 
-/** Reads the usage from an answer as it streams by. It never throws, and its memory is bounded. */
+/** Reads the usage from a model's answer while the gateway forwards it. Never throws, and uses a limited amount of memory. */
 export interface UsageReader {
   add(bytes: Uint8Array): void;
   end(): ReadUsage;
@@ -56,7 +56,7 @@ function eventReader(reader: RecordReader, picker: JsonPicker): UsageReader {
   };
 }
 
-/** Reads an answer without a known content type: JSON begins with a bracket, and events never do. */
+/** Reads an answer whose content type is unknown: a JSON text begins with a bracket, and a stream of events never does. */
 function unknownReader(reader: RecordReader, picker: JsonPicker): UsageReader {
   let chosen: UsageReader | null = null;
   return {

@@ -1,10 +1,16 @@
 import type { Duplex } from "node:stream";
 
-/** Limits connections, so that one sandbox cannot exhaust them for the others, with or without a token. */
+/**
+ * Limits the number of connections with and without a token, so that one sandbox cannot use up the connections of the
+ * others.
+ */
 export interface ConnectionLimits {
-  /** Adds an unauthenticated connection; destroys the oldest one when there are too many. */
+  /** Adds an unauthenticated connection. Destroys the oldest one if there are too many. */
   add(socket: Duplex): void;
-  /** Admits a connection that presented this worker's token; false when the worker has too many. */
+  /**
+   * Admits a connection whose client has presented this worker's token. Returns false if the worker has too many
+   * connections.
+   */
   admit(socket: Duplex, worker: string): boolean;
 }
 
@@ -29,7 +35,7 @@ export function openConnectionLimits({
       if (oldest?.destroyed) unauthenticated.delete(oldest);
     },
     admit(socket, worker) {
-      // A connection counts for the worker whose token it presented first.
+      // A connection counts for the worker whose token the client presented first.
       if (authenticated.has(socket)) return true;
       const count = countByWorker.get(worker) ?? 0;
       if (count >= maxConnectionsPerWorker) return false;
