@@ -51,7 +51,7 @@ export interface UserRun extends UserCommand {
   readonly input?: string | AsyncIterable<Uint8Array>;
   /** The maximum number of characters to keep of stdout and of stderr; the middle of a longer output is left out. */
   readonly keep?: number;
-  /** Gets the program's stdout, chunk by chunk. */
+  /** Called with each chunk of the program's stdout. */
   readonly onOutput?: (bytes: Buffer) => void;
   /** A signal that aborts with `TimeOver` when the program's time is over, or with another reason when all work stops. */
   readonly deadline?: AbortSignal;
@@ -201,7 +201,7 @@ export interface UserProcess {
 const tickMs = 10;
 const pageBytes = 4096;
 
-/** Finds every process of the agent's user, except zombies. */
+/** Finds all processes of the agent's user, except zombies. */
 export async function findAgentProcesses(): Promise<UserProcess[]> {
   const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
   const found = await Promise.all(pids.map((pid) => readProcess(pid).catch(() => null)));

@@ -75,7 +75,7 @@ export type StoryEnd =
       readonly scope: "story" | "worker";
     };
 
-/** The reason why a story failed. */
+/** The reason why a story failed. `scope` is `worker` if every other story of this worker would fail for the same reason. */
 export interface Failure {
   readonly code: WorkerErrorCode;
   readonly message: string;

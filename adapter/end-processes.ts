@@ -51,8 +51,8 @@ export async function killProcesses({
     if (hasKilled && left.length === 0) return;
     const spentMs = performance.now() - begunAt;
     if (spentMs > unkillableMs) throw new Error("Processes of the agent do not end");
-    // Also kills each remaining process as root: these processes can exhaust the process limit, or stop the killer, but
-    // not stop root.
+    // Also kills each remaining process directly, as root: such a process can exhaust the process limit or stop the
+    // killer, but it cannot stop root.
     for (const { pid } of left) killProcess(pid);
     // As a last resort, root kills all processes in the sandbox, including the host's `attach` processes, which the host
     // starts again.

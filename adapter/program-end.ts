@@ -4,7 +4,7 @@ import { TimeOver } from "./work-clock.ts";
 /** How a program ended. Only `exited` is the program's own result; otherwise the program was ended or did not start. */
 export type ProgramEnd =
   | { readonly kind: "exited"; readonly code: number }
-  /** A signal ended the program, and the adapter did not send it. */
+  /** A signal ended the program, but the adapter did not send that signal. */
   | { readonly kind: "killed"; readonly signal: string }
   /** The program exceeded its time limit, so the adapter killed it. */
   | { readonly kind: "deadline"; readonly ms: number }

@@ -23,7 +23,7 @@ export interface ServerDeps extends Omit<CallDeps, "bufferBudget" | "workerQueue
 /** A Unix socket or TCP port on which the gateway listens for sandboxes. */
 export type ListenAddress = { readonly socket: string } | { readonly port: number };
 
-/** Limits on the time and resources that clients may use. All names in `Ms` are in milliseconds. */
+/** The time limits, in milliseconds, and the resource limits of the gateway's clients. */
 export interface ServerBounds {
   readonly headersMs: number;
   readonly requestMs: number;

@@ -11,7 +11,7 @@ const lineBreak = Uint8Array.of(lineFeed);
 const maxNameLength = 8;
 
 /**
- * Extracts the data of each event from a stream of server-sent events without buffering it. The stream may arrive in
+ * Extracts the data of each event from a stream of server-sent events, without buffering it. The stream may arrive in
  * pieces of any size.
  */
 export class EventCutter {

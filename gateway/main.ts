@@ -8,7 +8,7 @@ import { serve } from "./serve.ts";
 const [command, ...args] = process.argv.slice(2);
 const complain = (line: string): void => void process.stderr.write(`gateway: ${line}\n`);
 
-/** The gateway's commands. The host runs `knock` in a separate container, and all others in the gateway's container. */
+/** The gateway's commands. The host runs `knock` in a probe container, and all others in the gateway's container. */
 const commands: Readonly<Record<string, () => Promise<number>>> = {
   async serve() {
     const stopped = new AbortController();

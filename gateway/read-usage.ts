@@ -45,7 +45,7 @@ export function tokensAt(usage: unknown, ...names: readonly string[]): number {
   return 0;
 }
 
-/** Whether the value is an object with at least one of these members. */
+/** Whether a value is an object in which at least one of these members is neither missing nor null. */
 export function hasAny(usage: unknown, ...names: readonly string[]): boolean {
   return names.some((name) => (memberOf(usage, name) ?? null) !== null);
 }

@@ -14,7 +14,10 @@ interface Repeated {
 }
 
 const everyMs = 10_000;
-/** The maximum number of different refusals within `everyMs`; further ones are merged into one. */
+/**
+ * The maximum number of different refusals that the gateway journals separately within `everyMs`; it merges all
+ * further ones.
+ */
 const maxKinds = 100;
 const maxWhatLength = 200;
 

@@ -106,7 +106,8 @@ async function judgeTarget(authority: string, { allow, resolve }: TunnelDeps): P
   }
   const addresses = await resolve(target.host).catch(() => []);
   if (addresses.length === 0) return refused("not-found", 502, "has no address");
-  // Refuses a host with a single private address, because the DNS server also chooses the order of the addresses.
+  // Refuses a host even if only one of its addresses is private, because the DNS server also chooses the order of the
+  // addresses.
   if (!addresses.every(isPublicAddress)) return refused("not-public", 403, "is not on the internet");
   return { kind: "target", target, addresses };
 }

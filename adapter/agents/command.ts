@@ -31,7 +31,7 @@ async function runProgram(
   tools: AgentTools,
   signal: AbortSignal,
 ): Promise<TurnEnd> {
-  // Such a program remembers no earlier turn, so it gets the whole story each time.
+  // The program remembers no earlier turn, so it gets the whole story each time.
   const prompt = turn.promptAfresh ?? turn.prompt;
   const [folder, name] = [`/tmp/aimi-prompt-${randomUUID()}`, `${storyId}.md`];
   const writer = tools.start(["sh", "-c", writePrompt, "sh", folder, name]);
