@@ -247,7 +247,7 @@ const powers: readonly Weakening[] = [
   {
     way: "the engine's filter in the place of ours",
     change: options("no-new-privileges"),
-    says: /lacks the filter of system calls/,
+    says: /lacks the requested filter of system calls/,
   },
   {
     way: "no AppArmor",
