@@ -4,7 +4,7 @@ import type { Readable } from "node:stream";
 import { BoundedText } from "../src/domain/bounded-text.ts";
 import { type Killer, killProcesses, killRounds } from "./end-processes.ts";
 import { countMemoryKills } from "./out-of-memory.ts";
-import { type EndedProgram, endedFor, type ProgramEnd } from "./program-end.ts";
+import { type EndedProgram, type ProgramEnd, programEndFor } from "./program-end.ts";
 
 /** The user and group IDs of the sandbox's unprivileged user, which runs agents, checks and git. */
 const agentIds = { uid: 1000, gid: 1000 } as const;
@@ -106,7 +106,7 @@ export function killOnAbort(
   const listening = stack.move();
   return {
     // A program that exited by itself just before the abort has given a valid answer.
-    judge: (end) => (end.kind === "killed" && endedBy !== null ? endedFor(endedBy.reason) : end),
+    judge: (end) => (end.kind === "killed" && endedBy !== null ? programEndFor(endedBy.reason) : end),
     [Symbol.dispose]: () => listening.dispose(),
   };
 }

@@ -90,7 +90,7 @@ export async function executeTask(deps: TaskDeps, signal: AbortSignal): Promise<
 
   const isComplete = stories.every(({ id }) => statusById.get(id) === "completed");
   return {
-    ...(await describeWork(deps)),
+    ...(await bundleTaskWork(deps)),
     status: isComplete ? "completed" : "failed",
     errors: shorten(errors),
   };
@@ -111,7 +111,7 @@ async function startTree({ workspace, rebuild }: TaskDeps, good: GoodCommit): Pr
 }
 
 /** Stores all commits of the task in one bundle, and returns the bundle's description for the completion message. */
-export async function describeWork({
+export async function bundleTaskWork({
   paths,
   workspace,
   env,

@@ -4,7 +4,7 @@ import type { StoredBundle } from "../src/domain/generated/acp.ts";
 import { exitOf, killOnAbort, startAsAgent } from "./agent-user.ts";
 import { GitFailure } from "./git.ts";
 import { countMemoryKills } from "./out-of-memory.ts";
-import { outOf, type SandboxPaths } from "./places.ts";
+import { outFolderOf, type SandboxPaths } from "./places.ts";
 import { exitCodeOf, type ProgramEnd } from "./program-end.ts";
 import type { Workspace } from "./workspace.ts";
 
@@ -25,7 +25,7 @@ export async function storeBundle(
   }: { readonly name: string; readonly ref: string; readonly env: Readonly<Record<string, string>> },
 ): Promise<StoredBundle> {
   const commit = await workspace.git.run(["rev-parse", "--verify", "--end-of-options", `${ref}^{commit}`]);
-  const folder = outOf(paths);
+  const folder = outFolderOf(paths);
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const path = `${folder}/${name}`;
   // The draft can have a fixed name, since the supervisor makes bundles of the same name only one after another.

@@ -26,5 +26,5 @@ export const notesOf = ({ aimi }: SandboxPaths): string => `${aimi}/notes.json`;
  * messages.
  */
 export const reserveOf = ({ aimi }: SandboxPaths): string => `${aimi}/reserve`;
-export const outOf = ({ aimi }: SandboxPaths): string => `${aimi}/out`;
+export const outFolderOf = ({ aimi }: SandboxPaths): string => `${aimi}/out`;
 export const socketOf = ({ aimi }: SandboxPaths): string => `${aimi}/sock/supervisor`;

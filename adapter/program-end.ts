@@ -81,6 +81,6 @@ export function describeEnd(end: ProgramEnd): string {
 }
 
 /** Returns the end of a program that the adapter killed because a signal aborted with this reason. */
-export function endedFor(reason: unknown): ProgramEnd {
+export function programEndFor(reason: unknown): ProgramEnd {
   return reason instanceof TimeOver ? { kind: "deadline", ms: reason.ms } : { kind: "halted" };
 }

@@ -3,7 +3,7 @@ import { cleanLines, cleanText } from "../src/domain/clean-text.ts";
 import { tailOf } from "../src/domain/fit-message.ts";
 import type { CheckResult } from "../src/domain/generated/acp.ts";
 import { killAgentProcesses, runAsAgent } from "./agent-user.ts";
-import { outOf, type SandboxPaths } from "./places.ts";
+import { outFolderOf, type SandboxPaths } from "./places.ts";
 import type { ProcessWatch } from "./process-watch.ts";
 import { CutOff, shellExitCode } from "./program-end.ts";
 import type { WorkClock } from "./work-clock.ts";
@@ -91,7 +91,7 @@ function resultOf(exitCode: number | null, limitMs: number): string {
  * the disk watch reports.
  */
 async function keepLog(paths: SandboxPaths, storyId: string, text: string): Promise<void> {
-  const folder = `${outOf(paths)}/checks`;
+  const folder = `${outFolderOf(paths)}/checks`;
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     await using file = await open(`${folder}/${storyId}.log`, "a", 0o600);

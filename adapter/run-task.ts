@@ -6,7 +6,7 @@ import { killAgentProcesses, runAsAgent } from "./agent-user.ts";
 import type { Agent } from "./agents/agent.ts";
 import { findAgent } from "./agents/agents.ts";
 import { CannotWork } from "./cannot-work.ts";
-import { describeWork, executeTask } from "./carry-out-task.ts";
+import { bundleTaskWork, executeTask } from "./carry-out-task.ts";
 import { CommandTime } from "./command-time.ts";
 import { earlierConversation, publishableId } from "./conversations.ts";
 import { diskCheckMs, watchDisk } from "./disk-watch.ts";
@@ -229,7 +229,7 @@ async function stop(
     if (workspace === null) return { ...nothingMade, ...end };
     await workspace.settle();
     if (storyId !== null) await snapshots?.take(storyId);
-    return { ...(await describeWork({ ...at, workspace })), ...end };
+    return { ...(await bundleTaskWork({ ...at, workspace })), ...end };
   } catch {
     // Reports no bundle: an agent can break the repository at any moment, and a later run rebuilds it from the earlier
     // bundles.

@@ -3,7 +3,7 @@ import type { CommitAuthor } from "../src/domain/generated/acp.ts";
 import { storeBundle } from "./exports.ts";
 import type { CommandLimit } from "./git.ts";
 import type { History } from "./history.ts";
-import { outOf, type SandboxPaths } from "./places.ts";
+import { outFolderOf, type SandboxPaths } from "./places.ts";
 import { CutOff } from "./program-end.ts";
 import { fetchBundle, type Workspace } from "./workspace.ts";
 
@@ -93,7 +93,7 @@ export async function restoreSnapshot(
   good: string,
 ): Promise<void> {
   const [storyId] = [...history.statusById].find(([, status]) => status === "in_progress") ?? [];
-  const bundle = `${outOf(paths)}/${bundleName}`;
+  const bundle = `${outFolderOf(paths)}/${bundleName}`;
   if (storyId === undefined || !(await stat(bundle).catch(() => null))) return;
   const ref = refOf(storyId);
   const folder = paths.workspace;

@@ -8,7 +8,7 @@ import { readHistory } from "./history.ts";
 import { type Journal, openJournal, readJournal } from "./journal.ts";
 import { readNotes, readRequest, writeRequest } from "./notes.ts";
 import { forwardToGateway } from "./pass-on.ts";
-import { outOf, type SandboxPaths, socketOf } from "./places.ts";
+import { outFolderOf, type SandboxPaths, socketOf } from "./places.ts";
 import { CutOff } from "./program-end.ts";
 import { canonicalRequest } from "./request.ts";
 import { runTask } from "./run-task.ts";
@@ -39,7 +39,7 @@ const engineGraceMs = 2_000;
  * exit code.
  */
 export async function supervise({ paths, env, version, stopped, complain }: SuperviseDeps): Promise<number> {
-  await mkdir(outOf(paths), { recursive: true, mode: 0o700 });
+  await mkdir(outFolderOf(paths), { recursive: true, mode: 0o700 });
   const known = await readRequest(paths);
   const notes = await readNotes(paths);
   const clock = new WorkClock();

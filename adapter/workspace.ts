@@ -6,7 +6,7 @@ import { CannotWork } from "./cannot-work.ts";
 import { authorVariables } from "./commit-words.ts";
 import { type CommandLimit, type Git, GitFailure, type GitRun, gitIn } from "./git.ts";
 import { measureWork, type WorkLimits } from "./measure-work.ts";
-import { unblockGit } from "./plain-file.ts";
+import { removeBlockingGitFiles } from "./plain-file.ts";
 import { exitCodeOf } from "./program-end.ts";
 import type { WorkspaceMark } from "./workspace-mark.ts";
 
@@ -114,7 +114,7 @@ export function workspaceIn({
     runIn("/", [
       "sh",
       "-c",
-      `chmod u+rwx "$1"; cd "$1" && ${restorePermissions}; ${unblockGit}`,
+      `chmod u+rwx "$1"; cd "$1" && ${restorePermissions}; ${removeBlockingGitFiles}`,
       "sh",
       folder,
     ]);
@@ -254,7 +254,7 @@ export function workspaceIn({
  */
 export async function removeLocks({ folder, env, limit }: BundlePlace): Promise<void> {
   using limited = limit();
-  const command = ["sh", "-c", `${unblockGit}\nfind .git -name '*.lock' -type f -delete`];
+  const command = ["sh", "-c", `${removeBlockingGitFiles}\nfind .git -name '*.lock' -type f -delete`];
   exitCodeOf("find", await runAsAgent({ command, env, folder, deadline: limited.signal }));
 }
 

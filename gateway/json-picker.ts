@@ -1,11 +1,11 @@
 import { KeptValue, parsedJson } from "./kept-value.ts";
-import { type Interest, interestIn, type Picked, type PickedRecord } from "./picked-values.ts";
+import { type Picked, type PickedRecord, parseWantedPaths, type WantedPathTree } from "./picked-values.ts";
 
 interface Level {
   readonly isObject: boolean;
-  readonly interest: Interest;
+  readonly interest: WantedPathTree;
   /** The wanted paths in the next value at this level; undefined if no wanted path leads there. */
-  next: Interest | undefined;
+  next: WantedPathTree | undefined;
   expectsKey: boolean;
 }
 
@@ -24,7 +24,7 @@ const [openArray, closeArray, openObject, closeObject] = [0x5b, 0x5d, 0x7b, 0x7d
  * so is each of several concatenated JSON texts.
  */
 export class JsonPicker {
-  readonly #root: Interest;
+  readonly #root: WantedPathTree;
   readonly #take: (record: PickedRecord) => void;
   #levels: Level[] = [];
   /** The nesting depth inside a value that the picker skips or keeps as a whole; 0 outside. */
@@ -43,7 +43,7 @@ export class JsonPicker {
   #isCut = false;
 
   constructor(paths: readonly string[], take: (record: PickedRecord) => void) {
-    this.#root = interestIn(paths);
+    this.#root = parseWantedPaths(paths);
     this.#take = take;
   }
 

@@ -16,23 +16,23 @@ export interface PickedRecord {
 }
 
 /** A node in the tree of wanted paths: what to pick at one key and below that key. */
-export interface Interest {
+export interface WantedPathTree {
   readonly path: string;
   /** Whether to keep the value at this key. */
   readonly isWanted: boolean;
   /** Whether to note only that a value exists at this key. */
   readonly wantsPresence: boolean;
-  readonly below: ReadonlyMap<string, Interest>;
+  readonly below: ReadonlyMap<string, WantedPathTree>;
 }
 
 /** Builds the tree of wanted paths. A path is a list of keys joined by dots, with `*` for each element of an array. */
-export function interestIn(paths: readonly string[]): Interest {
+export function parseWantedPaths(paths: readonly string[]): WantedPathTree {
   return interestOf(paths.map((path) => ({ path, keys: path.replace(/\?$/, "").split(".") })));
 }
 
 function interestOf(
   wanted: readonly { readonly path: string; readonly keys: readonly string[] }[],
-): Interest {
+): WantedPathTree {
   const here = wanted.filter(({ keys }) => keys.length === 0).map(({ path }) => path);
   const deeper = wanted.filter(({ keys }) => keys.length > 0);
   const byKey = Map.groupBy(deeper, ({ keys }) => keys[0] ?? "");

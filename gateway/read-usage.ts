@@ -28,7 +28,7 @@ export const noTokens: TokenCounts = {
 };
 
 /** The usage of a call that the API refused before the model began. */
-export const refused: Omit<ReadUsage, "model"> = { counts: noTokens, isComplete: true };
+export const usageOfRefusedCall: Omit<ReadUsage, "model"> = { counts: noTokens, isComplete: true };
 
 /**
  * Returns the first of these members that exists, as a number of tokens: 0 if none exists, and NaN if it is no valid

@@ -10,7 +10,7 @@ const freeEndings: Readonly<Record<ApiName, RegExp>> = {
 };
 
 /** Whether the call at this path only counts tokens, which costs nothing. */
-export function isFree(api: ApiName, path: string): boolean {
+export function isTokenCountingPath(api: ApiName, path: string): boolean {
   const bare = withoutQuery(path);
   return plainPath.test(bare) && !bare.includes("..") && freeEndings[api].test(bare);
 }

@@ -4,7 +4,7 @@ import { decodeBody, maxBodyLength } from "./decode-body.ts";
 import { JsonPicker } from "./json-picker.ts";
 import { type Picked, type PickedRecord, pickedValues } from "./picked-values.ts";
 import { memberOf, noTokens } from "./read-usage.ts";
-import { type ApiName, isCompletions, isFree, modelInPath } from "./request-paths.ts";
+import { type ApiName, isCompletions, isTokenCountingPath, modelInPath } from "./request-paths.ts";
 
 /** The estimated maximum usage of a call to a model. */
 export interface UsageEstimate {
@@ -31,7 +31,8 @@ export function estimateUsage(
   body: Uint8Array,
   encoding: string | undefined,
 ): UsageEstimate {
-  if (body.length === 0 || isFree(api, path)) return { model: modelInPath(path), counts: noTokens };
+  if (body.length === 0 || isTokenCountingPath(api, path))
+    return { model: modelInPath(path), counts: noTokens };
   const decoded = decodeBody(body, encoding);
   if (decoded.kind !== "decoded") {
     // Assumes the maximum size for a decompression bomb, whose size stays unknown: no API reads more than that.

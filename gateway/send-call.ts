@@ -1,7 +1,7 @@
 import { request as askPlain, Agent as HttpAgent, type IncomingMessage } from "node:http";
 import { request as askSecure, Agent as HttpsAgent } from "node:https";
 
-export type Sent =
+export type UpstreamCallResult =
   | { readonly kind: "answered"; readonly answer: IncomingMessage }
   /** The call got no answer. `wasSent`: whether the API may have read the call. */
   | { readonly kind: "failed"; readonly why: string; readonly wasSent: boolean };
@@ -23,14 +23,14 @@ const agents = {
 };
 
 /** Sends a call to its model's API. Resolves when the answer's headers arrive, or with the failure. */
-export async function sendCall(call: CallToSend, abandoned: AbortSignal): Promise<Sent> {
+export async function sendCall(call: CallToSend, abandoned: AbortSignal): Promise<UpstreamCallResult> {
   const sent = await sendOnce(call, abandoned, true);
   // Retries on a new connection if the server closed an idle connection just as the gateway reused it: the server has not
   // read the call.
   return sent.kind === "failed" && sent.wasClosedBefore ? sendOnce(call, abandoned, false) : sent;
 }
 
-type SentOnce = Sent & { readonly wasClosedBefore?: boolean };
+type SentOnce = UpstreamCallResult & { readonly wasClosedBefore?: boolean };
 
 function sendOnce(
   { method, url, target, headers, body }: CallToSend,

@@ -7,8 +7,8 @@ import {
   modelName,
   type ReadUsage,
   type RecordReader,
-  refused,
   tokensAt,
+  usageOfRefusedCall,
   validCounts,
 } from "./read-usage.ts";
 
@@ -52,12 +52,12 @@ export function anthropicReader(): RecordReader {
       } else if (type === "error") {
         // Marks the counts as uncertain, since the API does not report the output written before an error.
         isUncertain ||= progress !== "before";
-        if (progress === "before" && !isWholeMessage) counts ??= refused.counts;
+        if (progress === "before" && !isWholeMessage) counts ??= usageOfRefusedCall.counts;
       } else if (type !== "ping" && progress === "before") progress = "begun";
     },
     done() {},
     result(isWhole): ReadUsage {
-      if (counts === refused.counts) return { model, ...refused };
+      if (counts === usageOfRefusedCall.counts) return { model, ...usageOfRefusedCall };
       const isLast = progress === "stopped" || (isWholeMessage && isWhole);
       return { model, counts, isComplete: isLast && counts !== null && !isUncertain };
     },

@@ -5,8 +5,8 @@ import {
   modelName,
   type ReadUsage,
   type RecordReader,
-  refused,
   tokensAt,
+  usageOfRefusedCall,
   validCounts,
 } from "./read-usage.ts";
 
@@ -65,7 +65,7 @@ export function googleReader(): RecordReader {
     },
     done() {},
     result(isWhole): ReadUsage {
-      if (hasFailed && reported === null && !hasBegun) return { model, ...refused };
+      if (hasFailed && reported === null && !hasBegun) return { model, ...usageOfRefusedCall };
       // The answer is over when each candidate has a finish reason. A complete JSON text alone proves no end, since it
       // may be one of several lines.
       const isOver = isFinished || (isWhole && !hasBegun);

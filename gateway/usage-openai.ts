@@ -6,8 +6,8 @@ import {
   modelName,
   type ReadUsage,
   type RecordReader,
-  refused,
   tokensAt,
+  usageOfRefusedCall,
   validCounts,
 } from "./read-usage.ts";
 
@@ -72,7 +72,7 @@ export function openaiReader(): RecordReader {
       isLast = true;
     },
     result(isWhole): ReadUsage {
-      if (hasFailed && counts === null && !hasBegun) return { model, ...refused };
+      if (hasFailed && counts === null && !hasBegun) return { model, ...usageOfRefusedCall };
       const isFinal = (isLast || (isWhole && isOver)) && !hasFailed && !isUncertain;
       return { model, counts, isComplete: isFinal && counts !== null };
     },

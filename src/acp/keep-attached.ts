@@ -7,7 +7,7 @@ import { type ConversationState, isOver } from "../domain/message-order.ts";
 import type { ContainerFacts, Containers } from "../ports/containers.ts";
 import type { ConversationEnd } from "../ports/conversations.ts";
 import type { ConversationLimits } from "./conversation-limits.ts";
-import type { LineWatch } from "./line-watch.ts";
+import type { ConnectionMonitor } from "./line-watch.ts";
 import { openChannel } from "./open-channel.ts";
 import type { Outbox } from "./outbox.ts";
 import { readVolumeJournal, type VolumeDeps } from "./read-volume-journal.ts";
@@ -19,7 +19,7 @@ export interface AttachDeps extends VolumeDeps {
   readonly timing: Timing;
   readonly limits: ConversationLimits;
   readonly outbox: Outbox;
-  readonly line: LineWatch;
+  readonly line: ConnectionMonitor;
   /** Passes received messages to the inbox. Resolves when the inbox has room for more. */
   readonly deliver: (received: readonly Received[]) => Promise<void>;
   /** Resolves when the adapter's last message is on disk and the host has acknowledged it. */

@@ -3,7 +3,7 @@ import type { ConnectionStatus } from "../ports/conversations.ts";
 import type { Timing } from "./timing.ts";
 
 /** Tracks when an adapter last sent a message, and reports each change of the connection's status. */
-export interface LineWatch {
+export interface ConnectionMonitor {
   /**
    * Notes that the adapter sent a message other than a hello. A heartbeat also says how many milliseconds the
    * agent has been idle; other messages pass null.
@@ -49,7 +49,7 @@ export function watchLine({
   isBusy,
   onStatus,
   onSilence,
-}: LineWatchDeps): LineWatch {
+}: LineWatchDeps): ConnectionMonitor {
   let lastSignAt = timing.now();
   /** Start of the present period of silence, in milliseconds of `timing.now()`. */
   let since = lastSignAt;

@@ -15,7 +15,7 @@ export function parseEntryPath(name: Uint8Array): string {
   if (name.length === 0) throw refuse("the name is empty");
   if (name.includes(0)) throw refuse("there is a NUL in the name");
 
-  const oddity = findOddity(name);
+  const oddity = findUnprintableName(name);
   if (oddity) throw refuse(oddity);
   const written = decode(name) ?? "";
   if (written === "." || written === "./") return "";
@@ -38,7 +38,7 @@ export function findExcess(path: string, { nameBytes }: { readonly nameBytes: nu
 }
 
 /** Finds the reason why a name cannot be shown or typed; returns undefined if there is none. */
-export function findOddity(name: Uint8Array): string | undefined {
+export function findUnprintableName(name: Uint8Array): string | undefined {
   const written = decode(name);
   if (written === undefined) return "the name is not UTF-8";
   if (/[\r\n\t]/.test(written) || hasControlCharacters(written.replaceAll("\0", "")))

@@ -1,6 +1,6 @@
 import { type ArchiveBytes, archiveBytes } from "./archive-bytes.ts";
 import { type EntryHeader, isPlainFile, paddingOf, readEntryHeader } from "./entry-headers.ts";
-import { findExcess, findOddity, parseEntryPath, pathClaims } from "./entry-path.ts";
+import { findExcess, findUnprintableName, parseEntryPath, pathClaims } from "./entry-path.ts";
 import { refusal } from "./refusal.ts";
 import { blockBytes, showName } from "./tar-header.ts";
 
@@ -166,7 +166,7 @@ function findUnnamed(
   const surround = "./".length + "/".length;
   if (name.length > nameBytes + surround)
     return { kind: "missed", reason: `the name is longer than ${nameBytes} bytes` };
-  const oddity = findOddity(name);
+  const oddity = findUnprintableName(name);
   return oddity === undefined ? undefined : { kind: "barred", reason: oddity };
 }
 

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type Docker from "dockerode";
 import { SwarmError } from "../domain/errors.ts";
-import { until } from "./dockerode-at.ts";
+import { abortOption } from "./dockerode-at.ts";
 import { type CallMeaning, translateFailure } from "./translate-failure.ts";
 
 /** Time limits for engine calls, in milliseconds. */
@@ -118,7 +118,7 @@ async function findFrozen(deps: CallerDeps, container: string): Promise<string |
  */
 async function listFrozen({ docker }: CallerDeps): Promise<Docker.ContainerInfo[] | null> {
   const filters = JSON.stringify({ status: ["paused"] });
-  const ending = until(AbortSignal.timeout(limits.list));
+  const ending = abortOption(AbortSignal.timeout(limits.list));
   return docker.listContainers({ all: true, filters, ...ending }).catch(() => null);
 }
 

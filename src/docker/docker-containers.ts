@@ -9,7 +9,7 @@ import { findBreaches } from "./container-breaches.ts";
 import { factsOf, statsOf } from "./container-facts.ts";
 import { containerOptions } from "./container-options.ts";
 import { demultiplex } from "./demultiplex.ts";
-import { until } from "./dockerode-at.ts";
+import { abortOption } from "./dockerode-at.ts";
 import { engineEvents } from "./engine-events.ts";
 import { openExecution } from "./execution.ts";
 import { freezeAlone } from "./freeze-alone.ts";
@@ -70,7 +70,7 @@ export function dockerContainers(deps: DockerDeps): Containers {
     };
     const options = containerOptions(spec, how);
     const { id } = await limited(
-      () => call(meaning, (ending) => docker.createContainer({ ...options, ...until(ending) })),
+      () => call(meaning, (ending) => docker.createContainer({ ...options, ...abortOption(ending) })),
       { signal },
     );
     return id;
@@ -80,7 +80,7 @@ export function dockerContainers(deps: DockerDeps): Containers {
   const findSame = async (spec: ContainerSpec): Promise<Docker.ContainerInspectInfo | null> => {
     const found = await docker
       .getContainer(spec.name)
-      .inspect({ ...until(AbortSignal.timeout(cleanUpMs)) })
+      .inspect({ ...abortOption(AbortSignal.timeout(cleanUpMs)) })
       .catch(() => null);
     const isSame = Object.entries(spec.labels).every(
       ([label, value]) => found?.Config.Labels?.[label] === value,
@@ -110,7 +110,7 @@ export function dockerContainers(deps: DockerDeps): Containers {
       }
       try {
         const made = await call(about(id, `inspect ${spec.name}`, signal), (ending) =>
-          docker.getContainer(id).inspect({ ...until(ending) }),
+          docker.getContainer(id).inspect({ ...abortOption(ending) }),
         );
         const breaches = findBreaches(made, spec, {
           limitsSwap: info.SwapLimit !== false,
@@ -134,7 +134,7 @@ export function dockerContainers(deps: DockerDeps): Containers {
             await call({ ...about(id, `start ${id}`, signal), limitMs: slowMs }, (ending) =>
               docker
                 .getContainer(id)
-                .start({ ...until(ending) })
+                .start({ ...abortOption(ending) })
                 // Ignore HTTP 304: the container runs already.
                 .catch(unless(304)),
             );
@@ -153,14 +153,14 @@ export function dockerContainers(deps: DockerDeps): Containers {
       await call(meaning, (ending) =>
         docker
           .getContainer(id)
-          .stop({ t: Math.ceil(graceMs / 1000), ...until(ending) })
+          .stop({ t: Math.ceil(graceMs / 1000), ...abortOption(ending) })
           .catch(unless(304)),
       );
     },
 
     async pause(id, signal) {
       await call(about(id, `pause ${id}`, signal), (ending) =>
-        freezeAlone({ docker, gate }, id, (container) => container.pause({ ...until(ending) }), ending),
+        freezeAlone({ docker, gate }, id, (container) => container.pause({ ...abortOption(ending) }), ending),
       );
     },
 
@@ -168,7 +168,7 @@ export function dockerContainers(deps: DockerDeps): Containers {
       await call(about(id, `unpause ${id}`, signal), (ending) =>
         docker
           .getContainer(id)
-          .unpause({ ...until(ending) })
+          .unpause({ ...abortOption(ending) })
           // Ignore an error if the container is not paused: another client or the engine itself has unfrozen
           // it meanwhile.
           .catch((error: unknown) => {
@@ -187,7 +187,7 @@ export function dockerContainers(deps: DockerDeps): Containers {
       return call(meaning, async (ending) => {
         const found = await docker
           .getContainer(id)
-          .inspect({ ...until(ending), ...(withDisk && { size: true }) } as object)
+          .inspect({ ...abortOption(ending), ...(withDisk && { size: true }) } as object)
           .catch(unless(404));
         return found ? factsOf(found) : null;
       });
@@ -206,7 +206,7 @@ export function dockerContainers(deps: DockerDeps): Containers {
         await call(meaning, (ending) =>
           docker
             .getContainer(id)
-            .putArchive(source, { path, noOverwriteDirNonDir: "true", ...until(ending) }),
+            .putArchive(source, { path, noOverwriteDirNonDir: "true", ...abortOption(ending) }),
         );
       } catch (error) {
         // If reading the archive fails, the request ends too. Report the archive's error, which is the cause.
@@ -219,7 +219,7 @@ export function dockerContainers(deps: DockerDeps): Containers {
     async *copyOut(id, path, signal) {
       const meaning = { ...about(id, `copy ${path} out of ${id}`, signal), missing: () => fileMissing(path) };
       const archive = await call({ ...meaning, limitMs: slowMs, isForFrozen: true }, (ending) =>
-        docker.getContainer(id).getArchive({ path, ...until(ending) }),
+        docker.getContainer(id).getArchive({ path, ...abortOption(ending) }),
       );
       yield* readThrough(archive, endpoint, meaning);
     },
@@ -227,7 +227,7 @@ export function dockerContainers(deps: DockerDeps): Containers {
     async *logs(id, { follow }, signal) {
       const meaning = about(id, `read the log of ${id}`, signal);
       const log = await call(meaning, async (ending) => {
-        const options = { stdout: true, stderr: true, ...until(ending) };
+        const options = { stdout: true, stderr: true, ...abortOption(ending) };
         if (follow) return docker.getContainer(id).logs({ ...options, follow });
         return [(await docker.getContainer(id).logs({ ...options, follow })) as unknown as Uint8Array];
       });
@@ -239,7 +239,7 @@ export function dockerContainers(deps: DockerDeps): Containers {
 
     async stats(id, signal) {
       const stats = await call(about(id, `measure ${id}`, signal), (ending) =>
-        docker.getContainer(id).stats({ stream: false, ...until(ending) }),
+        docker.getContainer(id).stats({ stream: false, ...abortOption(ending) }),
       );
       return statsOf(stats);
     },
@@ -248,7 +248,7 @@ export function dockerContainers(deps: DockerDeps): Containers {
       const [repo, name] = splitTag(tag);
       const container = docker.getContainer(id);
       const { HostConfig } = await call(about(id, `inspect ${id}`, signal), (ending) =>
-        container.inspect({ ...until(ending) }),
+        container.inspect({ ...abortOption(ending) }),
       );
       if (/runsc|gvisor|kata/.test(HostConfig.Runtime ?? ""))
         throw new SwarmError("UNSUPPORTED_BY_ENGINE", {
@@ -268,7 +268,12 @@ export function dockerContainers(deps: DockerDeps): Containers {
       };
       const { Id } = await call(meaning, (ending) =>
         // The engine freezes the container during a commit.
-        freezeAlone({ docker, gate }, id, () => container.commit({ ...options, ...until(ending) }), ending),
+        freezeAlone(
+          { docker, gate },
+          id,
+          () => container.commit({ ...options, ...abortOption(ending) }),
+          ending,
+        ),
       );
       return String(Id);
     },
@@ -297,7 +302,7 @@ export function dockerContainers(deps: DockerDeps): Containers {
 async function removeContainer(docker: Docker, id: string, signal?: AbortSignal): Promise<void> {
   for (;;) {
     try {
-      await docker.getContainer(id).remove({ force: true, v: true, ...until(signal) });
+      await docker.getContainer(id).remove({ force: true, v: true, ...abortOption(signal) });
       return;
     } catch (error) {
       const { statusCode, message = "" } = error as { statusCode?: number; message?: string };

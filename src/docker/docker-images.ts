@@ -4,7 +4,7 @@ import { isError, SwarmError } from "../domain/errors.ts";
 import type { ImageFacts, Images } from "../ports/images.ts";
 import { readBuildStream } from "./build-stream.ts";
 import type { DockerDeps } from "./docker-containers.ts";
-import { until } from "./dockerode-at.ts";
+import { abortOption } from "./dockerode-at.ts";
 import { refuseImage } from "./refuse-name.ts";
 import { splitTag } from "./split-tag.ts";
 import { reasonOf, translateFailure } from "./translate-failure.ts";
@@ -37,7 +37,7 @@ export function dockerImages({ docker, endpoint, call }: DockerDeps): Images {
     async list(labels, signal) {
       const filters = { label: Object.entries(labels).map(([name, value]) => `${name}=${value}`) };
       const found = await call({ operation: "list images", signal }, (ending) =>
-        docker.listImages({ filters: JSON.stringify(filters), ...until(ending) }),
+        docker.listImages({ filters: JSON.stringify(filters), ...abortOption(ending) }),
       );
       return found.map(({ Id, RepoTags, Labels, Created, Size }) => ({
         id: Id,
@@ -110,7 +110,7 @@ export function dockerImages({ docker, endpoint, call }: DockerDeps): Images {
             new SwarmError("IMAGE_NOT_FOUND", { image: reference, reason: "no registry has it" }),
           ...{ signal, limitMs: pullMs },
         },
-        async (ending) => textOf(await docker.pull(reference, until(ending))),
+        async (ending) => textOf(await docker.pull(reference, abortOption(ending))),
       );
       const problem = /"error":\s*"([^"]*)"/.exec(text)?.[1];
       if (problem) throw new SwarmError("ENGINE_FAILED", { operation: `pull ${reference}`, reason: problem });
@@ -119,14 +119,14 @@ export function dockerImages({ docker, endpoint, call }: DockerDeps): Images {
     async tag(reference, tag, signal) {
       const [repo, name] = splitTag(tag);
       await call({ operation: `tag ${reference}`, signal }, (ending) =>
-        docker.getImage(reference).tag({ repo, tag: name, ...until(ending) }),
+        docker.getImage(reference).tag({ repo, tag: name, ...abortOption(ending) }),
       );
     },
 
     async remove(reference, signal) {
       return call({ operation: `remove the image ${reference}`, signal }, async (ending) => {
         try {
-          await docker.getImage(reference).remove({ force: false, ...until(ending) });
+          await docker.getImage(reference).remove({ force: false, ...abortOption(ending) });
         } catch (error) {
           const { statusCode } = error as { statusCode?: number };
           if (statusCode === 409) return false;
@@ -170,7 +170,7 @@ export function dockerImages({ docker, endpoint, call }: DockerDeps): Images {
         options,
         isStream: true,
         statusCodes: { 200: true, 404: "no such image", 500: "server error" },
-        ...until(signal),
+        ...abortOption(signal),
       },
       (error: unknown, stream: unknown) =>
         error ? reject(error) : resolve(stream as AsyncIterable<Uint8Array>),

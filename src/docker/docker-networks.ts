@@ -1,15 +1,15 @@
 import { SwarmError } from "../domain/errors.ts";
 import type { Networks, Volumes } from "../ports/networks.ts";
 import type { DockerDeps } from "./docker-containers.ts";
-import { until } from "./dockerode-at.ts";
-import { refuseOurs } from "./refuse-name.ts";
+import { abortOption } from "./dockerode-at.ts";
+import { requireSwarmName } from "./refuse-name.ts";
 import { reasonOf } from "./translate-failure.ts";
 
 /** Gives access to the networks of a Docker-compatible engine. */
 export function dockerNetworks({ docker, call }: DockerDeps): Networks {
   return {
     async create({ name, labels, internal, subnet }, signal) {
-      refuseOurs(name);
+      requireSwarmName(name);
       const meaning = {
         operation: `create the network ${name}`,
         conflicting: () => new SwarmError("NAME_TAKEN", { name }),
@@ -27,7 +27,7 @@ export function dockerNetworks({ docker, call }: DockerDeps): Networks {
             ...(internal && { Options: { "com.docker.network.bridge.inhibit_ipv4": "true" } }),
             Labels: { ...labels },
             ...(subnet !== null && { IPAM: { Driver: "default", Config: [{ Subnet: subnet }] } }),
-            ...until(ending),
+            ...abortOption(ending),
           })
           // The HTTP status for an overlapping subnet differs between versions of the engine, so test the
           // message.
@@ -41,21 +41,21 @@ export function dockerNetworks({ docker, call }: DockerDeps): Networks {
 
     async list(labels, signal) {
       const found = await call({ operation: "list networks", signal }, (ending) =>
-        docker.listNetworks({ filters: filtersFor(labels), ...until(ending) }),
+        docker.listNetworks({ filters: filtersFor(labels), ...abortOption(ending) }),
       );
       return found.map(({ Name }) => Name);
     },
 
     async names(signal) {
       const found = await call({ operation: "list networks", signal }, (ending) =>
-        docker.listNetworks({ ...until(ending) }),
+        docker.listNetworks({ ...abortOption(ending) }),
       );
       return found.filter(({ Driver }) => Driver !== "host" && Driver !== "null").map(({ Name }) => Name);
     },
 
     async subnets(signal) {
       const found = await call({ operation: "list networks", signal }, (ending) =>
-        docker.listNetworks({ ...until(ending) }),
+        docker.listNetworks({ ...abortOption(ending) }),
       );
       return found.flatMap(({ Name: name, IPAM }) =>
         (IPAM?.Config ?? []).flatMap(({ Subnet: subnet }) => (subnet ? [{ name, subnet }] : [])),
@@ -70,12 +70,12 @@ export function dockerNetworks({ docker, call }: DockerDeps): Networks {
       };
       await call(meaning, async (ending) => {
         const network = docker.getNetwork(name);
-        const { NetworkSettings } = await docker.getContainer(container).inspect({ ...until(ending) });
+        const { NetworkSettings } = await docker.getContainer(container).inspect({ ...abortOption(ending) });
         if (NetworkSettings.Networks[name]) return;
         await network.connect({
           Container: container,
           EndpointConfig: { IPAMConfig: { IPv4Address: address } },
-          ...until(ending),
+          ...abortOption(ending),
         });
       });
     },
@@ -85,8 +85,8 @@ export function dockerNetworks({ docker, call }: DockerDeps): Networks {
         const network = docker.getNetwork(name);
         const found = await network.inspect().catch(ifMissing);
         for (const Container of Object.keys(found?.Containers ?? {}))
-          await network.disconnect({ Container, Force: true, ...until(ending) }).catch(ifMissing);
-        await network.remove(until(ending)).catch(ifMissing);
+          await network.disconnect({ Container, Force: true, ...abortOption(ending) }).catch(ifMissing);
+        await network.remove(abortOption(ending)).catch(ifMissing);
       });
     },
   };
@@ -96,22 +96,22 @@ export function dockerNetworks({ docker, call }: DockerDeps): Networks {
 export function dockerVolumes({ docker, call }: DockerDeps): Volumes {
   return {
     async create(name, labels, signal) {
-      refuseOurs(name);
+      requireSwarmName(name);
       await call({ operation: `create the volume ${name}`, signal }, (ending) =>
-        docker.createVolume({ Name: name, Labels: { ...labels }, ...until(ending) }),
+        docker.createVolume({ Name: name, Labels: { ...labels }, ...abortOption(ending) }),
       );
     },
 
     async list(labels, signal) {
       const { Volumes: found } = await call({ operation: "list volumes", signal }, (ending) =>
-        docker.listVolumes({ filters: filtersFor(labels), ...until(ending) }),
+        docker.listVolumes({ filters: filtersFor(labels), ...abortOption(ending) }),
       );
       return (found ?? []).map(({ Name }) => Name);
     },
 
     async remove(name, signal) {
       await call({ operation: `remove the volume ${name}`, signal }, (ending) =>
-        docker.getVolume(name).remove(until(ending)).catch(ifMissing),
+        docker.getVolume(name).remove(abortOption(ending)).catch(ifMissing),
       );
     },
   };

@@ -67,7 +67,7 @@ function refuseAddresses(docker: Docker): void {
 }
 
 /** Returns the signal as an option for dockerode; the result is empty without a signal. */
-export function until(signal: AbortSignal | undefined): { readonly abortSignal?: AbortSignal } {
+export function abortOption(signal: AbortSignal | undefined): { readonly abortSignal?: AbortSignal } {
   return signal ? { abortSignal: signal } : {};
 }
 

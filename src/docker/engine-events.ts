@@ -1,7 +1,7 @@
 import { SwarmError } from "../domain/errors.ts";
 import type { ContainerEvent } from "../ports/containers.ts";
 import type { DockerDeps } from "./docker-containers.ts";
-import { until } from "./dockerode-at.ts";
+import { abortOption } from "./dockerode-at.ts";
 import { translateFailure } from "./translate-failure.ts";
 
 const maxLineLength = 1024 * 1024;
@@ -18,7 +18,7 @@ export async function* engineEvents(
     label: Object.entries(labels).map(([name, value]) => `${name}=${value}`),
   };
   const stream = await call(meaning, (ending) =>
-    docker.getEvents({ filters: JSON.stringify(filters), ...until(ending) }),
+    docker.getEvents({ filters: JSON.stringify(filters), ...abortOption(ending) }),
   );
   let rest = "";
   try {

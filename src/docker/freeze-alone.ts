@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type Docker from "dockerode";
 import { SwarmError } from "../domain/errors.ts";
 import type { PauseGate } from "../ports/pause-gate.ts";
-import { until } from "./dockerode-at.ts";
+import { abortOption } from "./dockerode-at.ts";
 
 const patienceMs = 15_000;
 
@@ -18,7 +18,7 @@ export async function freezeAlone<Result>(
   freeze: (container: Docker.Container) => Promise<Result>,
   signal?: AbortSignal,
 ): Promise<Result> {
-  const { Id } = await docker.getContainer(id).inspect({ ...until(signal) });
+  const { Id } = await docker.getContainer(id).inspect({ ...abortOption(signal) });
   await using _alone = await gate.pause(Id, signal);
   await noProgramStarting(docker, Id, signal);
   return await freeze(docker.getContainer(Id));
@@ -31,11 +31,11 @@ export async function freezeAlone<Result>(
  */
 async function noProgramStarting(docker: Docker, id: string, signal?: AbortSignal): Promise<void> {
   for (const end = performance.now() + patienceMs; ; await delay(10, undefined, { signal })) {
-    const { ExecIDs } = await docker.getContainer(id).inspect({ ...until(signal) });
+    const { ExecIDs } = await docker.getContainer(id).inspect({ ...abortOption(signal) });
     const programs = (ExecIDs ?? []).map((exec) =>
       docker
         .getExec(exec)
-        .inspect({ ...until(signal) })
+        .inspect({ ...abortOption(signal) })
         // Ignore the error: the program has ended meanwhile.
         .catch(() => null),
     );

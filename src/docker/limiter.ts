@@ -1,4 +1,4 @@
-export interface Turn {
+export interface LimiterOptions {
   /** Whether this call goes before all waiting calls that are not marked as first. */
   readonly isFirst?: boolean;
   readonly signal?: AbortSignal | undefined;
@@ -7,14 +7,14 @@ export interface Turn {
 /** Limits how many calls run at the same time. The other calls wait in a FIFO queue. */
 export function limiter(
   width: () => Promise<number>,
-): <Result>(work: () => Promise<Result>, turn?: Turn) => Promise<Result> {
+): <Result>(work: () => Promise<Result>, turn?: LimiterOptions) => Promise<Result> {
   let running = 0;
   const lanes: { readonly first: (() => void)[]; readonly others: (() => void)[] } = {
     first: [],
     others: [],
   };
 
-  const enter = async ({ isFirst = false, signal }: Turn): Promise<void> => {
+  const enter = async ({ isFirst = false, signal }: LimiterOptions): Promise<void> => {
     const limit = await width();
     signal?.throwIfAborted();
     if (running < limit) {

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { TerminalSession, TerminalSize, TerminalSpec } from "../ports/containers.ts";
-import { until } from "./dockerode-at.ts";
+import { abortOption } from "./dockerode-at.ts";
 import { type ExecDeps, type StartedExec, startExec } from "./start-exec.ts";
 
 /**
@@ -27,10 +27,12 @@ export async function openTerminal(
   const resize = async (size: TerminalSize): Promise<void> => {
     wanted = size;
     for (let tries = 0; tries < resizes && !started.socket.destroyed && wanted === size; tries += 1) {
-      const isDone = await started.exec.resize({ w: size.columns, h: size.rows, ...until(signal) }).then(
-        () => true,
-        () => false,
-      );
+      const isDone = await started.exec
+        .resize({ w: size.columns, h: size.rows, ...abortOption(signal) })
+        .then(
+          () => true,
+          () => false,
+        );
       if (isDone) return;
       await delay(againMs);
     }
@@ -86,8 +88,8 @@ async function endOf(
 
   async function isRunning(): Promise<boolean> {
     try {
-      const { Running } = await started.exec.inspect({ ...until(reading) });
-      const { State } = await docker.getContainer(id).inspect({ ...until(reading) });
+      const { Running } = await started.exec.inspect({ ...abortOption(reading) });
+      const { State } = await docker.getContainer(id).inspect({ ...abortOption(reading) });
       return Running && State.Running;
     } catch (error) {
       // HTTP 404 means that the program or the container is gone. At other errors, assume that the program

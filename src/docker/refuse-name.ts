@@ -4,7 +4,7 @@ import { SwarmError } from "../domain/errors.ts";
 import { isImageReference } from "../domain/image-reference.ts";
 
 /** Refuses the name of a new object unless it has the form of `swarm`'s names. */
-export function refuseOurs(name: string): void {
+export function requireSwarmName(name: string): void {
   if (!isContainerName(name))
     refuse(
       `The name ${quoted(name)}`,

@@ -1,17 +1,17 @@
 import { isContainerName } from "../domain/container-name.ts";
 import { SwarmError } from "../domain/errors.ts";
 import type { ContainerSpec } from "../ports/containers.ts";
-import { refuseImage, refuseOurs } from "./refuse-name.ts";
+import { refuseImage, requireSwarmName } from "./refuse-name.ts";
 
 /** Refuses a container spec that must never reach an engine. */
 export function refuseSpec({ name, image, env, network, volumes, workdir, command }: ContainerSpec): void {
   const refuse = (field: string, reason: string): never => {
     throw new SwarmError("SPEC_REFUSED", { field, reason });
   };
-  refuseOurs(name);
+  requireSwarmName(name);
   refuseImage(image);
   // For an engine, `host` and `container:…` mean the network of the host or of another container.
-  if (network.kind === "named") refuseOurs(network.name);
+  if (network.kind === "named") requireSwarmName(network.name);
   for (const variable of Object.keys(env))
     if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(variable))
       refuse(`The variable ${JSON.stringify(variable)}`, "names are letters, digits and _");

@@ -5,7 +5,7 @@ import { isError, SwarmError } from "../domain/errors.ts";
 import type { ExecExit, ExecSpec } from "../ports/containers.ts";
 import type { PauseGate } from "../ports/pause-gate.ts";
 import type { CallEngine } from "./call-engine.ts";
-import { until } from "./dockerode-at.ts";
+import { abortOption } from "./dockerode-at.ts";
 import { translateFailure } from "./translate-failure.ts";
 
 const settleMs = 10_000;
@@ -67,16 +67,16 @@ export async function startExec(
       ...(spec.workdir !== undefined && { WorkingDir: spec.workdir }),
       ...(spec.user !== undefined && { User: spec.user }),
       Env: Object.entries(spec.env ?? {}).map(([name, value]) => `${name}=${value}`),
-      ...until(ending),
+      ...abortOption(ending),
     }),
   );
-  const { ContainerID } = await call(meaning, (ending) => exec.inspect({ ...until(ending) }));
+  const { ContainerID } = await call(meaning, (ending) => exec.inspect({ ...abortOption(ending) }));
   const starting = { ...meaning, operation: `start ${command}` };
   await using undo = new AsyncDisposableStack();
   undo.use(await gate.begin(ContainerID, signal));
   // The container may have ended since the previous call; the engine then fails this call.
   const socket: Duplex = await call(starting, (ending) =>
-    exec.start({ hijack: true, stdin: spec.input, Tty: terminal, ...until(ending) }),
+    exec.start({ hijack: true, stdin: spec.input, Tty: terminal, ...abortOption(ending) }),
   );
   const passed = undo.move();
   // The engine answers before the program has started. Hold the gate until the program has started, even if
@@ -118,7 +118,7 @@ async function hasBegun(
   signal: AbortSignal,
 ): Promise<void> {
   for (let waitMs = shortestMs; ; waitMs = Math.min(maxMs, 2 * waitMs)) {
-    const { Running, Pid, ExitCode } = await exec.inspect({ ...until(signal) });
+    const { Running, Pid, ExitCode } = await exec.inspect({ ...abortOption(signal) });
     if (Pid !== 0 || ExitCode !== null || (!Running && socket.destroyed)) return;
     await delay(waitMs, undefined, { signal });
   }
@@ -147,7 +147,7 @@ async function exitOf(
 ): Promise<ExecExit> {
   try {
     for (const end = performance.now() + settleMs; ; await delay(10)) {
-      const { Running, ExitCode } = await exec.inspect({ ...until(signal) });
+      const { Running, ExitCode } = await exec.inspect({ ...abortOption(signal) });
       if (!Running) {
         const state = await stateAfter({ docker, id, exitCode: ExitCode ?? 0 }, signal);
         if (state !== null) return { kind: "lost", reason: `the container is ${state}` };
@@ -171,7 +171,7 @@ async function stateAfter(
   signal?: AbortSignal,
 ): Promise<string | null> {
   for (const end = performance.now() + dyingMs; ; await delay(20)) {
-    const { State } = await docker.getContainer(id).inspect({ ...until(signal) });
+    const { State } = await docker.getContainer(id).inspect({ ...abortOption(signal) });
     if (!State.Running) return State.Status;
     if (exitCode !== killed || performance.now() > end) return null;
   }

@@ -16,7 +16,7 @@ export function joinShellLines(lines: readonly string[]): string[] {
  * A shell line that prints a message into the build's output, with a mark by which swarm recognises it. Builders also print
  * each step's text, which must not contain the mark: so the shell joins the mark from two parts.
  */
-export function announce(mark: string, text: string): string {
+export function echoMarkedMessage(mark: string, text: string): string {
   return `echo "${mark.slice(0, 4)}""${mark.slice(4)} ${text}"`;
 }
 

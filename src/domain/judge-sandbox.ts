@@ -1,5 +1,5 @@
 import type { SandboxRecord } from "./generated/sandbox-run.ts";
-import { isKernelEnd } from "./process-limits.ts";
+import { isGvisorKernelExit } from "./process-limits.ts";
 
 export type { SandboxRecord };
 
@@ -87,7 +87,7 @@ function judgeEnd(
         message: "it used up its memory, and the whole container was ended",
       },
     };
-  if (isKernelEnd(isolation.runtime, exitCode))
+  if (isGvisorKernelExit(isolation.runtime, exitCode))
     return {
       status: "failed",
       reason: {

@@ -45,7 +45,7 @@ export function areUsedUp({ now, most }: { readonly now: number; readonly most: 
  * Whether a container ended because gVisor did: gVisor is a Go program, and exits with 2 if it gets no more
  * threads.
  */
-export function isKernelEnd(runtime: string, exitCode: number | null): boolean {
+export function isGvisorKernelExit(runtime: string, exitCode: number | null): boolean {
   return isGvisor(runtime) && exitCode === 2;
 }
 

@@ -1,6 +1,6 @@
 import type { ContainerRecord, ContainerStatus, Reason } from "./generated/swarm-state.ts";
 import { endedByItself } from "./own-end.ts";
-import { areUsedUp, isKernelEnd } from "./process-limits.ts";
+import { areUsedUp, isGvisorKernelExit } from "./process-limits.ts";
 
 /** The engine's state of the container that has the record's name. */
 export type Observed =
@@ -196,7 +196,7 @@ export function judgeEnded(
 function whyExhausted({ processes, runtime, exitCode }: EndedContainer): string | null {
   if (processes !== null && areUsedUp(processes) && endedByItself(exitCode))
     return `the sandbox ended when all its ${processes.most} processes were in use`;
-  return isKernelEnd(runtime, exitCode)
+  return isGvisorKernelExit(runtime, exitCode)
     ? "the sandbox's kernel ended, as it does when too many processes run"
     : null;
 }
@@ -205,7 +205,7 @@ function whyExhausted({ processes, runtime, exitCode }: EndedContainer): string 
  * Judges a container without an adapter by its exit code alone. Returns undefined if the status does not
  * change.
  */
-export function judgePlain(
+export function judgeWithoutAdapter(
   status: ContainerStatus,
   observed: { readonly kind: Observed["kind"]; readonly exitCode?: number },
 ): ContainerStatus | undefined {

@@ -1,5 +1,5 @@
 import { type Instruction, readInstructions } from "./dockerfile-instructions.ts";
-import { announce, checkedReference, joinShellLines, runInstruction } from "./dockerfile-text.ts";
+import { checkedReference, echoMarkedMessage, joinShellLines, runInstruction } from "./dockerfile-text.ts";
 import { SwarmError } from "./errors.ts";
 import { type BundleTransfer, workspaceLayer } from "./workspace-layer.ts";
 
@@ -98,7 +98,7 @@ const suitability: readonly string[] = [
   "  if ls /lib*/ld-linux* > /dev/null 2>&1; then missing=libstdc++; else missing=glibc; fi;",
   '  absent="${absent:+$absent, }$missing";',
   "fi;",
-  `if [ -n "$absent" ]; then ${announce(unsuitableMark, "$absent")}; exit 1; fi`,
+  `if [ -n "$absent" ]; then ${echoMarkedMessage(unsuitableMark, "$absent")}; exit 1; fi`,
 ];
 
 /**

@@ -1,6 +1,6 @@
 import { SwarmError } from "../domain/errors.ts";
 import type { GitStart } from "./start-git.ts";
-import { type GitTalk, talkToGit } from "./talk-to-git.ts";
+import { type GitTalk, startInteractiveGit } from "./talk-to-git.ts";
 
 export interface ObjectFacts {
   readonly id: string;
@@ -35,7 +35,7 @@ export function objectReader(args: readonly string[], start: GitStart): ObjectRe
   let last: Promise<unknown> = Promise.resolve();
 
   const ask = (command: "info" | "contents", names: readonly string[]): GitTalk => {
-    talk ??= talkToGit([...args, "cat-file", "--batch-command"], start);
+    talk ??= startInteractiveGit([...args, "cat-file", "--batch-command"], start);
     talk.write(names.map((name) => `${command} ${name}\n`).join(""));
     return talk;
   };

@@ -12,7 +12,7 @@ export interface GitTalk {
 
 const maxLineLength = 64 * 1024;
 
-export function talkToGit(args: readonly string[], start: GitStart): GitTalk {
+export function startInteractiveGit(args: readonly string[], start: GitStart): GitTalk {
   const { child, ended, stop } = startGit(args, { ...start, stdin: "pipe" });
   const { stdin, stdout } = child;
   if (!stdin || !stdout) throw new Error("git was started without its streams");

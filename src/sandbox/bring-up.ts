@@ -12,7 +12,7 @@ import { chooseFilter, filterWords, type SystemCallFilter } from "../domain/syst
 import type { ContainerLimits, ContainerSpec } from "../ports/containers.ts";
 import { labels, type OpenEngine } from "../ports/engine.ts";
 import type { InputFile } from "../ports/sandbox-folders.ts";
-import { sleepFor } from "./create-sandbox.ts";
+import { sleepCommand } from "./create-sandbox.ts";
 import { ensureImage } from "./ensure-image.ts";
 import { type FoundRuntime, findRuntime } from "./find-runtime.ts";
 import { fitLimits } from "./fit-limits.ts";
@@ -191,7 +191,7 @@ function containerSpecOf({
 }): ContainerSpec {
   const name = containerNameOf(record.id);
   return {
-    ...{ name, image: imageId, command: sleepFor(record.ttlMs) },
+    ...{ name, image: imageId, command: sleepCommand(record.ttlMs) },
     labels: {
       ...{ [labels.sandbox]: "true", [labels.role]: "sandbox", [labels.sandboxId]: record.id },
       ...{ [labels.isolation]: record.isolation.level, [labels.runtime]: record.isolation.runtime },

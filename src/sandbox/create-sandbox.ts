@@ -177,7 +177,7 @@ function containerSpecOf(
       [labels.workdir]: workdir,
     },
     image: imageId,
-    command: sleepFor(options.ttlMs ?? defaultTtlMs),
+    command: sleepCommand(options.ttlMs ?? defaultTtlMs),
     env: { HOME: "/tmp", IS_SANDBOX: "1", ...options.env },
     user: mainUser,
     // Not the option `workdir`: if that folder is missing, the engine would create it with root as its owner.
@@ -197,6 +197,6 @@ function containerSpecOf(
  * Returns the command of the container's main process: a sleep that lasts for the time to live. So the
  * sandbox ends even if swarm does not run, and no program in the sandbox can prevent that.
  */
-export function sleepFor(ttlMs: number | null): string[] {
+export function sleepCommand(ttlMs: number | null): string[] {
   return ["sleep", ttlMs === null ? "infinity" : String(Math.ceil(ttlMs / 1000))];
 }

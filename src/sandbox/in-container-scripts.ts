@@ -9,7 +9,7 @@ export const scriptExits = { missing: 44, wrongKind: 45, forbidden: 46 } as cons
  * process id to a file in which the script `endProgram` finds it. With `keep`, the file holds the exit code
  * afterwards. The script can tell a missing program from one that exits with 127.
  */
-export const runProgram = `
+export const runCommandScript = `
 key=$1; keep=$2; shift 2
 note="/tmp/.aimi-$key"
 echo $$ >"$note" 2>/dev/null
@@ -35,7 +35,7 @@ exit $code`;
  * A script that asks how a program of `runProgram` is: `sh -c <script> sh <key>`. It prints `running`, `exit
  * <code>`, or nothing if the state is unknown.
  */
-export const askProgram = `
+export const commandStateScript = `
 note=$([ -f "/tmp/.aimi-$1" ] && cat "/tmp/.aimi-$1" 2>/dev/null)
 case "$note" in
   exit*) echo "$note";;
@@ -47,7 +47,7 @@ true`;
  * A script that ends all processes of a program: `sh -c <script> sh <key>`. It finds them by their parents,
  * by their session and by an inherited environment variable. It repeats the search until no process is left.
  */
-export const endProgram = `
+export const killCommandScript = `
 key=$1
 first=$([ -f "/tmp/.aimi-$key" ] && cat "/tmp/.aimi-$key" 2>/dev/null)
 rounds=0

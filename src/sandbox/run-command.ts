@@ -3,7 +3,7 @@ import { BoundedText } from "../domain/bounded-text.ts";
 import { showBytes } from "../domain/duration.ts";
 import { SwarmError } from "../domain/errors.ts";
 import type { Containers, ExecExit, Execution, OutputChunk } from "../ports/containers.ts";
-import { askProgram, endProgram, runProgram } from "./in-container-scripts.ts";
+import { commandStateScript, killCommandScript, runCommandScript } from "./in-container-scripts.ts";
 import { sandboxUser } from "./sandbox-defaults.ts";
 
 export interface CommandRequest {
@@ -85,7 +85,7 @@ export async function runCommand(
           ...(request.through ?? []),
           "sh",
           "-c",
-          runProgram,
+          runCommandScript,
           "sh",
           key,
           request.key === undefined ? "forget" : "keep",
@@ -144,7 +144,12 @@ export async function askCommand(
 ): Promise<CommandState> {
   const { stdout } = await runCommand(
     containers,
-    { containerId, command: ["sh", "-c", askProgram, "sh", key], timeoutMs: endWithinMs, outputLimit: 100 },
+    {
+      containerId,
+      command: ["sh", "-c", commandStateScript, "sh", key],
+      timeoutMs: endWithinMs,
+      outputLimit: 100,
+    },
     signal,
   );
   const [, exitCode] = /^exit (\d+)$/m.exec(stdout) ?? [];
@@ -217,7 +222,7 @@ export async function endProcesses(
     await using execution = await containers.exec(
       containerId,
       {
-        command: [...(through ?? []), "sh", "-c", endProgram, "sh", key],
+        command: [...(through ?? []), "sh", "-c", killCommandScript, "sh", key],
         user: through ? "0:0" : sandboxUser,
         input: false,
       },

@@ -16,7 +16,7 @@ import { newCommandKey } from "./run-command.ts";
 import { copyFilesIn } from "./sandbox-files.ts";
 import { reconcileHeld, removeRemains } from "./settle-sandbox.ts";
 import { incompleteness, summarizeTask } from "./summarize-task.ts";
-import { refuseOver, startUsed, type UsableSandbox } from "./use-sandbox.ts";
+import { startUsed, throwIfOver, type UsableSandbox } from "./use-sandbox.ts";
 
 export interface RunTaskRequest {
   readonly record: SandboxRecord;
@@ -179,7 +179,7 @@ function reasonOf(error: unknown): { code: string; message: string } {
 
 function endOf(record: SandboxRecord): unknown {
   try {
-    refuseOver(record);
+    throwIfOver(record);
     return new SwarmError("SANDBOX_ENDED", {
       ...{ id: record.id, status: record.status, reason: record.reason?.message ?? "it is over" },
     });

@@ -64,7 +64,7 @@ export async function startUsed(
   { held }: { readonly held: boolean },
   signal?: AbortSignal,
 ): Promise<UsableSandbox> {
-  refuseOver(record);
+  throwIfOver(record);
   const { containers } = await (await deps.engineAt(record.engine)).open();
   const containerId = record.container?.id;
   if (!containerId)
@@ -93,7 +93,7 @@ export async function startUsed(
 }
 
 /** Throws the reason for a sandbox's end if the sandbox is over. */
-export function refuseOver(record: SandboxRecord): void {
+export function throwIfOver(record: SandboxRecord): void {
   if (!isOver(record)) return;
   const { id, ttl, status, completedAt, reason } = record;
   if (status === "timeout")

@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { showBytes } from "../domain/duration.ts";
 import { SwarmError } from "../domain/errors.ts";
 import { nextPollMs } from "../domain/next-look.ts";
-import { isKernelEnd, processLimits } from "../domain/process-limits.ts";
+import { isGvisorKernelExit, processLimits } from "../domain/process-limits.ts";
 import type { ContainerLimits, Containers } from "../ports/containers.ts";
 import { runCommand } from "./run-command.ts";
 
@@ -78,7 +78,7 @@ export async function watchLimits(
     try {
       const facts = await containers.look(id, { withDisk: true }, signal);
       if (facts && ended.has(facts.state))
-        return isKernelEnd(runtime, facts.exitCode)
+        return isGvisorKernelExit(runtime, facts.exitCode)
           ? new SwarmError("PROCESSES_EXHAUSTED", { name, limit: limits.pids })
           : new SwarmError("CONTAINER_NOT_RUNNING", { id, state: facts.state });
       const layerBytes = facts?.diskBytes ?? 0;

@@ -15,7 +15,11 @@ import type { CommandLimit } from "../../adapter/git.ts";
 import { readPlainFile } from "../../adapter/plain-file.ts";
 import { prepareWorkspace } from "../../adapter/prepare-workspace.ts";
 import { TimeOver } from "../../adapter/work-clock.ts";
-import { askProgram, endProgram, runProgram } from "../../src/sandbox/in-container-scripts.ts";
+import {
+  commandStateScript,
+  killCommandScript,
+  runCommandScript,
+} from "../../src/sandbox/in-container-scripts.ts";
 import { fakeAgentTools } from "../fakes/agent-tools.ts";
 import {
   agentBranch,
@@ -288,15 +292,15 @@ describe("a pipe that a program in a sandbox puts in the place of our note about
 
   test("holds up neither who writes it nor who asks", async () => {
     pipeAt(note);
-    expect((await sh(askProgram)).stdout).toBe("");
+    expect((await sh(commandStateScript)).stdout).toBe("");
 
     rmSync(note);
     const replace = `rm -f ${note}; mkfifo ${note}`;
-    await sh(runProgram, "keep", "sh", "-c", replace);
-    expect((await sh(askProgram)).stdout).toBe("exit 0\n");
+    await sh(runCommandScript, "keep", "sh", "-c", replace);
+    expect((await sh(commandStateScript)).stdout).toBe("exit 0\n");
 
     pipeAt(note);
-    await sh(endProgram);
+    await sh(killCommandScript);
     expect(existsSync(note)).toBe(false);
   });
 });

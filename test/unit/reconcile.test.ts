@@ -3,7 +3,7 @@ import { withCorrection } from "../../src/domain/correct-record.ts";
 import {
   type CorrectionAction,
   judgeEnded,
-  judgePlain,
+  judgeWithoutAdapter,
   type Observed,
   reconcile,
 } from "../../src/domain/reconcile.ts";
@@ -323,7 +323,7 @@ describe("a single sandbox without an adapter", () => {
     ["completed", { kind: "missing" }, undefined],
     ["stopped", { kind: "missing" }, undefined],
   ] as const)("%s and %o: %s", (status, observed, expected) => {
-    expect(judgePlain(status, observed)).toBe(expected);
+    expect(judgeWithoutAdapter(status, observed)).toBe(expected);
   });
 });
 

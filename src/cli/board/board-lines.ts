@@ -4,8 +4,8 @@ import {
   clockTime,
   layoutFor,
   shortCount,
-  shown,
   type TerminalStyle,
+  terminalText,
   tokenCount,
   workerLine,
 } from "./worker-line.ts";
@@ -81,8 +81,8 @@ function wholeLines(
   // If there are workers, the summary line shows the elapsed time instead.
   const elapsed = workers.length > 0 ? "" : `  ${clockTime(look.now - beganAt)}`;
   return [
-    ...(step === null ? [] : [`${look.unicode ? "◦ " : ""}preparing  ${shown(step, look)}${elapsed}`]),
-    ...(stopping === null ? [] : [`${look.unicode ? "▾ " : ""}stopping   ${shown(stopping, look)}`]),
+    ...(step === null ? [] : [`${look.unicode ? "◦ " : ""}preparing  ${terminalText(step, look)}${elapsed}`]),
+    ...(stopping === null ? [] : [`${look.unicode ? "▾ " : ""}stopping   ${terminalText(stopping, look)}`]),
   ];
 }
 
@@ -99,7 +99,7 @@ function waitingLine({ workers }: SwarmPicture, look: TerminalStyle): string[] {
   const whys = [...counts]
     .filter(([why]) => why !== "")
     .toSorted(([, one], [, other]) => other.length - one.length)
-    .map(([why, those]) => ({ why: shown(why, look).replace(/^waits /, ""), count: those.length }));
+    .map(([why, those]) => ({ why: terminalText(why, look).replace(/^waits /, ""), count: those.length }));
   const [only] = whys;
   if (only?.count === waiting.length) return [`${waiting.length} waiting ${only.why}`];
   const others = sum(whys.slice(maxReasons).map(({ count }) => count));

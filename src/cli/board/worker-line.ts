@@ -91,7 +91,7 @@ export function workerLine(
     pad(cutMiddleTo(branchOf(look)(picture), widths.branch, mark), widths.branch),
     widths.tokens === 0 ? "" : tokensOf(picture).padStart(widths.tokens),
     widths.cost === 0 ? "" : costOf(picture).padStart(widths.cost),
-    shown(doingOf(picture, widths.branch > 0), look),
+    terminalText(doingOf(picture, widths.branch > 0), look),
   ].filter((cell) => cell !== "");
   const word = statusWord(picture.status, look);
   const rest = cells.join(gap).trimEnd();
@@ -134,7 +134,7 @@ export function tokenCount({ record: { usage } }: WorkerPicture): number {
 }
 
 /** Cleans untrusted text for a line on this terminal. */
-export function shown(text: string, { unicode }: TerminalStyle): string {
+export function terminalText(text: string, { unicode }: TerminalStyle): string {
   const clean = cleanText(text);
   return unicode ? clean : asciiOf(clean);
 }
@@ -151,7 +151,7 @@ function elapsedOf(now: number): (picture: WorkerPicture) => string {
 }
 
 function branchOf(style: TerminalStyle): (picture: WorkerPicture) => string {
-  return ({ record }) => shown(record.branchName, style);
+  return ({ record }) => terminalText(record.branchName, style);
 }
 
 function tokensOf(picture: WorkerPicture): string {

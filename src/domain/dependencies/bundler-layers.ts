@@ -1,7 +1,7 @@
-import { announce } from "../dockerfile-text.ts";
+import { echoMarkedMessage } from "../dockerfile-text.ts";
 import { joinPath } from "../tree-path.ts";
 import { aptInstall, type Findings, type LayerOptions, layer, leftOutMark } from "./dependency-layer.ts";
-import { eachRoot, type ManifestTree, type Verdict } from "./manifest-tree.ts";
+import { findLayersByFolder, type ManifestTree, type Verdict } from "./manifest-tree.ts";
 
 /** Ruby and what compiles gems with native parts, which happens during the installation. */
 const prepare: readonly string[] = [
@@ -12,7 +12,7 @@ const wrongRubyExit = 18;
 
 /** Layers for folders with a Gemfile.lock, and for the root even without one. */
 export function findBundlerLayers(tree: ManifestTree, options: LayerOptions): Findings {
-  return eachRoot(tree.foldersWith("Gemfile"), (folder) => judge(tree, folder, options));
+  return findLayersByFolder(tree.foldersWith("Gemfile"), (folder) => judge(tree, folder, options));
 }
 
 function judge(tree: ManifestTree, folder: string, { ignoreScripts }: LayerOptions): Verdict {
@@ -34,7 +34,7 @@ function judge(tree: ManifestTree, folder: string, { ignoreScripts }: LayerOptio
       prepare,
       install: [
         'bundle config set --global path "$HOME/.local/share/gems"',
-        `${tree.has(lock) ? "BUNDLE_FROZEN=true bundle install" : "bundle install"} || { code=$?; test $code -eq ${wrongRubyExit} && ${announce(leftOutMark, "the Gemfile needs another Ruby than $(ruby --version)")} || exit $code; }`,
+        `${tree.has(lock) ? "BUNDLE_FROZEN=true bundle install" : "bundle install"} || { code=$?; test $code -eq ${wrongRubyExit} && ${echoMarkedMessage(leftOutMark, "the Gemfile needs another Ruby than $(ruby --version)")} || exit $code; }`,
         ...(tree.has(lock) ? [] : ["rm -f Gemfile.lock"]),
       ],
     }),

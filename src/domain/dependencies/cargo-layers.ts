@@ -1,11 +1,11 @@
 import { isBelow, joinPath, resolvePath } from "../tree-path.ts";
 import { aptInstall, type Findings, layer } from "./dependency-layer.ts";
 import { quotedTexts, tomlList, tomlSections, workspaceMatcher } from "./manifest-text.ts";
-import { eachRoot, type ManifestTree, type Verdict } from "./manifest-tree.ts";
+import { findLayersByFolder, type ManifestTree, type Verdict } from "./manifest-tree.ts";
 
 /** Layers for folders with a Cargo.lock, and for the root even without one. */
 export function findCargoLayers(tree: ManifestTree): Findings {
-  return eachRoot(tree.foldersWith("Cargo.toml"), (folder) => judge(tree, folder));
+  return findLayersByFolder(tree.foldersWith("Cargo.toml"), (folder) => judge(tree, folder));
 }
 
 /** Installs the distribution's newest Cargo: one before 1.78 cannot read today's lockfiles. */

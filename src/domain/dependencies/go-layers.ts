@@ -1,13 +1,13 @@
-import { announce } from "../dockerfile-text.ts";
+import { echoMarkedMessage } from "../dockerfile-text.ts";
 import { joinPath, resolvePath } from "../tree-path.ts";
 import { aptInstall, type Findings, layer, leftOutMark } from "./dependency-layer.ts";
-import { eachRoot, type ManifestTree, type Verdict } from "./manifest-tree.ts";
+import { findLayersByFolder, type ManifestTree, type Verdict } from "./manifest-tree.ts";
 
 const prepare: readonly string[] = [aptInstall("golang-go", "ca-certificates")];
 
 /** The layers of Go workspaces, and of modules outside of workspaces. */
 export function findGoLayers(tree: ManifestTree): Findings {
-  return eachRoot(tree.foldersWith("go.work", "go.mod"), (folder) => judge(tree, folder));
+  return findLayersByFolder(tree.foldersWith("go.work", "go.mod"), (folder) => judge(tree, folder));
 }
 
 function judge(tree: ManifestTree, folder: string): Verdict {
@@ -51,7 +51,7 @@ function judge(tree: ManifestTree, folder: string): Verdict {
       files: [...new Set(files)].sort(),
       prepare,
       install: [
-        `if ${read} > /dev/null; then go mod download; else ${announce(leftOutMark, "$(go version) is too old for this go.mod")}; fi`,
+        `if ${read} > /dev/null; then go mod download; else ${echoMarkedMessage(leftOutMark, "$(go version) is too old for this go.mod")}; fi`,
       ],
     }),
     covers,

@@ -10,7 +10,7 @@ import {
   workspaceMatcher,
   yamlList,
 } from "./manifest-text.ts";
-import { eachRoot, type ManifestTree, type Verdict } from "./manifest-tree.ts";
+import { findLayersByFolder, type ManifestTree, type Verdict } from "./manifest-tree.ts";
 
 /** Lockfiles, in order of precedence where a folder has several. */
 const lockfiles: readonly (readonly [name: string, manager: JavascriptManager])[] = [
@@ -32,7 +32,7 @@ const configurations: Readonly<Record<JavascriptManager, readonly string[]>> = {
 /** Layers for folders with a lockfile, and for the root even without one. */
 export function findJavascriptLayers(tree: ManifestTree, options: LayerOptions): Findings {
   const folders = tree.foldersWith("package.json");
-  const found = eachRoot(folders, (folder) => judge(tree, folder, options));
+  const found = findLayersByFolder(folders, (folder) => judge(tree, folder, options));
   return { layers: found.layers, leftOut: [...found.leftOut, ...losingLocks(tree, found)] };
 }
 

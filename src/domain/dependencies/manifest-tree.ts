@@ -103,7 +103,7 @@ export type Verdict =
   | null;
 
 /** Judges folders in the given order, shallow ones first. A folder that an earlier layer covers gets none of its own. */
-export function eachRoot(folders: readonly string[], judge: (folder: string) => Verdict): Findings {
+export function findLayersByFolder(folders: readonly string[], judge: (folder: string) => Verdict): Findings {
   const layers: DependencyLayer[] = [];
   const leftOut: LeftOut[] = [];
   const covered = new Set<string>();

@@ -1,12 +1,12 @@
 import { folderOf, joinPath, resolvePath } from "../tree-path.ts";
 import { aptInstall, type Findings, layer } from "./dependency-layer.ts";
-import { eachRoot, type ManifestTree, type Verdict } from "./manifest-tree.ts";
+import { findLayersByFolder, type ManifestTree, type Verdict } from "./manifest-tree.ts";
 
 const prepare: readonly string[] = [aptInstall("maven", "default-jdk-headless")];
 
 /** The layers of Maven projects, each with its modules. */
 export function findMavenLayers(tree: ManifestTree): Findings {
-  return eachRoot(tree.foldersWith("pom.xml"), (folder) => judge(tree, folder));
+  return findLayersByFolder(tree.foldersWith("pom.xml"), (folder) => judge(tree, folder));
 }
 
 function judge(tree: ManifestTree, folder: string): Verdict {

@@ -1,7 +1,7 @@
 import { isBelow, joinPath } from "../tree-path.ts";
 import { type DependencyLayer, type Findings, type LayerOptions, layer } from "./dependency-layer.ts";
 import { tomlList, tomlSections, tomlText, workspaceMatcher } from "./manifest-text.ts";
-import { eachRoot, type ManifestTree, type Verdict } from "./manifest-tree.ts";
+import { findLayersByFolder, type ManifestTree, type Verdict } from "./manifest-tree.ts";
 import { readRequirements } from "./requirements.ts";
 
 const ownVersions = { uv: "0.9.5", poetry: "2.2.1" };
@@ -11,7 +11,7 @@ const environmentFolder = "/opt/venvs";
 /** Layers with one virtual environment a folder, outside the tree to keep it clean. The first one is on the `PATH`. */
 export function findPythonLayers(tree: ManifestTree, options: LayerOptions): Findings {
   const folders = tree.foldersWith("pyproject.toml", "requirements.txt");
-  const found = eachRoot(folders, (folder) => judge(tree, folder, options));
+  const found = findLayersByFolder(folders, (folder) => judge(tree, folder, options));
   const uvs = found.layers.filter(({ manager }) => manager === "uv");
   const layers = found.layers.map((each, index) =>
     inEnvironment(each, index, uvs.length === 1 && each === uvs[0]),
