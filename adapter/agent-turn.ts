@@ -81,7 +81,7 @@ export async function takeTurn(deps: TurnDeps, turn: Turn, signal: AbortSignal):
   if (span.usedUp.aborted)
     return {
       ...{ kind: "failed", code: "PROCESSES_EXHAUSTED", scope: "story" },
-      message: `${span.usedUp.reason}, and its own were ended`,
+      message: `${span.usedUp.reason}, and the agent's processes were killed`,
     };
   if (stalled.signal.aborted)
     return { kind: "failed", code: "AGENT_STALLED", scope: "story", message: String(stalled.signal.reason) };

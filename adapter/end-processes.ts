@@ -73,7 +73,7 @@ async function runKiller({ exited, end }: Killer, killerMs: number): Promise<boo
   const ended = await Promise.race([exited, never]);
   clearTimeout(late);
   over.abort();
-  if (ended === null) throw new Error("The program that ends those of the agent does not end itself");
+  if (ended === null) throw new Error("The program that kills the agent's processes does not exit");
   // The killer exits with 1 if there was nothing to kill.
   return ended.kind === "exited" && ended.code <= 1;
 }

@@ -101,14 +101,16 @@ async function judgeTarget(authority: string, { allow, resolve }: TunnelDeps): P
   };
   if (!allow.some(({ host, port }) => host === target.host && port === target.port)) {
     const [problem] = parseAllow([what]).problems;
-    if (problem) return refused("not-allowed", 403, "is not allowed; only hosts can be, by their names");
+    if (problem)
+      return refused("not-allowed", 403, "is not allowed; only hosts with a full name can be allowed");
     return refused("not-allowed", 403, `is not allowed; swarm start --allow ${what}`);
   }
   const addresses = await resolve(target.host).catch(() => []);
   if (addresses.length === 0) return refused("not-found", 502, "has no address");
   // Refuses a host even if only one of its addresses is private, because the DNS server also chooses the order of the
   // addresses.
-  if (!addresses.every(isPublicAddress)) return refused("not-public", 403, "is not on the internet");
+  if (!addresses.every(isPublicAddress))
+    return refused("not-public", 403, "has an address that is not public");
   return { kind: "target", target, addresses };
 }
 

@@ -48,7 +48,7 @@ export async function openAcpSession(
 
   const made = await rpc.request("session/new", { cwd, mcpServers });
   const id = textOf(made, "sessionId");
-  if (id === null) return failure("AGENT_CRASH", "worker", "it gave its conversation no name");
+  if (id === null) return failure("AGENT_CRASH", "worker", "its answer to session/new has no sessionId");
   await tools.conversation.keep(id);
   const refused = await prepare(rpc, turn, id, made);
   return refused ?? { kind: "open", id, isResumed: false };

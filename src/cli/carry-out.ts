@@ -43,12 +43,14 @@ export async function runWithProgress<Result>(
   const stopNow = new AbortController();
   const ask = (): void => {
     output.note(
-      "Stopping: agents may end their turn, at most a minute, and their work is kept. Again to stop now.",
+      "Stopping: agents may end their turn, at most a minute, and their work is kept. A second signal (Ctrl-C) stops the containers now.",
     );
     halt.abort({ reason: "asked to stop", graceMs });
   };
   onSecondSignal(() => {
-    output.note("Stopping the containers. Again leaves at once; `swarm resume` goes on.");
+    output.note(
+      "Stopping the containers. A third signal (Ctrl-C) exits at once; `swarm resume` continues the swarm.",
+    );
     stopNow.abort();
   });
   if (signal.aborted) ask();

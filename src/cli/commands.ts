@@ -64,7 +64,7 @@ export const commands: readonly Command[] = [
       ],
       ["--no-verify", "no check: the agent's word is enough"],
       ["--branch <name>", "where the work goes; without it swarm/ and the first words"],
-      ["--append", "beside a swarm that runs: leave the task to its owner"],
+      ["--append", "add the task to the running swarm"],
       forceFlag,
       detachFlag,
       ...ownerFlags,
@@ -89,7 +89,7 @@ export const commands: readonly Command[] = [
     options: [
       [
         "--onto <branch>",
-        "give results back to their agents, merged with this branch; integration for the branch of `swarm merge`",
+        "merge each result with this branch, and let its agent continue from there; `integration` names the branch of `swarm merge`",
       ],
       ...ownerFlags,
     ],

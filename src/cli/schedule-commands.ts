@@ -4,7 +4,7 @@ import type { Command } from "./command.ts";
 export const scheduleCommands: readonly Command[] = [
   {
     name: "install [words...]",
-    description: "write the line of this project; after -- more flags of start",
+    description: "write this project's crontab line; flags for `swarm start` follow after --",
     options: [
       ["--at <time>", "when it begins, such as 23:00"],
       ["--days <days>", "on which days, such as mon-fri (default: every)"],

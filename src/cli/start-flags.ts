@@ -11,7 +11,10 @@ export const detachFlag: Flag = [
 export const ownerFlags: readonly Flag[] = [...failureFlags, ...settingFlags, engineFlag];
 
 export const nightFlags: readonly Flag[] = [
-  ["--until <time>", "begin nothing after 07:00, or 6h, and let agents end their turn then"],
+  [
+    "--until <time>",
+    "stop at this time of day (07:00) or after this duration (6h): start no worker, and give agents time to end their turn",
+  ],
   ["--then <what>", "when all workers have ended: merge"],
   [
     "--notify <command>",

@@ -79,7 +79,7 @@ export function findBreaches(
   const requested = spec.nameServer === undefined ? "" : spec.nameServer;
   refuse(
     (host.Dns ?? []).join(" ") !== requested,
-    `it asks ${host.Dns?.join(", ") || "the engine"} for names`,
+    `its DNS server is ${host.Dns?.join(", ") || "the engine's"}`,
   );
   refuse(has(host.VolumesFrom), "it has another container's volumes");
   refuse(host.NetworkMode !== networkMode(spec.network), `its network is ${host.NetworkMode}`);
@@ -176,7 +176,7 @@ function limitBreaches(
       "its processes are not limited",
     limitOf("nofile") !== limits.descriptors && "its open files are not limited",
     ((host.CpuRealtimeRuntime ?? 0) > 0 || (limitOf("rtprio") ?? 0) !== 0) &&
-      "it could keep the CPUs to itself",
+      "it could use real-time scheduling",
     (host.LogConfig?.Type !== log.Type ||
       Object.entries(log.Config).some(([name, value]) => host.LogConfig?.Config?.[name] !== value)) &&
       "its log is not limited",

@@ -334,7 +334,7 @@ function judgeCandidates(tried: readonly TriedCandidate[]): Finding[] {
 function remedyFor(tried: readonly TriedCandidate[]): string {
   const [first] = tried;
   if (tried.length !== 1 || !first) return "`swarm engine start`, or `swarm doctor --fix`";
-  return `Start that engine, or take away what names it (${first.origin}); then \`swarm engine start\` helps.`;
+  return `Start that engine, or remove what selects it (${first.origin}) and run \`swarm engine start\`.`;
 }
 
 /**

@@ -78,7 +78,7 @@ async function atRecordedRef(deps: OwnerServices, record: ContainerRecord): Prom
   if (!(await deps.work.moveRef(collecting)))
     throw new SwarmError("GIT_FAILED", {
       command: "update-ref",
-      reason: `${collecting.ref} is not where it was collected`,
+      reason: `${collecting.ref} is not at the commit that swarm recorded for it`,
     });
   await deps.change(containerName, (now) => ({ ...now, collecting: null }));
   return { ...record, collecting: null };

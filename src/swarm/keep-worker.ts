@@ -51,8 +51,7 @@ export function superviseWorker(
   const stopNow = (): void => void stopContainer(deps, waiting);
   const accessEnded = deps.networkAccess.accessEnded(waiting.slug);
   // Asks the agent to end, rather than stopping the container: the worker then keeps its work.
-  const endRun = (): void =>
-    own.abort({ reason: "it may spend no more", graceMs: endGraceMs } satisfies Halt);
+  const endRun = (): void => own.abort({ reason: "a budget is used up", graceMs: endGraceMs } satisfies Halt);
   return {
     ended: supervise().finally(() => {
       options.stopNow.removeEventListener("abort", stopNow);

@@ -68,5 +68,5 @@ function checked(checks: readonly string[]): string {
  */
 function networkWords(network: string): string {
   if (network !== "gateway") return network;
-  return "gateway (by a socket and no network where the runtime allows it, else by networks of two)";
+  return "gateway (over a socket, without any network, if the runtime allows it; else over a private network of one worker and the gateway)";
 }

@@ -35,7 +35,7 @@ export const install: CommandHandler = async ({ swarm, output }, args, options) 
   const isNew = await swarm.schedule().install(line);
   output.result({ line, written: isNew }, () => [
     isNew
-      ? `The night stands in your crontab for ${String(options["at"])}. It starts only where a cron daemon runs.`
+      ? `Your crontab now starts the swarm at ${String(options["at"])}, provided that a cron daemon runs.`
       : "It is there already.",
   ]);
   output.next("`swarm schedule list`; the output of scheduled swarms goes to .aimi/reports/night.log");

@@ -46,7 +46,7 @@ function reportWait(output: Pick<Output, "note" | "next">, { end, workers }: Wai
   const { exit, next } = outcomeOf({ containers: workers });
   switch (end) {
     case "timeout":
-      output.note("The time is over, and they go on.");
+      output.note("The timeout is over, and not all workers have ended.");
       output.next("`swarm status -w` watches them, `swarm wait` waits on");
       return exitCodes.stillRunning;
     case "replaced":
