@@ -1,4 +1,4 @@
-/** The side that reports this code as the reason of a failure. */
+/** The side that reports an error code: the adapter in the container, the host, or either of them. */
 export type ErrorCodeProducer = "adapter" | "host" | "either";
 
 export type WorkerErrorCode =
@@ -37,7 +37,10 @@ interface ErrorCodeFacts {
   readonly meaning: string;
 }
 
-/** Every code with which a story or a worker fails. The codes are stable: users and scripts match them. */
+/**
+ * All codes that say why a story or a worker failed. The codes are stable, because users and scripts match
+ * them.
+ */
 export const workerErrorCodes: Readonly<Record<WorkerErrorCode, ErrorCodeFacts>> = {
   REQUEST_INVALID: {
     by: "adapter",

@@ -14,7 +14,7 @@ import type {
   Usage,
 } from "./generated/acp.ts";
 
-/** A message from the adapter. */
+/** A message that the adapter in a container sends to the host. */
 export type AdapterMessage =
   | Hello
   | ProgressUpdate
@@ -25,10 +25,10 @@ export type AdapterMessage =
   | Completion
   | ErrorMessage;
 
-/** A message from the host. */
+/** A message that the host sends to the adapter in a container. */
 export type HostMessage = TaskRequest | Credentials | Ack | Cancel | Resumed;
 
-/** A message with a sequence number, which both sides write to their journals. */
+/** An adapter's message with a sequence number. Host and adapter both write such messages to their journals. */
 export type JournalledMessage =
   | ProgressUpdate
   | Activity
@@ -37,14 +37,17 @@ export type JournalledMessage =
   | Completion
   | (ErrorMessage & { readonly seq: number });
 
-/** The version of the protocol that both sides must speak. */
+/** The version of the protocol between host and adapter. Both must use the same version. */
 export const protocolVersion = "acp/1";
 
-/** The longest line to the host, in bytes with its line break. */
+/** The maximum length of a line to the host, in bytes, including the line break. */
 export const maxLengthToHost: number = 64 * 1024;
-/** The longest line to the adapter, in bytes with its line break. */
+/** The maximum length of a line to the adapter, in bytes, including the line break. */
 export const maxLengthToAdapter: number = 8 * 1024 * 1024;
-/** The nesting limit of messages to the host, which nest five deep. Only requests, to adapters, nest deeper. */
+/**
+ * The maximum nesting depth of the JSON in messages to the host. Valid messages to the host nest at most five levels
+ * deep; only task requests, which go to the adapter, nest deeper.
+ */
 export const maxDepthToHost = 32;
 
 const adapterTypes: ReadonlySet<string> = new Set([
@@ -66,17 +69,19 @@ const hostTypes: ReadonlySet<string> = new Set([
   "resumed",
 ] satisfies HostMessage["type"][]);
 
-/** Whether messages of this type have a form that can be checked. */
+/** Returns whether the protocol's schema describes messages of this type, so that they can be validated. */
 export function isKnownType(type: string): boolean {
   return adapterTypes.has(type) || hostTypes.has(type);
 }
 
-/** Whether a message of known form goes from adapter to host. */
+/** Returns whether a message is one that the adapter sends to the host. */
 export function isAdapterMessage(message: AdapterMessage | HostMessage): message is AdapterMessage {
   return adapterTypes.has(message.type);
 }
 
-/** Whether a message has a sequence number. */
+/**
+ * Returns whether an adapter's message has a sequence number, so that both sides write it to their journals.
+ */
 export function isJournalled(message: AdapterMessage): message is JournalledMessage {
   return "seq" in message && message.seq !== undefined;
 }

@@ -2,30 +2,34 @@ import { cleanText } from "./clean-text.ts";
 import type { ModelApi } from "./endpoint-words.ts";
 import { needsNetwork } from "./worker-network.ts";
 
-/** An agent as a task file, the settings or a request name it. */
+/** An agent, as named in a task file, in the settings or in a task request. */
 export interface NamedAgent {
   readonly kind: string;
   readonly command?: readonly string[];
-  /** Variables that a trusted task file sets for it. */
+  /** Environment variables that a trusted task file sets for the agent. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** A model provider: the variables with an agent's credentials and with the provider's address. */
+/** A model provider, with the names of the environment variables for its credentials and its address. */
 export interface Provider {
   readonly name: ModelApi;
-  /** The variable with the base URL of its API; one of the companions. */
+  /** The variable with the base URL of the provider's API; `companions` contains it, too. */
   readonly address: string;
-  /** Variables with a credential, in the agents' own order of preference; the first one that is set is handed over. */
+  /**
+   * Variables with a credential, in the agents' own order of preference. swarm uses the first one that is set.
+   */
   readonly secrets: readonly string[];
-  /** Variables without a secret, handed over together with one. */
+  /**
+   * Variables without a secret, such as the address. An agent receives them only together with a credential.
+   */
   readonly companions: readonly string[];
-  /** Variables that a trusted task file may set in place of a secret. */
+  /** Variables that a trusted task file may set instead of a credential, for example to use Amazon Bedrock. */
   readonly instead?: readonly string[];
 }
 
 interface KnownAgent {
   readonly providers: readonly Provider[];
-  /** Its name in `agentPackages`. */
+  /** The agent's key in `agentPackages`, the list of agents that the base image can contain. */
   readonly inImage: string;
 }
 
@@ -47,7 +51,9 @@ const google: Provider = {
 
 const claude: KnownAgent = { providers: [anthropic], inImage: "claude" };
 
-/** Programs that speak the Agent Client Protocol, by bare name: a path could name any program. */
+/**
+ * Known programs that speak the Agent Client Protocol. The keys are bare names: a path could name any program.
+ */
 const acpPrograms: Readonly<Record<string, KnownAgent>> = {
   "claude-agent-acp": { providers: [anthropic], inImage: "claude-acp" },
   "codex-acp": { providers: [openai], inImage: "codex-acp" },
@@ -62,17 +68,18 @@ const acpPrograms: Readonly<Record<string, KnownAgent>> = {
   },
 };
 
-/** The variables of the user's environment that an agent receives, by name. */
+/** The names of the variables that an agent receives from the user's environment. */
 export interface AgentAccess {
   readonly agent: string;
   readonly variables: readonly string[];
-  /** The variables of which the agent needs one, if none is set. */
+  /** If no credential is set: the variables of which the agent needs one. Otherwise empty. */
   readonly missing: readonly string[];
 }
 
 /**
- * The variables of the user's environment that an agent receives; null for agents that call no model. Variables that the
- * tables above do not name are never handed over. An agent whose task file sets a secret for it receives none.
+ * Finds the variables that an agent receives from the user's environment; returns null if the agent calls no model.
+ * Only variables in the provider tables are ever handed over. If the task file sets a credential for the agent, the
+ * agent receives none of the user's variables.
  */
 export function accessOf(agent: NamedAgent, isSet: (name: string) => boolean): AgentAccess | null {
   if (!needsNetwork(agent.kind)) return null;
@@ -86,7 +93,10 @@ export function accessOf(agent: NamedAgent, isSet: (name: string) => boolean): A
   return { agent: name, variables, missing };
 }
 
-/** The providers that an agent calls with the user's credentials; none where its task file sets credentials. */
+/**
+ * Returns the providers that an agent calls with the user's credentials; none if its task file sets
+ * credentials.
+ */
 export function providersOf(agent: NamedAgent): readonly Provider[] {
   if (!needsNetwork(agent.kind)) return [];
   const providers = knownAgent(agent)?.providers ?? [];
@@ -94,19 +104,22 @@ export function providersOf(agent: NamedAgent): readonly Provider[] {
   return own.some((variable) => agent.env?.[variable]) ? [] : providers;
 }
 
-/** The name of an agent in messages. An agent of kind `acp` shows its program, too, which says more than the kind. */
+/**
+ * Returns an agent's name for messages. For the kind `acp` it includes the program, which tells such agents
+ * apart.
+ */
 export function agentName({ kind, command }: NamedAgent): string {
   const program = kind === "acp" ? command?.[0] : undefined;
   return program === undefined ? kind : `${kind} ${cleanText(program, 100)}`;
 }
 
-/** The access of all agents, without duplicates. */
+/** Returns the access of each agent that calls a model, without duplicates. */
 export function accessesOf(agents: readonly NamedAgent[], isSet: (name: string) => boolean): AgentAccess[] {
   const accesses = agents.flatMap((agent) => accessOf(agent, isSet) ?? []);
   return [...new Map(accesses.map((access) => [JSON.stringify(access), access])).values()];
 }
 
-/** The variables with their values; null where there are none. */
+/** Returns the variables that an agent receives, with their values from `env`; null if there are none. */
 export function credentialsOf(
   agent: NamedAgent,
   env: Readonly<Record<string, string | undefined>>,
@@ -116,12 +129,14 @@ export function credentialsOf(
   return entries.length > 0 ? Object.fromEntries(entries) : null;
 }
 
-/** The key in `agentPackages` of what the agent needs in the base image; null for a program that swarm does not know. */
+/**
+ * Returns the key in `agentPackages` of an agent's package; null if swarm does not know the agent's program.
+ */
 export function imageAgentOf(agent: NamedAgent): string | null {
   return knownAgent(agent)?.inImage ?? null;
 }
 
-/** Describes what an agent receives, for the user to read before anything starts. */
+/** Describes the variables that an agent receives. The user reads the text before anything starts. */
 export function describeCredentials({ agent, variables }: Pick<AgentAccess, "agent" | "variables">): string {
   if (variables.length === 0)
     return `${agent}: nothing of this environment goes into it; a trusted task file can set agent.env`;

@@ -6,13 +6,13 @@ import { describeNetwork } from "./worker-network.ts";
 
 export type ReachSettings = EndpointSettings & Pick<Settings, "network" | "allow">;
 
-/** The network access of agents, and the credentials that they use. */
+/** The network access of agents and the credentials that they use, as shown to the user before a start. */
 export interface Reach {
-  /** Lines for the user to read before anything starts: names and addresses, no secrets. */
+  /** Lines that the user reads before anything starts. They contain names and addresses, but no secrets. */
   readonly lines: readonly string[];
-  /** Agents without credentials, each with the variables of which it needs one. */
+  /** Agents for which no credential is set, each with the variables of which the agent needs one. */
   readonly missing: readonly { readonly agent: string; readonly variables: readonly string[] }[];
-  /** Problems of addresses in the environment, as facts of INVALID_VALUE. */
+  /** Invalid addresses in environment variables, each as the facts of an INVALID_VALUE error. */
   readonly problems: readonly {
     readonly name: string;
     readonly value: string;
@@ -20,7 +20,10 @@ export interface Reach {
   }[];
 }
 
-/** The network access of these agents; `allowed` is what their task files allow in addition to the settings. */
+/**
+ * Finds the network access and the credentials of agents. `allowed` has the hosts and presets that their task files
+ * allow in addition to the settings.
+ */
 export function reachOf(
   agents: readonly NamedAgent[],
   allowed: readonly string[],
@@ -44,7 +47,7 @@ export function reachOf(
   };
 }
 
-/** The hosts and presets that `--allow`, settings and task files open in addition to models. */
+/** Describes the hosts and presets that `--allow`, settings and task files allow in addition to model APIs. */
 function describeAllowed(words: readonly string[]): string[] {
   const shown = words.flatMap((word) => {
     const preset = Object.hasOwn(presets, word) ? presets[word] : undefined;
@@ -56,7 +59,7 @@ function describeAllowed(words: readonly string[]): string[] {
     : [`the gateway allows, in addition to models: ${[...new Set(shown)].join(", ")}`];
 }
 
-/** Describes the transport between sandboxes and the gateway. */
+/** Describes to the user how sandboxes connect to the gateway. */
 export function transportWords(transport: "socket" | "network"): string {
   return transport === "socket"
     ? "sandboxes have no network, and reach the gateway through a socket"

@@ -6,23 +6,26 @@ import {
   wordForms,
 } from "./approved-commands.ts";
 
-/** The decision about a command line that an agent wants to run. */
+/** The decision of the permission hook of Claude Code about a command line that an agent wants to run. */
 export type CommandVerdict =
-  /** An approved command of swarm. The caller still checks these task files, and that a budget is set if it spends money. */
+  /**
+   * An approved command of swarm. The caller still checks the task files, and the budget if the command spends
+   * money.
+   */
   | { readonly kind: "allow"; readonly taskFiles: readonly string[]; readonly spends: SpendingKind | null }
-  /** A dangerous command: Claude Code asks the user, whatever the permission rules say. */
+  /** A dangerous command: Claude Code asks the user, even if the user's permission rules allow the command. */
   | { readonly kind: "ask"; readonly why: string }
-  /** A command that the hook does not judge: Claude Code decides as it does without the hook. */
+  /** A command that the hook does not judge: Claude Code decides as if there were no hook. */
   | { readonly kind: "silent"; readonly why: string };
 
 const maxLength = 2_000;
 
-/** The characters of swarm's commands. No shell gives any of them a special meaning. */
+/** The characters that an approved command may contain. No shell gives any of them a special meaning. */
 const plain = /^[A-Za-z0-9_./:=@, -]+$/;
 
 /**
- * Approves a command line only if it parses completely as a command of swarm; a search for dangerous parts would miss some.
- * `programs` are the paths of the installed `swarm`.
+ * Approves a command line only if the whole line parses as an approved command of swarm. (A search for dangerous parts
+ * would miss some.) `programs` are the absolute paths of the installed `swarm`.
  */
 export function approveCommand(command: string, programs: readonly string[]): CommandVerdict {
   const danger = dangerIn(command);
@@ -62,12 +65,16 @@ function judgeWords({ flags, words, spends }: ApprovedCommand, rest: readonly st
   return { kind: "allow", taskFiles, spends: spends ?? null };
 }
 
-/** The number of characters that are searched. For danger beyond it, the user's own permission rules apply. */
+/**
+ * The maximum number of characters of a command that are searched for danger. For danger beyond them, the user's own
+ * permission rules apply.
+ */
 const maxSearched = 20_000;
 
 /**
- * Finds what no agent should do on the host without the user's consent, in any command. A search is right here: a false
- * alarm only asks the user once more. Each step reads a character once, since the command is untrusted input.
+ * Searches any command for actions that need the user's consent, such as starting a privileged container. Returns the
+ * danger, or null. A search is enough here: a false alarm only asks the user once more. Each search takes linear time,
+ * because the command is untrusted input.
  */
 function dangerIn(command: string): string | null {
   const text = command.slice(0, maxSearched);

@@ -1,4 +1,4 @@
-/** The kind of a word on a command line. */
+/** The kind of an argument on a command line. `wordForms` has the pattern of each kind. */
 export type WordKind =
   | "task file"
   | "worker"
@@ -10,17 +10,20 @@ export type WordKind =
   | "swarm id";
 
 /**
- * How a command makes agents call models: it begins a swarm, or continues the existing one. Claude Code asks the user,
- * unless the user's own settings set a budget.
+ * How a command makes agents spend money on models: `begins` starts a new swarm, `goes on` continues the existing one.
+ * Claude Code asks the user about such a command, unless the user's own settings set a budget.
  */
 export type SpendingKind = "begins" | "goes on";
 
-/** The forms of a command that an agent may run without the user's consent. */
+/** The flags and arguments of a command that an agent may run without the user's consent. */
 export interface ApprovedCommand {
   readonly spends?: SpendingKind;
-  /** The kind and the number of words after the flags. */
+  /**
+   * The kind of the arguments that are not flags, with their minimum and maximum number; null if there are
+   * none.
+   */
   readonly words: { readonly kind: WordKind; readonly least: number; readonly most: number } | null;
-  /** The kind of each flag's value, or null for a flag without one. */
+  /** The allowed flags, each with the kind of its value, or with null if the flag has no value. */
   readonly flags: Readonly<Record<string, WordKind | null>>;
 }
 
@@ -33,9 +36,10 @@ const policy = { "--fail-fast": null, "--max-attempts": "few", "--parallel": "fe
 const detach = { "-d": null, "--detach": null };
 
 /**
- * The commands that swarm's own slash commands and skill make agents run, and no others: they show a swarm, and start,
- * resume and end the tasks of task files within the user's settings and budget. Commands that give a sandbox more rights,
- * spend more than agreed, discard work or run a program are not listed, so that Claude Code asks the user.
+ * The commands that an agent may run without the user's consent: only those that swarm's slash commands and skill use.
+ * They show a swarm, or start, resume and stop the tasks of task files within the user's settings and budget. Commands
+ * that give a sandbox more rights, spend more than agreed, discard work or run a program are not listed, so that Claude
+ * Code asks the user.
  */
 export const approvedCommands: Readonly<Record<string, ApprovedCommand>> = {
   status: { words: null, flags: { ...json, "--exit-status": null } },
@@ -63,13 +67,13 @@ export const approvedCommands: Readonly<Record<string, ApprovedCommand>> = {
   version: { words: null, flags: json },
 };
 
-/** The form of each kind of word, as a whole. */
+/** The pattern of each kind of argument. A pattern matches the whole argument. */
 export const wordForms: Readonly<Record<WordKind, RegExp>> = {
   "task file": /^\.aimi\/tasks\/[A-Za-z0-9][A-Za-z0-9._-]{0,200}-tasks\.json$/,
   worker: /^(?:@(?:failed|running|all)|[a-z0-9][a-z0-9-]{0,99})$/,
   story: /^[A-Za-z][A-Za-z0-9._-]{0,63}$/,
   number: /^[1-9][0-9]{0,3}$/,
-  // More parallel workers or more attempts would cost more than the user agreed to.
+  // At most 8: more parallel workers or more attempts would cost more than the user agreed to.
   few: /^[1-8]$/,
   duration: /^[1-9][0-9]{0,4}(?:s|m|h|d)$/,
   "event kind": /^(?:model|egress)$/,

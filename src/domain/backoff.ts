@@ -2,8 +2,9 @@ const firstMs = 250;
 const maxMs = 30_000;
 
 /**
- * Exponential backoff with jitter: the delay doubles with each failure up to 30 s, and is drawn between half of it and all
- * of it, so that clients that lost the same service do not all retry at once. `random` is from 0 to 1.
+ * Returns the delay before the next retry, in milliseconds: exponential backoff with jitter. The maximum delay doubles
+ * with each failure, up to 30 s. `random`, from 0 to 1, chooses a delay between half of that maximum and all of it, so
+ * that clients that lost the same service do not all retry at once.
  */
 export function backoffMs(failures: number, random: number): number {
   const most = Math.min(maxMs, firstMs * 2 ** Math.max(0, Math.min(failures - 1, 30)));

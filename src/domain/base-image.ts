@@ -1,16 +1,20 @@
-/** The base image that swarm builds for its sandboxes. */
+/** The name of the base image that swarm builds for its sandboxes. */
 export const baseImage = "aimi-sandbox:base";
-/** The root filesystem of the base image, before swarm adds anything. */
+/** The name of the image that holds only the root filesystem of the base image, before swarm adds anything. */
 export const rootImage = "aimi-sandbox:root";
 
-/** The root filesystem to pull from a registry; where no registry answers, swarm makes one from Debian packages. */
+/**
+ * The image that swarm pulls as root filesystem. If no registry answers, swarm makes one from Debian packages.
+ */
 export const registryRootImage = "ubuntu:24.04";
 export const debianRelease = "bookworm";
 
 export const nodeVersion = "24.21.0";
 export const npmVersion = "11.21.2";
 
-/** The agents that can be put into the base image, at the versions that were tried. */
+/**
+ * The npm packages of the agents that the base image can contain, in the versions that swarm was tested with.
+ */
 export const agentPackages: Readonly<Record<string, string>> = {
   claude: "@anthropic-ai/claude-code@2.1.326",
   codex: "@openai/codex@0.169.0",
@@ -20,7 +24,7 @@ export const agentPackages: Readonly<Record<string, string>> = {
   "codex-acp": "@agentclientprotocol/codex-acp@2.6.0",
 };
 
-/** npm's name of the package that holds Node for an engine's architecture; null where there is none. */
+/** Returns the name of the npm package with Node for an engine's CPU architecture; null if there is none. */
 export function nodePackageFor(architecture: string): string | null {
   switch (architecture) {
     case "x86_64":

@@ -1,7 +1,9 @@
-/** Keeps the beginning and the end of a text of any length, within a limit. */
+/**
+ * Collects a text of any length, but keeps only its beginning and its end, at most `limit` characters together.
+ */
 export class BoundedText {
   readonly #limit: number;
-  // Keeps a byte order mark: the program wrote it, like any other character.
+  // `ignoreBOM: true` keeps a byte order mark in the text: the program wrote it, like any other character.
   readonly #decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   #head = "";
   #tail = "";
@@ -15,13 +17,16 @@ export class BoundedText {
     this.#take(this.#decoder.decode(bytes, { stream: true }));
   }
 
-  /** The whole text, or its head and tail with a mark between them that states how much is missing. */
+  /**
+   * Returns the whole text if it is within the limit. Otherwise returns its beginning and its end, with a line between
+   * them that states how many characters are missing.
+   */
   finish(): { readonly text: string; readonly isCut: boolean; readonly length: number } {
     this.#take(this.#decoder.decode());
     const length = this.#length;
     const end = lastOf(this.#tail, this.#tailLimit());
     if (this.#head.length + end.length >= length) return { text: this.#head + end, isCut: false, length };
-    // Removes the half of a surrogate pair that a cut leaves.
+    // A cut can split a surrogate pair. The remaining half is no valid character, so remove it.
     const head = this.#head.replace(/[\uD800-\uDBFF]$/, "");
     const tail = end.replace(/^[\uDC00-\uDFFF]/, "");
     const missing = length - head.length - tail.length;
@@ -33,7 +38,7 @@ export class BoundedText {
     const room = this.#limit - this.#tailLimit() - this.#head.length;
     this.#head += text.slice(0, Math.max(0, room));
     this.#tail += text.slice(Math.max(0, room));
-    // Cutting rarely is cheaper than cutting at every chunk.
+    // Shortens the tail only when it is far too long: that is cheaper than to copy it for every chunk.
     if (this.#tail.length > 4 * this.#tailLimit() + 65_536)
       this.#tail = lastOf(this.#tail, this.#tailLimit());
   }
@@ -43,7 +48,7 @@ export class BoundedText {
   }
 }
 
-/** The last `count` characters; `slice(-0)` would return the whole text. */
+/** Returns the last `count` characters of a text. For 0, `slice(-0)` would return the whole text. */
 function lastOf(text: string, count: number): string {
   return count === 0 ? "" : text.slice(-count);
 }

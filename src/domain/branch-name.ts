@@ -1,8 +1,8 @@
 import { hasControlCharacters } from "./clean-text.ts";
 
 /**
- * Whether git accepts this as a branch name (`git check-ref-format --branch`) and no program reads it as a flag.
- * A test compares the answers with git's own for thousands of names.
+ * Returns whether git accepts a branch name (as `git check-ref-format --branch` does) and no program reads it as a flag.
+ * A test compares the answers with git's own answers for thousands of names.
  */
 export function isBranchName(name: string): boolean {
   if (name === "" || name === "@" || name === "HEAD" || name.startsWith("-")) return false;
@@ -12,23 +12,30 @@ export function isBranchName(name: string): boolean {
   return name.split("/").every((part) => !part.startsWith(".") && !part.endsWith(".lock"));
 }
 
-/** Git's own refs, which it resolves before branches. Compared in lower case: some file systems ignore case. */
+/**
+ * Git's own refs, which git resolves before branches. They are in lower case, as some file systems ignore case.
+ */
 const gitsOwn: ReadonlySet<string> = new Set([
   ...["head", "stash", "auto_merge", "merge_autostash", "fetch_head", "orig_head", "merge_head"],
   ...["cherry_pick_head", "revert_head", "rebase_head", "bisect_head", "bisect_expected_rev"],
   ...["notes_merge_ref", "notes_merge_partial"],
 ]);
 
-/** Folders of refs that are no branches, but that git finds by the same short name. */
+/** Folders in which git looks for other refs. A branch name that begins with one of them would be ambiguous. */
 const gitsFolders: ReadonlySet<string> = new Set([
   ...["refs", "heads", "tags", "remotes", "notes", "bisect", "replace", "rewritten"],
   ...["worktree", "worktrees", "main-worktree"],
 ]);
 
-/** The name that `git clone` gives to the remote; reserved also while the repository has no remote. */
+/**
+ * The name that `git clone` gives to the remote. The name is reserved even if the repository has no remote yet.
+ */
 const usualRemote = "origin";
 
-/** Why results cannot go to a branch of this name, or null. Git must accept the name, and find nothing else by it. */
+/**
+ * Returns why swarm cannot put results on a branch of this name, or null if it can. Git must accept the name, and must
+ * find nothing but the branch by it.
+ */
 export function findBranchProblem(name: string, remotes: readonly string[]): string | null {
   if (!isBranchName(name)) return "is not a name that git accepts for a branch";
   if (hasControlCharacters(name)) return "holds characters that cannot be seen";
@@ -43,11 +50,13 @@ export function findBranchProblem(name: string, remotes: readonly string[]): str
   return remote === undefined ? null : `begins with ${remote}, the name of a remote, and hides its branches`;
 }
 
-/** The hint of errors about a branch's name. */
+/** The hint in error messages about a branch name. */
 export const branchNameHint =
   "Use letters, digits, `-`, `_`, `.` and `/`, with a word of your own at the beginning, for example feat/login.";
 
-/** Whether two names are equal, or git cannot store both because one is a folder of the other. */
+/**
+ * Returns whether two branch names are equal, or git cannot store both because one is a folder of the other.
+ */
 export function branchesClash(one: string, other: string): boolean {
   return one === other || one.startsWith(`${other}/`) || other.startsWith(`${one}/`);
 }

@@ -1,6 +1,6 @@
 import { type IsolationLevel, isAtLeast, preferredRuntimes, type RuntimeIsolation } from "./isolation.ts";
 
-/** The result of measuring a runtime, or the reason why measuring failed. */
+/** The measured isolation of a container runtime, or the reason why the measurement failed. */
 export type Measurement =
   | { readonly kind: "measured"; readonly found: RuntimeIsolation }
   | { readonly kind: "failed"; readonly reason: string };
@@ -11,14 +11,14 @@ export type RuntimeChoice =
       readonly runtime: string;
       readonly level: IsolationLevel;
       readonly evidence: string;
-      /** Runtimes earlier in the order, each with the reason against it. */
+      /** The rejected runtimes, which come earlier in the order of preference, each with the reason. */
       readonly passedOver: readonly string[];
     }
   | { readonly kind: "none"; readonly found: readonly string[] };
 
 /**
- * Chooses the first runtime in the order whose measured isolation meets the demand. A runtime that is not what its name
- * says, or that lacks confinement, is never chosen, whatever the demand.
+ * Chooses the first container runtime in `order` whose measured isolation meets the demand `wanted`. A runtime that is
+ * not what its name says, or that lacks confinement, is never chosen, whatever the demand.
  */
 export function chooseRuntime(
   wanted: "auto" | IsolationLevel,
@@ -39,7 +39,7 @@ export function chooseRuntime(
       passedOver.push(`${runtime}: an agent's tools fail in it (${failing[0]})`);
     } else passedOver.push(`${runtime}: ${refusal}`);
   }
-  // An explicit level accepts a runtime in which some tools fail; `auto` does not.
+  // If the user demands a level, accept a runtime in which some of an agent's tools fail. With `auto`, do not.
   return wanted !== "auto" && unusable ? unusable : { kind: "none", found: passedOver };
 }
 

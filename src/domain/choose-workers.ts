@@ -9,15 +9,17 @@ const groups: Readonly<Record<string, (record: ContainerRecord) => boolean>> = {
 };
 
 /**
- * The workers that words of a command name, in the order of the swarm. A word is a slug, an unambiguous prefix of one, or
- * `@failed`, `@running`, `@all`.
+ * Finds the workers that a command's arguments name, in the order of the swarm. An argument is a worker's slug, an
+ * unambiguous prefix of a slug, a container's name, or one of `@failed`, `@running` and `@all`. Throws for any other.
  */
 export function chooseWorkers({ containers }: SwarmState, words: readonly string[]): ContainerRecord[] {
   const chosen = new Set(words.flatMap((word) => workersNamed(containers, word)));
   return containers.filter((record) => chosen.has(record));
 }
 
-/** The single worker that a word names; throws if the word names none or several. */
+/**
+ * Finds the single worker that an argument of a command names; throws if the argument names none or several.
+ */
 export function chooseWorker(state: SwarmState, word: string): ContainerRecord {
   const [record, another] = chooseWorkers(state, [word]);
   if (record && !another) return record;

@@ -1,15 +1,21 @@
 import { cleanLines, cleanText, isPlain } from "./clean-text.ts";
 import type { AcpMessage } from "./generated/acp.ts";
 
-/** Fields with text of several lines. All others hold one line. */
+/** The names of fields whose text may have several lines. The text of all other fields becomes one line. */
 const manyLines: ReadonlySet<string> = new Set(["output", "message"]);
 
-/** A message of known form whose texts are safe to show: without deceptive characters and terminal control sequences. */
+/**
+ * Removes deceptive characters and terminal control sequences from a message, so that its texts are safe to
+ * show.
+ */
 export function cleanMessage<Message extends AcpMessage>(message: Message): Message {
   return cleanValue(message, "") as Message;
 }
 
-/** Returns the same value if nothing has to be cleaned, as in nearly every message. */
+/**
+ * Cleans the texts in a value. Returns the same object, not a copy, if nothing changes, as in nearly every
+ * message.
+ */
 function cleanValue(value: unknown, field: string): unknown {
   if (typeof value === "string") return cleanString(value, manyLines.has(field));
   if (typeof value !== "object" || value === null) return value;
@@ -28,7 +34,7 @@ function cleanValue(value: unknown, field: string): unknown {
 }
 
 function cleanString(text: string, hasLines: boolean): string {
-  // The fast path, which nearly every text takes.
+  // The fast path for nearly all texts.
   if (isPlain(text)) return text;
   return hasLines ? cleanLines(text) : cleanText(text, Number.POSITIVE_INFINITY);
 }

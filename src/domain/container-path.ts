@@ -1,8 +1,9 @@
 import { SwarmError } from "./errors.ts";
 
 /**
- * The container's path for a path of the caller. `x` and `/x` both mean the working folder's x; only `absolute` leaves it.
- * Callers pass the result as an argument, never as shell text.
+ * Resolves a caller's path to an absolute path in the container. `x` and `/x` both mean `x` in the working folder; only
+ * with `absolute` does `/x` mean the container's own `/x`. Throws PATH_REFUSED if the path leads out. Callers pass the
+ * result as an argument of a program, never as shell text.
  */
 export function containerPath(
   workdir: string,

@@ -2,7 +2,10 @@ import type { ContainerStatus } from "./generated/swarm-state.ts";
 
 export type { ContainerStatus };
 
-/** The transitions of each status. `through running` is one write for two transitions, by way of running. */
+/**
+ * The allowed transitions from each status. `through running` means two transitions in one write: to `running`, then to
+ * the new status. `onto` means that only `retry --onto` makes the transition.
+ */
 const transitions: Readonly<
   Record<ContainerStatus, Partial<Record<ContainerStatus, "yes" | "through running" | "onto">>>
 > = {
@@ -21,7 +24,10 @@ export const containerStatuses: readonly ContainerStatus[] = [
   "stopped",
 ];
 
-/** Whether a record may change its status; `onto` is `retry --onto`, the only way back from completed. */
+/**
+ * Returns whether a worker's record may change its status. `onto` is true for `retry --onto`, the only way back from
+ * `completed`.
+ */
 export function mayBecome(
   from: ContainerStatus,
   to: ContainerStatus,
@@ -32,12 +38,12 @@ export function mayBecome(
   return kind === "onto" ? onto : kind !== undefined;
 }
 
-/** The statuses that a record may take next, for a hint. */
+/** Returns the statuses to which a worker's record may change next, for the hint of an error. */
 export function nextStatuses(from: ContainerStatus): ContainerStatus[] {
   return containerStatuses.filter((to) => to !== from && mayBecome(from, to));
 }
 
-/** Whether a worker of this status has ended; only another attempt changes the status again. */
+/** Returns whether a worker of this status has ended. Only another attempt changes such a status again. */
 export function isTerminal(status: ContainerStatus): boolean {
   return status === "completed" || status === "failed";
 }

@@ -3,7 +3,10 @@ import type { SwarmState } from "./generated/swarm-state.ts";
 import type { Correction } from "./reconcile.ts";
 import { movedTo, withRecord } from "./swarm-state.ts";
 
-/** Applies a correction that changes only the record, unless the record has changed since the decision. */
+/**
+ * Applies a correction to its container's record, unless the record has changed since the correction was decided. Returns
+ * the same state for corrections that need more than a change of the record.
+ */
 export function withCorrection(
   state: SwarmState,
   { container, from, action }: Correction,
@@ -37,7 +40,10 @@ export function withCorrection(
   }
 }
 
-/** Applies the corrections for which no commits have to be collected; returns the state and those that changed it. */
+/**
+ * Applies all corrections that only change a record. Returns the new state, and the corrections that changed
+ * it.
+ */
 export function withCorrections(
   state: SwarmState,
   corrections: readonly Correction[],

@@ -1,4 +1,4 @@
-/** `1 worker`, `3 workers`. */
+/** Returns a count with its noun, such as `1 worker` or `3 workers`. */
 export function countOf(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }

@@ -1,6 +1,6 @@
 /**
- * Points, in this order, at which an owner can be killed without losing anything. Tests kill it there; outside tests
- * nothing happens at these points.
+ * The crash points of an owner, the process that runs a swarm, in the order in which the owner passes them. Tests kill
+ * the owner at each point, and nothing must be lost. Outside tests, nothing happens at these points.
  */
 export const crashPoints = [
   "before-state-init",
@@ -25,7 +25,7 @@ export const crashPoints = [
   "before-owner-release",
 ] as const;
 
-/** Crash points of a process that merges. */
+/** The crash points of a process that merges the results of a swarm. */
 export const mergePoints = [
   "merge-begun",
   "mid-check",
@@ -34,7 +34,7 @@ export const mergePoints = [
   "after-merge-publish",
 ] as const;
 
-/** Crash points of an owner that proves results. */
+/** The crash points of an owner that repeats the checks of results in fresh sandboxes. */
 export const proofPoints = ["mid-check", "after-proof-checks", "after-proof-before-record"] as const;
 
 export type CrashPoint =
@@ -42,8 +42,8 @@ export type CrashPoint =
   | (typeof mergePoints)[number]
   | (typeof proofPoints)[number];
 
-/** A hook that the process calls at each point. */
+/** A function that the process calls at each crash point. */
 export type CrashHook = (point: CrashPoint) => void;
 
-/** The hook outside tests. */
+/** The hook outside tests, which does nothing. */
 export const noCrashHook: CrashHook = () => {};

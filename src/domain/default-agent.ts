@@ -3,14 +3,14 @@ import type { Settings } from "./settings.ts";
 
 export type AgentSettings = Pick<Settings, "agent" | "agentCommand">;
 
-/** The agent of tasks that name none. */
+/** Returns the agent that the settings choose for tasks that name no agent. */
 export function agentOfSettings({ agent: kind, agentCommand }: AgentSettings): AgentChoice {
   const [script] = agentCommand;
   if (kind === "claude" || script === undefined) return { kind };
   return kind === "script" ? { kind, script } : { kind, command: agentCommand };
 }
 
-/** What the settings' agent lacks to run a task that names no agent; null if it lacks nothing. */
+/** Returns what the agent of the settings lacks to run tasks that name no agent; null if it lacks nothing. */
 export function findAgentProblem({ agent: kind, agentCommand }: AgentSettings): string | null {
   if (kind === "script" && agentCommand.length !== 1)
     return "the agent script needs one script below .aimi/: `--agent script -- script.json`, or the setting agentCommand";

@@ -2,7 +2,10 @@ import { cleanText } from "./clean-text.ts";
 import { countOf } from "./count-of.ts";
 import type { DeniedRequest } from "./generated/swarm-state.ts";
 
-/** Describes a denied request of a worker: the reason, or the flag that would allow it. */
+/**
+ * Describes a worker's request that the gateway denied, with the reason or the flag that would allow the
+ * request.
+ */
 export function deniedWords(denied: DeniedRequest): string {
   const what = cleanText(denied.what, 200);
   const often = denied.times > 1 ? `, ${countOf(denied.times, "time")}` : "";
@@ -10,7 +13,7 @@ export function deniedWords(denied: DeniedRequest): string {
   return `was denied ${what}${often}${flag === null ? whyWords(denied) : `; ${flag} allows it`}`;
 }
 
-/** The flag that would allow a request; null if no flag would. */
+/** Returns the flag that would allow a denied request; null if no flag would. */
 export function allowFlag({ what, why }: Pick<DeniedRequest, "what" | "why">): string | null {
   if (why !== "not-allowed") return null;
   const [, host] = /^(?:CONNECT )?([a-z0-9.-]+\.[a-z][a-z0-9-]*:\d{1,5})$/i.exec(what) ?? [];

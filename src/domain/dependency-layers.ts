@@ -20,7 +20,9 @@ export type {
 } from "./dependencies/dependency-layer.ts";
 export { manifestPaths } from "./dependencies/manifest-tree.ts";
 
-/** Detectors, in the order of the layers of one folder. */
+/**
+ * The detectors of dependency layers. If one folder has several layers, they have the order of their detectors.
+ */
 const detectors = [
   findJavascriptLayers,
   findPythonLayers,
@@ -32,14 +34,17 @@ const detectors = [
 
 const maxShown = 100;
 
-/** The dependency layers of a project's image, from a commit's tracked files; every other manifest is listed with a reason. */
+/**
+ * Finds the dependency layers of a project's image from the files that a commit tracks. `leftOut` lists files and folders
+ * that get no layer, each with the reason.
+ */
 export function findDependencyLayers(
   commit: Commit,
   options: LayerOptions,
 ): { readonly layers: readonly DependencyLayer[]; readonly leftOut: readonly LeftOut[] } {
   const { tree, leftOut } = manifestTree(commit);
   const findings = detectors.map((detect) => detect(tree, options));
-  // Sorting keeps the order of the managers within a folder.
+  // The sort is stable: layers of one folder keep the order of their detectors.
   const layers = findings
     .flatMap((found) => found.layers)
     .sort((one, other) => byDepth(one.folder, other.folder));

@@ -1,7 +1,10 @@
 import { pathPattern } from "./path-pattern.ts";
 import { cleanPath } from "./tree-path.ts";
 
-/** Matches the paths that a `.dockerignore` excludes. As in Docker, the last line for a path or a folder above it decides. */
+/**
+ * Returns a function that tells whether a `.dockerignore` excludes a path. As in Docker, the last line that matches the
+ * path or a folder above it decides.
+ */
 export function dockerIgnore(text: string): (path: string) => boolean {
   const rules = text
     .replace(/^\uFEFF/, "")
@@ -28,7 +31,7 @@ function readRule(line: string): Rule[] {
   const text = line.trim();
   const ignores = !text.startsWith("!");
   const pattern = cleanPath(ignores ? text : text.slice(1).trim());
-  // Docker ignores `.`, and refuses a lonely `!`.
+  // The pattern is empty for `.`, which Docker ignores, and for a `!` alone, which Docker refuses.
   return pattern === "" ? [] : [{ ignores, matches: pathPattern(pattern) }];
 }
 

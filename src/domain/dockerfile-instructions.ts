@@ -1,4 +1,4 @@
-/** One instruction of a Dockerfile with the lines that it takes, counted from 0. */
+/** One instruction of a Dockerfile, with the numbers of its first and last line, counted from 0. */
 export interface Instruction {
   readonly name: string;
   readonly argument: string;
@@ -6,7 +6,10 @@ export interface Instruction {
   readonly lastLine: number;
 }
 
-/** Reads instructions and the escape character as Docker does; the body of a here-document belongs to its instruction. */
+/**
+ * Parses a Dockerfile, as Docker does, into instructions and the escape character that continues lines. The body of a
+ * here-document belongs to the instruction that begins it.
+ */
 export function readInstructions(text: string): { instructions: Instruction[]; continuation: "\\" | "`" } {
   const lines = text.split("\n").map((line) => line.replace(/\r$/, ""));
   const continuation = readEscape(lines);
@@ -31,7 +34,10 @@ export function readInstructions(text: string): { instructions: Instruction[]; c
   return { instructions, continuation };
 }
 
-/** The escape character. Directives come before everything else, comments and empty lines included. */
+/**
+ * Returns the escape character of a Dockerfile, which the directive `escape` can set. Docker reads directives only before
+ * everything else, even before comments and empty lines.
+ */
 function readEscape(lines: readonly string[]): "\\" | "`" {
   for (const line of lines) {
     const [, name, value] = /^\uFEFF?\s*#\s*([a-zA-Z][a-zA-Z0-9]*)\s*=\s*(\S+)\s*$/.exec(line) ?? [];
@@ -46,7 +52,9 @@ function isSkipped(line: string | undefined): boolean {
   return trimmed === "" || trimmed.startsWith("#");
 }
 
-/** Comments and empty lines inside a continued instruction do not end it. */
+/**
+ * Joins the lines of a continued instruction. Comments and empty lines between them do not end the instruction.
+ */
 function joinContinued(
   lines: readonly string[],
   start: number,
@@ -65,7 +73,10 @@ function joinContinued(
   return { joined: joined.replace(/^\uFEFF/, ""), next: at };
 }
 
-/** The line after the last here-document; without its end mark it is no here-document. */
+/**
+ * Returns the line after an instruction's last here-document. A here-document without its end mark does not
+ * count.
+ */
 function skipHereDocuments(lines: readonly string[], start: number, name: string, argument: string): number {
   if (!/^(?:RUN|COPY|ADD|ONBUILD)$/i.test(name)) return start;
   let at = start;

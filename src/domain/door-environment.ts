@@ -1,6 +1,6 @@
 import type { NamedAgent } from "./agent-credentials.ts";
 
-/** A model endpoint of the gateway. */
+/** A model endpoint that the gateway offers to a worker. */
 export interface GatewayEndpoint {
   readonly name: string;
   readonly api: "anthropic" | "openai" | "google" | null;
@@ -8,24 +8,26 @@ export interface GatewayEndpoint {
 
 /** One worker's network access through the gateway. */
 export interface GatewayAccess {
-  /** The gateway's address as the sandbox sees it, without a slash at the end. */
+  /** The gateway's base URL as the sandbox sees it, without a slash at the end. */
   readonly url: string;
-  /** The worker's own token: letters, digits, `-` and `_`. Only this gateway accepts it. */
+  /** The worker's own token, of letters, digits, `-` and `_`. No server but the gateway accepts the token. */
   readonly token: string;
   readonly endpoints: readonly GatewayEndpoint[];
-  /** Registries that the worker reads through the gateway: npm, go, github. */
+  /** The registries that the worker reads through the gateway: `npm`, `go` or `github`. */
   readonly mirrors: readonly string[];
 }
 
 type Variables = Readonly<Record<string, string>>;
 type Api = NonNullable<GatewayEndpoint["api"]>;
 
-/** The variables that direct an agent, and the tools that it runs, to the gateway. None holds a real key. */
+/**
+ * Returns the environment variables that direct an agent and its tools to the gateway. None holds a real key.
+ */
 export function gatewayEnvironment(agent: NamedAgent, access: GatewayAccess): Variables {
   return { ...modelVariables(agent, access), ...tunnelVariables(access), ...mirrorVariables(access) };
 }
 
-/** Known programs, by bare name: a path could name any program. */
+/** The variables of known agent programs. The keys are bare names: a path could name any program. */
 const variablesByProgram: Readonly<Record<string, (access: GatewayAccess) => Variables>> = {
   claude: claudeVariables,
   "claude-agent-acp": claudeVariables,
@@ -47,8 +49,9 @@ function programOf({ kind, command }: NamedAgent): string {
 }
 
 /**
- * The gateway's token goes into ANTHROPIC_AUTH_TOKEN. With an unknown API key Claude Code asks its user; with a
- * subscription's token it expects the real API and calls more of it. The requests are the same as with a key.
+ * Puts the gateway's token into ANTHROPIC_AUTH_TOKEN. With an unknown token as API key, Claude Code would ask its user.
+ * With a subscription's token, Claude Code would expect the real API and call more of it. With ANTHROPIC_AUTH_TOKEN, the
+ * requests are the same as with an API key.
  */
 function claudeVariables(access: GatewayAccess): Variables {
   const address = addressOf("anthropic", access);
@@ -56,14 +59,17 @@ function claudeVariables(access: GatewayAccess): Variables {
   return {
     ANTHROPIC_BASE_URL: address,
     ANTHROPIC_AUTH_TOKEN: access.token,
-    // The gateway would refuse the rest of its traffic.
+    // Claude Code's other traffic is turned off, because the gateway would refuse it.
     CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
   };
 }
 
 const codexKey = "OPENAI_API_KEY";
 
-/** Codex has no variable for an address; `codex-acp`, its protocol adapter, reads settings from CODEX_CONFIG. */
+/**
+ * Codex has no variable for the address of the API. But `codex-acp`, which connects Codex to the Agent Client Protocol,
+ * reads settings from CODEX_CONFIG.
+ */
 function codexVariables(access: GatewayAccess): Variables {
   const provider = codexProvider(access);
   if (provider === null) return {};
@@ -71,7 +77,10 @@ function codexVariables(access: GatewayAccess): Variables {
   return { CODEX_CONFIG: JSON.stringify(settings), [codexKey]: access.token };
 }
 
-/** A provider named `aimi`: for its provider `openai` Codex demands a login, and tries a WebSocket first. */
+/**
+ * Describes the gateway to Codex as a provider named `aimi`. For its built-in provider `openai`, Codex would demand a
+ * login and try a WebSocket first.
+ */
 function codexProvider(access: GatewayAccess): Variables | null {
   const address = addressOf("openai", access);
   if (address === null) return null;
@@ -80,13 +89,13 @@ function codexProvider(access: GatewayAccess): Variables | null {
 
 function geminiVariables(access: GatewayAccess): Variables {
   const variables = commonOf("google", access);
-  // In a folder without trust Gemini asks before it does anything.
+  // In a folder that is not trusted, Gemini CLI asks its user before it does anything.
   return addressOf("google", access) === null ? {} : { ...variables, GEMINI_CLI_TRUST_WORKSPACE: "true" };
 }
 
 const opencodePaths = { anthropic: "/v1", openai: "/v1", google: "/v1beta" } as const;
 
-/** Without a list of providers, opencode calls its makers' own models. */
+/** Gives opencode a list of providers: without a list, opencode calls its makers' own models. */
 function opencodeVariables(access: GatewayAccess): Variables {
   const providers = apis.flatMap((api) => {
     const address = addressOf(api, access);
@@ -100,7 +109,10 @@ function opencodeVariables(access: GatewayAccess): Variables {
   return { OPENCODE_CONFIG_CONTENT: JSON.stringify(settings) };
 }
 
-/** For an unknown program: the common variables, and two for each endpoint with a name of its own. */
+/**
+ * Returns the variables for a program that swarm does not know: the usual variables of each API, and an address and a
+ * key for each endpoint that is not named like its API.
+ */
 function commonVariables(access: GatewayAccess): Variables {
   const { url, token, endpoints } = access;
   const named = endpoints
@@ -126,22 +138,28 @@ function commonOf(api: Api, access: GatewayAccess): Variables {
   return found === null ? {} : { [address]: `${found}${path}`, [key]: access.token };
 }
 
-/** The address of an API: the endpoint of its name, else the first endpoint that speaks it. */
+/**
+ * Returns the URL of an API at the gateway: that of the endpoint named like the API, else that of the first endpoint
+ * with this API; null if there is none.
+ */
 function addressOf(api: Api, { url, endpoints }: GatewayAccess): string | null {
   const speaking = endpoints.filter((endpoint) => endpoint.api === api);
   const chosen = speaking.find(({ name }) => name === api) ?? speaking[0];
   return chosen === undefined ? null : `${url}/m/${chosen.name}`;
 }
 
-/** Set even if no host is allowed: the gateway refuses at once, while a connection without a route runs into its timeout. */
+/**
+ * Returns the proxy variables. They are set even if no host is allowed: the gateway refuses a connection at once, while
+ * a connection without a route would wait for its timeout.
+ */
 function tunnelVariables({ url, token }: GatewayAccess): Variables {
   const proxy = url.replace("://", `://worker:${token}@`);
-  // Requests for models and mirrors go to the gateway directly, not through its proxy.
+  // Requests to models and registries go to the gateway's own address, not through its proxy.
   const direct = [...new Set(["127.0.0.1", "localhost", "::1", new URL(url).hostname])].join(",");
   return {
     ...{ HTTPS_PROXY: proxy, https_proxy: proxy, NO_PROXY: direct, no_proxy: direct },
     NODE_USE_ENV_PROXY: "1",
-    // Git would send each first request without the token, only to be refused.
+    // Makes git send the token with its first request. By default, git first tries without it and is refused.
     GIT_HTTP_PROXY_AUTHMETHOD: "basic",
   };
 }
@@ -149,16 +167,16 @@ function tunnelVariables({ url, token }: GatewayAccess): Variables {
 function mirrorVariables({ url, token, mirrors }: GatewayAccess): Variables {
   const at = (name: string): string => `${url}/r/${token}/${name}`;
   return {
-    // A lock file keeps the registry's own addresses: npm replaces them in its requests.
+    // A lockfile contains the registry's own addresses: npm replaces them with the gateway's in its requests.
     ...(mirrors.includes("npm") ? npmVariables(`${at("npm")}/`) : {}),
-    // Go reads the checksum database through it, too.
+    // Go reads the checksum database through GOPROXY, too.
     ...(mirrors.includes("go") ? { GOPROXY: at("go") } : {}),
     ...(mirrors.includes("github") ? gitVariables(`${at("github")}/`) : {}),
   };
 }
 
 function npmVariables(registry: string): Variables {
-  // The mirror refuses npm's other requests, which do not read packages.
+  // Turns off npm's requests that do not read packages, because the gateway refuses them.
   const quiet = { npm_config_audit: "false", npm_config_update_notifier: "false" };
   return { npm_config_registry: registry, YARN_REGISTRY: registry, ...quiet };
 }

@@ -1,17 +1,19 @@
 const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 const unitBytes: Readonly<Record<string, number>> = { k: 1024, m: 1024 ** 2, g: 1024 ** 3, t: 1024 ** 4 };
 
-/** The milliseconds of `90s`, `30m`, `6h`; undefined when it is not a duration. */
+/**
+ * Parses a duration such as `90s`, `30m` or `6h` to milliseconds; returns undefined if the text is no duration.
+ */
 export function parseDurationMs(text: string): number | undefined {
   return parseAmount(text, unitMs);
 }
 
-/** The bytes of `512m`, `4g`; undefined when it is not a size. */
+/** Parses a size such as `512m` or `4g` to bytes; returns undefined if the text is no size. */
 export function parseSizeBytes(text: string): number | undefined {
   return parseAmount(text, unitBytes);
 }
 
-/** Bytes in binary units, with at most one decimal. */
+/** Formats a number of bytes in binary units with at most one decimal, such as `1.5 GiB`. */
 export function showBytes(bytes: number): string {
   const units = ["B", "KiB", "MiB", "GiB", "TiB"];
   const step = Math.min(units.length - 1, bytes < 1 ? 0 : Math.floor(Math.log2(bytes) / 10));
@@ -19,7 +21,7 @@ export function showBytes(bytes: number): string {
   return `${Number(amount.toFixed(step === 0 ? 0 : 1))} ${units[step]}`;
 }
 
-/** A duration in fitting units: `350 ms`, `4.2 s`, `3 min 20 s`. */
+/** Formats a duration in fitting units, such as `350 ms`, `4.2 s` or `3 min 20 s`. */
 export function showDuration(ms: number): string {
   if (ms < 1000) return `${Math.round(ms)} ms`;
   if (ms < 60_000) return `${Number((ms / 1000).toFixed(1))} s`;
