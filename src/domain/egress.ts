@@ -1,11 +1,14 @@
 import type { AllowedHost } from "./generated/gateway.ts";
 
-/** The hosts and the mirror that one word opens, with a description for users. */
+/** The hosts and the registry that one allowed word such as `npm` opens, with a description for users. */
 export interface Preset {
   readonly opens: string;
-  /** Hosts that agents reach through a tunnel, which the gateway does not decrypt. None of these names accepts uploads. */
+  /**
+   * Hosts that agents reach through a tunnel, which the gateway does not decrypt. None of these hosts accepts
+   * uploads.
+   */
   readonly hosts: readonly AllowedHost[];
-  /** The registry that agents read through the gateway, which sends only such reads; null for none. */
+  /** The registry that agents read through the gateway, which forwards only reads; null if there is none. */
   readonly mirror: string | null;
 }
 
@@ -23,7 +26,7 @@ interface AllowProblem {
 const defaultPort = 443;
 const maxHostLength = 253;
 
-/** Presets of what most tasks need, one word each. */
+/** The presets: single words that allow the hosts and registries that most tasks need. */
 export const presets: Readonly<Record<string, Preset>> = {
   npm: { opens: "packages of npm, read only", hosts: [], mirror: "npm" },
   pypi: { opens: "packages of Python", hosts: secure("pypi.org", "files.pythonhosted.org"), mirror: null },
@@ -51,14 +54,16 @@ export const presets: Readonly<Record<string, Preset>> = {
   },
 };
 
-/** The upstream of each mirror, unless the user's settings name another registry. */
+/** The URL of the registry behind each mirror, unless the user's settings name another registry. */
 export const mirrorUrls: Readonly<Record<string, string>> = {
   npm: "https://registry.npmjs.org",
   go: "https://proxy.golang.org",
   github: "https://github.com",
 };
 
-/** The hosts and mirrors that words of `--allow` and of settings open: presets by name, anything else as `host:port`. */
+/**
+ * Parses the words of `--allow` and of settings. A word names a preset, or else a host with an optional port.
+ */
 export function parseAllow(words: readonly string[]): Allowed {
   const hosts = new Map<string, AllowedHost>();
   const mirrors = new Set<string>();
@@ -78,11 +83,12 @@ export function parseAllow(words: readonly string[]): Allowed {
 }
 
 /**
- * A host and its port, or the problem of the word. Only names can be allowed: an IP address does not identify the server,
- * and the gateway would have to recognise every spelling of it that some library accepts.
+ * Parses a host name with an optional port; returns the problem, as a text, if the word is invalid. IP addresses are
+ * refused: an address does not identify the server, and the gateway would have to recognise every spelling of an address
+ * that some library accepts.
  */
 function parseHost(word: string): AllowedHost | string {
-  // Checked before the text is lower-cased, which turns the Kelvin sign into a k.
+  // This check must come before `toLowerCase`, which turns the Kelvin sign (U+212A) into a `k`.
   if (/[^\x21-\x7e]/.test(word)) return "has characters that no host name has";
   if (/[/@?#\\]/.test(word)) return "write host:port, without a scheme, a user or a path";
   if (word.includes("*")) return "has a wildcard: name each host";
@@ -92,7 +98,7 @@ function parseHost(word: string): AllowedHost | string {
   if (port !== undefined && !isPort(port)) return "has no port from 1 to 65535";
   if (name.endsWith(".")) return "ends with a dot";
   const labels = name.split(".");
-  // Some parsers read a name whose last label begins with a digit as an address: 127.1, 0x7f.1, 1.0x7f, 2130706433.
+  // If the last label begins with a digit, some parsers read an IP address: 127.1, 0x7f.1, 1.0x7f, 2130706433.
   if (/^\d/.test(labels.at(-1) ?? "")) return "is an address or a number: name the host";
   if (labels.length < 2)
     return `is neither a preset (${Object.keys(presets).join(", ")}) nor a full host name`;

@@ -1,24 +1,30 @@
 import { parseReference, referenceForms } from "./secret-reference.ts";
 
-/** The providers whose API a model endpoint can speak. */
+/** The names of the model APIs that a model endpoint can have, by their providers. */
 export const modelApis = ["anthropic", "openai", "google"] as const;
 export type ModelApi = (typeof modelApis)[number];
 
-/** The value of a header: an optional word like `Bearer`, then the secret of the reference. */
+/**
+ * How to form a header's value: an optional prefix such as `Bearer `, then the secret that `reference` refers
+ * to.
+ */
 export interface HeaderPlan {
   readonly before: string;
   readonly reference: string;
 }
 
-/** An address that the gateway calls, with the headers that authenticate it. */
+/** A server that the gateway calls, with the headers that authenticate the gateway there. */
 export interface ParsedAddress {
   readonly kind: "address";
   readonly name: string;
   readonly url: string;
-  /** Headers by lower-case name. */
+  /** The headers that authenticate the gateway, by their names in lower case. */
   readonly headers: Readonly<Record<string, HeaderPlan>>;
   readonly api: ModelApi | null;
-  /** Headers (lower case) and query parameters that the gateway forwards in addition to those that known agents send. */
+  /**
+   * Names of headers and query parameters that the gateway forwards, in addition to those that known agents send. Each
+   * name is there as written and in lower case.
+   */
   readonly pass: readonly string[];
 }
 
@@ -33,23 +39,29 @@ export const registryForm = "preset=url[,header=Name:reference]";
 const maxLength = 4_000;
 const maxUrlLength = 2_000;
 
-/** Parses a model endpoint of the settings: `name=url[,header=Name:reference][,api=…][,pass=Name]`. */
+/** Parses a model endpoint in the settings: `name=url[,header=Name:reference][,api=…][,pass=Name]`. */
 export function parseEndpoint(text: string): ParsedAddress | Refusal {
   return parseAddress(text, endpointForm, { isModel: true });
 }
 
-/** Parses a registry of the settings: `preset=url[,header=Name:reference]`. */
+/** Parses a package registry in the settings: `preset=url[,header=Name:reference]`. */
 export function parseRegistry(text: string): ParsedAddress | Refusal {
   return parseAddress(text, registryForm, { isModel: false });
 }
 
-/** The part of such words that is safe to show: anything after the name may be a misplaced secret. */
+/**
+ * Returns the part of an endpoint or a registry in the settings that is safe to show: the name. Anything after the name
+ * may be a misplaced secret.
+ */
 export function showWords(text: string): string {
   const [, name] = /^([a-z][a-z0-9-]{0,39})=/.exec(text) ?? [];
   return name === undefined ? "…" : `${name}=…`;
 }
 
-/** A base URL without slashes at its end, or the reason why the gateway cannot call it. */
+/**
+ * Parses a base URL and removes slashes at its end. If the gateway cannot call the URL, returns the form that is
+ * expected instead.
+ */
 export function parseUrl(text: string): { readonly url: string } | Refusal {
   const url = URL.canParse(text) && text.length <= maxUrlLength ? new URL(text) : null;
   if (url === null || !/^https?:$/.test(url.protocol)) return refused("an address with http:// or https://");
@@ -68,7 +80,7 @@ function parseAddress(
   { isModel }: { readonly isModel: boolean },
 ): ParsedAddress | Refusal {
   const [, name, rest = ""] = /^([a-z][a-z0-9-]{0,39})=(.*)$/s.exec(text) ?? [];
-  // An address with a comma would hide a mistyped option.
+  // Refuse an address with a comma: the part after the comma is probably a mistyped option.
   const [address = "", ...options] = rest.split(/,(?=(?:header|api|pass)=)/);
   if (name === undefined || text.length > maxLength || address.includes(",")) return refused(form);
   const url = parseUrl(address);
@@ -88,7 +100,8 @@ function parseAddress(
       const passed = option.slice("pass=".length);
       if (!isModel || !/^[A-Za-z0-9_$-]{1,100}$/.test(passed) || neverPassed.has(passed.toLowerCase()))
         return refused(`${form}, where Name is a header or a parameter that is not about the connection`);
-      // The gateway looks headers up in lower case, and parameters as they are written.
+      // The gateway looks up headers in lower case, and query parameters as they are written: so add both
+      // forms.
       pass.push(...new Set([passed, passed.toLowerCase()]));
       continue;
     }
@@ -100,20 +113,23 @@ function parseAddress(
   return { kind: "address", name, ...url, headers, api, pass };
 }
 
-/** Headers of a connection, which cannot authenticate a caller. */
+/** Names of headers that control the connection, and so cannot authenticate the gateway. */
 const ofConnections: ReadonlySet<string> = new Set([
   ...["connection", "content-length", "expect", "host", "keep-alive", "te", "trailer"],
   ...["transfer-encoding", "upgrade", "proxy-authorization", "proxy-connection"],
 ]);
 
-/** Headers that would change the request's meaning, or hide a key from the gateway, which searches answers for it. */
+/**
+ * Names of headers that the gateway never forwards. They would change the meaning of a request, or the encoding of the
+ * answer, which the gateway searches for leaked keys.
+ */
 const neverPassed: ReadonlySet<string> = new Set([
   ...ofConnections,
   ...["accept-encoding", "accept-charset", "range", "if-range", "cookie"],
   ...["x-http-method-override", "x-http-method", "x-method-override", "x-original-url", "x-rewrite-url"],
 ]);
 
-/** `Name:reference` or `Name:Bearer reference`. */
+/** Parses a header in the settings: `Name:reference` or `Name:Bearer reference`. */
 function parseHeader(text: string): { readonly name: string; readonly plan: HeaderPlan } | Refusal {
   const [, written = "", scheme, reference = ""] =
     /^([A-Za-z0-9-]{1,100}): *(?:(Bearer|Basic|Token) +)?(.+)$/s.exec(text) ?? [];
@@ -126,7 +142,9 @@ function parseHeader(text: string): { readonly name: string; readonly plan: Head
   return { name, plan: { before: scheme === undefined ? "" : `${scheme} `, reference } };
 }
 
-/** Whether a container that calls this host would reach itself. */
+/**
+ * Returns whether a host name means the caller's own machine, so that a container that calls it reaches itself.
+ */
 function isThisMachine(hostname: string): boolean {
   const host = hostname.replace(/^\[|\]$|\.$/g, "");
   return (

@@ -4,13 +4,13 @@ import { exitCodes } from "./exit-codes.ts";
 import { type SourceLocation, showLocation } from "./place.ts";
 import { type SandboxErrorFacts, sandboxCatalogue } from "./sandbox-error-catalogue.ts";
 
-/** The facts of each error. `catalogue` has the messages. */
+/** The facts of each error, by the error's code. `catalogue` makes the messages from them. */
 export interface ErrorFacts extends SandboxErrorFacts {
-  // Words on the command line
+  // Errors in the command line
   USAGE: { readonly message: string };
   INVALID_VALUE: { readonly name: string; readonly value: string; readonly expected: string };
   WOULD_ASK: { readonly question: string; readonly flag: string };
-  // Files that users write
+  // Errors in the repository, in task files and in settings
   NOT_A_REPOSITORY: { readonly folder: string };
   FILE_UNREADABLE: { readonly place: SourceLocation; readonly reason: string };
   FILE_TOO_LARGE: { readonly place: SourceLocation; readonly bytes: number; readonly limit: number };
@@ -27,7 +27,7 @@ export interface ErrorFacts extends SandboxErrorFacts {
   SETTINGS_INVALID: { readonly place: SourceLocation; readonly problem: string; readonly hint: string };
   UNTRUSTED: { readonly place: SourceLocation; readonly field: string; readonly why: string };
   FILE_UNWRITABLE: { readonly file: string; readonly reason: string };
-  // State
+  // Errors of the state file, of locks and of workers' records
   STATE_MISSING: { readonly file: string };
   WORKERS_MISSING: { readonly swarmId: string };
   STATE_EXISTS: { readonly file: string; readonly swarmId: string };
@@ -50,7 +50,7 @@ export interface ErrorFacts extends SandboxErrorFacts {
   PROJECT_MOVED: { readonly was: string; readonly is: string };
   PROJECT_COPIED: { readonly original: string };
   FILE_FAILED: { readonly file: string; readonly reason: string };
-  // The machine
+  // Errors of this machine: the engine, git, Claude Code, cron
   NODE_TOO_OLD: { readonly version: string };
   CLAUDE_MISSING: { readonly folder: string };
   CLAUDE_FAILED: { readonly command: string; readonly reason: string };
@@ -69,9 +69,9 @@ export interface ErrorFacts extends SandboxErrorFacts {
 
 const { usage, environment, locked, conflict } = exitCodes;
 
-/** Every foreseen error: its exit code, its message, and a hint what to do next. */
+/** All expected errors, each with its exit code, its message, and a hint what the user can do next. */
 export const catalogue: { readonly [Code in keyof ErrorFacts]: ErrorEntry<ErrorFacts[Code]> } = {
-  // Words on the command line
+  // Errors in the command line
   USAGE: entry(
     usage,
     (f) => f.message,
@@ -88,7 +88,7 @@ export const catalogue: { readonly [Code in keyof ErrorFacts]: ErrorEntry<ErrorF
     (f) => `Add ${f.flag}.`,
   ),
 
-  // Files that users write
+  // Errors in the repository, in task files and in settings
   NOT_A_REPOSITORY: entry(
     usage,
     (f) => `${f.folder} is not in a git repository`,
@@ -147,7 +147,7 @@ export const catalogue: { readonly [Code in keyof ErrorFacts]: ErrorEntry<ErrorF
     () => "Check the folder's permissions and the free disk space.",
   ),
 
-  // State
+  // Errors of the state file, of locks and of workers' records
   STATE_MISSING: entry(
     usage,
     (f) => `There is no swarm here: ${f.file} does not exist`,
@@ -243,7 +243,7 @@ export const catalogue: { readonly [Code in keyof ErrorFacts]: ErrorEntry<ErrorF
     () => "Check what lies there, its permissions and the free disk space.",
   ),
 
-  // The machine
+  // Errors of this machine: the engine, git, Claude Code, cron
   CLAUDE_MISSING: entry(
     environment,
     () => "there is no `claude` on the PATH to install the plugin in",

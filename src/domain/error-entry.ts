@@ -1,6 +1,6 @@
 import type { ExitCode } from "./exit-codes.ts";
 
-/** An error's exit code, its message, and a hint what to do next. */
+/** The exit code of an error, and functions that make its message and a hint what to do next from its facts. */
 export interface ErrorEntry<Facts> {
   readonly exit: ExitCode;
   readonly says: (facts: Facts) => string;

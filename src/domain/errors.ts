@@ -3,7 +3,7 @@ import type { ExitCode } from "./exit-codes.ts";
 
 export type ErrorCode = keyof ErrorFacts;
 
-/** An error as every surface shows it. */
+/** An error in the form in which swarm shows it to users and to programs. */
 export interface ErrorReport {
   readonly code: string;
   readonly message: string;
@@ -11,7 +11,7 @@ export interface ErrorReport {
   readonly details?: unknown;
 }
 
-/** A foreseen error. Any other thrown error is a bug of swarm. */
+/** An expected error, with a code and a hint for the user. Any other thrown error is a bug in swarm. */
 export class SwarmError<Code extends ErrorCode = ErrorCode> extends Error {
   readonly code: Code;
   readonly exitCode: ExitCode;
@@ -38,7 +38,7 @@ export class SwarmError<Code extends ErrorCode = ErrorCode> extends Error {
   }
 }
 
-/** Whether something thrown is this foreseen error. */
+/** Returns whether a thrown value is the expected error with this code. */
 export function isError<Code extends ErrorCode>(thrown: unknown, code: Code): thrown is SwarmError<Code> {
   return thrown instanceof SwarmError && thrown.code === code;
 }

@@ -4,11 +4,14 @@ import { workerSlug } from "./slug.ts";
 import type { SwarmState } from "./swarm-state.ts";
 
 export interface EventChoice {
-  /** A worker as users name it; null for all workers and for events of the whole swarm. */
+  /** The user's argument that names a worker; null for events of all workers and of the whole swarm. */
   readonly worker: string | null;
-  /** A swarm's id, a prefix of it, or `all`; null for the current swarm. */
+  /** The id of a swarm, a prefix of an id, or `all`; null for the current swarm. */
   readonly swarm: string | null;
-  /** Only requests that left a sandbox: model calls, or all others. Null for all events. */
+  /**
+   * `model` for events about model calls, `egress` for events about a sandbox's other requests; null for all
+   * events.
+   */
   readonly kind: EventKind | null;
 }
 
@@ -16,8 +19,9 @@ export const eventKinds = ["model", "egress"] as const;
 export type EventKind = (typeof eventKinds)[number];
 
 /**
- * Matches the chosen events. If the choice names no swarm, these are events of the current swarm and of any that begins
- * after `now`; without a current swarm, those of any swarm.
+ * Returns a function that tells whether an event is chosen. If the choice names no swarm, events of the current swarm are
+ * chosen, and all events from `now` on, since a new swarm may begin. If there is no current swarm either, events of all
+ * swarms are chosen.
  */
 export function eventFilter(
   state: SwarmState | null,
@@ -25,7 +29,8 @@ export function eventFilter(
   now: Date,
 ): (event: KeptEvent) => boolean {
   const isPresent = state !== null && (swarm === null || state.swarmId.startsWith(swarm));
-  // Workers of other swarms are known only from their events.
+  // The state has the workers of the current swarm only. In other swarms, the argument must be the worker's
+  // slug.
   const slugs =
     worker === null
       ? null

@@ -1,7 +1,7 @@
 import { cleanText } from "./clean-text.ts";
 import { bytesOf } from "./fit-message.ts";
 
-/** The longest line of the event log, in bytes with its line break. */
+/** The maximum length of a line in the event log, in bytes, including the line break. */
 export const maxEventLineLength = 4096;
 
 interface EventFacts {
@@ -15,7 +15,7 @@ interface Bounds {
   readonly items: number;
 }
 
-/** Tried one after the other until the line fits. */
+/** Maximum lengths of texts and lists in an event. `eventLine` tries them in this order until the line fits. */
 const boundsToTry: readonly Bounds[] = [
   { text: 1_000, items: 100 },
   { text: 300, items: 30 },
@@ -27,7 +27,10 @@ const maxValues = 2_000;
 const maxNameLength = 60;
 const reservedNames: readonly string[] = ["at", "swarmId", "event", "worker", "isCut"];
 
-/** An event as one line of JSON, with its line break: safe to show, and never longer than the log's limit. */
+/**
+ * Formats an event as one line of JSON with a line break. The line is safe to show, and never longer than
+ * `maxEventLineLength`.
+ */
 export function eventLine(
   { event, worker, ...facts }: EventFacts,
   { at, swarmId }: { readonly at: string; readonly swarmId: string | null },
@@ -50,7 +53,7 @@ export function eventLine(
   return `${JSON.stringify({ ...head, isCut: true })}\n`;
 }
 
-/** Copies any value as JSON values, cut to the bounds. */
+/** Copies a value into JSON values, with texts, lists and nesting cut to the bounds. */
 class Cutter {
   isCut = false;
   readonly #bounds: Bounds;
@@ -80,7 +83,7 @@ class Cutter {
   }
 
   #text(text: string): string {
-    // Cleaning a text of megabytes to keep its beginning would block the owner.
+    // Cuts before it cleans: to clean megabytes, of which only the beginning stays, would block the process.
     const start = text.slice(0, 8 * this.#bounds.text);
     const clean = cleanText(start, Number.POSITIVE_INFINITY);
     const short = cleanText(clean, this.#bounds.text);

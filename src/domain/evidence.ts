@@ -4,23 +4,26 @@ import type { MergedWorker, MergeReport, RanCheck } from "./generated/merge.ts";
 import type { ProofReport } from "./generated/proof.ts";
 import type { ContainerRecord } from "./generated/swarm-state.ts";
 
-/** A request to rework a story: the reason, and checks of the next attempt in addition to those of its task. */
+/** A request to rework a story in the next attempt: the reason, and checks in addition to those of the task. */
 export interface ReworkRequest {
   readonly storyId: string;
   readonly message: string;
-  /** Whether the earlier changes are still in the repository. */
+  /** True if the changes of the earlier attempt are still in the repository, false if they were undone. */
   readonly isKept: boolean;
   readonly checks: readonly string[];
 }
 
-/** A recorded request of the user; it applies to an attempt that continues from this commit. */
+/** A stored rework request of the user. The request applies to an attempt that continues from `commit`. */
 export interface RecordedRework extends ReworkRequest {
   readonly commit: string;
 }
 
 const maxOutputLength = 6_000;
 
-/** The rework request of a broken proof; null for any other verdict. */
+/**
+ * Makes the rework request for a worker whose result broke a check in fresh sandboxes. Returns null if the verdict is not
+ * `broken`.
+ */
 export function evidenceOfProof(
   { checks, stories, verdict }: ProofReport,
   record: Pick<ContainerRecord, "stories">,
@@ -36,13 +39,16 @@ export function evidenceOfProof(
 ${ranWords(first.command, first.after)}
 
 What you had made is still there.`;
-  // A check of several stories goes to the last of them, whose commit contains the others.
+  // If a check belongs to several stories, the last of them is reworked: its commit contains the others.
   const owners = stories.filter(({ checks: own }) => own.includes(first.command)).map(({ id }) => id);
   const storyId = owners.length < stories.length ? (owners.at(-1) ?? lastStory(record)) : lastStory(record);
   return storyId === null ? null : { storyId, message, isKept: true, checks: [first.command] };
 }
 
-/** The rework request of a result that a merge set aside. Its agent starts from the merged tree. */
+/**
+ * Makes the rework request for a result that a merge set aside. In the next attempt, the agent starts from the merged
+ * tree.
+ */
 export function evidenceOfMerge(
   { reason, with: others, check }: MergedWorker,
   {
@@ -53,10 +59,10 @@ export function evidenceOfMerge(
     record,
   }: {
     readonly command: string | null;
-    /** Whether the command also fails without any of the merged results. */
+    /** True if the check command fails even without any of the merged results. */
     readonly failsOnBase: boolean;
     readonly branch: string;
-    /** The files in which the result and the branch conflict now. */
+    /** The paths of the files in which the result and the branch conflict now. */
     readonly conflicts: readonly string[];
     readonly record: Pick<ContainerRecord, "stories">;
   },
@@ -85,7 +91,10 @@ export function evidenceOfMerge(
 
 const maxCheckLength = 3_500;
 
-/** A check for leftover conflict markers, which no other check finds in files that no test reads. */
+/**
+ * Returns a check that fails if these files still contain conflict markers. Other checks would miss markers in files that
+ * no test reads.
+ */
 function withoutMarkers(conflicts: readonly string[]): string[] {
   let command = "! git grep -qE '^(<<<<<<<|>>>>>>>) ' --";
   for (const path of conflicts) {
@@ -96,7 +105,7 @@ function withoutMarkers(conflicts: readonly string[]): string[] {
   return conflicts.length === 0 ? [] : [command];
 }
 
-/** The rework request of a story that failed, from the adapter's message about it. */
+/** Makes the rework request for a story that failed, from the adapter's message about the failure. */
 export function evidenceOfFailure(
   said: JournalledMessage & { readonly type: "progress-update" },
 ): ReworkRequest {
@@ -126,7 +135,9 @@ function lastStory({ stories }: Pick<ContainerRecord, "stories">): string | null
   return stories.at(-1)?.id ?? null;
 }
 
-/** The entry of a worker that a merge set aside; null for any other worker. */
+/**
+ * Finds a worker's entry in a merge's report, if the merge set the worker's result aside; else returns null.
+ */
 export function findSetAside(report: MergeReport | null, worker: string): MergedWorker | null {
   return report?.workers.find((each) => each.worker === worker && each.outcome === "set aside") ?? null;
 }

@@ -1,4 +1,6 @@
-/** Exit codes of swarm's process, one for each kind of remedy. */
+/**
+ * The exit codes of the program `swarm`. Errors that the user solves in the same way have the same exit code.
+ */
 export const exitCodes = {
   done: 0,
   bug: 1,

@@ -1,13 +1,13 @@
 import { type KnownVulnerability, knownVulnerabilities } from "./safe-versions.ts";
 
-/** A component of an engine, such as runc, as the engine reports it. */
+/** A component of a container engine, such as runc, with the version that the engine reports. */
 export interface EnginePart {
   readonly name: string;
-  /** The version, with the distribution's revision if the engine reports it. */
+  /** The component's version, with the revision of the Linux distribution if the engine reports one. */
   readonly version: string;
 }
 
-/** The known vulnerabilities of a component in this version. */
+/** Finds the known vulnerabilities of an engine's component in its version. */
 export function findVulnerabilities({ name, version }: EnginePart): KnownVulnerability[] {
   return knownVulnerabilities.filter((hole) => hole.part === name && !isFixed(hole, version));
 }
@@ -20,7 +20,7 @@ function isFixed({ fixedIn, packages }: KnownVulnerability, version: string): bo
   return compareVersions(upstream, same ?? newest) >= 0;
 }
 
-/** The version without a distribution's suffix: `1.1.5+ds1-1+deb12u1` is a 1.1.5. */
+/** Removes the suffix of a Linux distribution from a version: `1.1.5+ds1-1+deb12u1` becomes `1.1.5`. */
 function upstreamOf(version: string): string {
   return /^v?(\d+(?:\.\d+)*(?:-(?:rc|beta|alpha)\.?\d+)?)/.exec(version)?.[1] ?? version;
 }
@@ -29,7 +29,10 @@ function lineOf(version: string): string {
   return upstreamOf(version).split(".").slice(0, 2).join(".");
 }
 
-/** Compares as Debian orders versions: numbers by value, and `~` before everything, even before the end. */
+/**
+ * Compares two versions in Debian's order: numbers by value, and `~` before everything, even before the text's
+ * end.
+ */
 export function compareVersions(one: string, other: string): number {
   const [left, right] = [one, other].map((version) =>
     version.replace(/-(?=rc|beta|alpha)/, "~").match(/\d+|\D+/g),
@@ -52,7 +55,10 @@ function compareWords(x: string, y: string): number {
   return 0;
 }
 
-/** The rank of a character in Debian's order: `~`, then the end or a digit, then letters, then other characters. */
+/**
+ * Returns the rank of a version's character in Debian's order: first `~`, then a digit or the end of the text
+ * (undefined), then letters, then other characters.
+ */
 function weightOf(sign: string | undefined): number {
   if (sign === "~") return -1;
   if (sign === undefined || /\d/.test(sign)) return 0;

@@ -1,7 +1,10 @@
-/** Keeps the first items within limits and counts the rest: a container can name any number of items. */
+/**
+ * A list that keeps the first items, up to a maximum, and only counts the rest. That bounds memory: a container can
+ * report any number of items.
+ */
 export class BoundedList<Item> {
   readonly items: Item[] = [];
-  /** The number of items that were not kept. */
+  /** The number of items that the list counted but did not keep. */
   more = 0;
   readonly #most: number;
   #charactersLeft: number;
@@ -11,7 +14,7 @@ export class BoundedList<Item> {
     this.#charactersLeft = most.characters;
   }
 
-  /** `characters` is the size of the item. */
+  /** Adds an item, or only counts the item if the list is full. `characters` is the item's size. */
   add(item: Item, characters: number): void {
     if (this.more > 0 || this.items.length >= this.#most || characters > this.#charactersLeft) {
       this.more += 1;

@@ -1,11 +1,14 @@
-/** The protocol's limit for one line to the host, with its break. */
+/** The protocol's maximum length of a line to the host, in bytes, including the line break. */
 const maxLineLength = 64 * 1024;
 const maxBytesOfUnit = 3;
 const mark = " … cut";
 
 type Json = string | number | boolean | null | undefined | readonly Json[] | { readonly [key: string]: Json };
 
-/** A message as one line that fits: its longest texts are cut, with a mark, until it does. */
+/**
+ * Formats a message as one line of JSON within the protocol's maximum length. If the line is too long, the longest texts
+ * are cut, with a mark, until the line fits.
+ */
 export function fitMessage(message: object): string {
   const line = JSON.stringify(message);
   if (line.length < maxLineLength / maxBytesOfUnit || bytesOf(line) < maxLineLength) return line;
@@ -23,20 +26,20 @@ function cutTexts(value: Json, limit: number): Json {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, cutTexts(item, limit)]));
 }
 
-/** A text of at most `limit` characters that shows where it was cut. */
+/** Cuts a text to at most `limit` characters, with a mark at the end if something was cut. */
 export function cutText(text: string, limit: number): string {
   if (text.length <= limit) return text;
-  // Removes the half of a surrogate pair that the cut leaves.
+  // The cut can split a surrogate pair. The remaining half is no valid character, so remove it.
   return `${text.slice(0, Math.max(0, limit - mark.length)).replace(/[\uD800-\uDBFF]$/, "")}${mark}`;
 }
 
-/** The end of a text, of at most `limit` characters. */
+/** Returns the end of a text, at most `limit` characters, with `…` in front if something was cut. */
 export function tailOf(text: string, limit: number): string {
   if (text.length <= limit) return text;
   return `…${text.slice(text.length - limit + 1).replace(/^[\uDC00-\uDFFF]/, "")}`;
 }
 
-/** The length in UTF-8 bytes, without `node:` and without a copy. */
+/** Returns the length of a text in UTF-8 bytes, without a `node:` module and without a copy of the text. */
 export function bytesOf(text: string): number {
   let bytes = text.length;
   for (let at = 0; at < text.length; at += 1) {

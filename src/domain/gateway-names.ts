@@ -1,9 +1,9 @@
-/** The names of a swarm's gateway and of its volumes. */
+/** The names of a swarm's gateway container and of the gateway's volumes. */
 export interface GatewayNames {
   readonly container: string;
-  /** The volume of its journal. */
+  /** The name of the volume with the gateway's journal. */
   readonly journalVolume: string;
-  /** The volume of the socket through which sandboxes without a network reach it. */
+  /** The name of the volume with the socket through which sandboxes without a network reach the gateway. */
   readonly socketVolume: string;
 }
 
@@ -18,7 +18,7 @@ export function gatewayNames({
   return { container: `${name}.gateway`, journalVolume: `${name}.gateway`, socketVolume: `${name}.door` };
 }
 
-/** The name of the network of one worker's container and the gateway. */
+/** Returns the name of the network that connects only one worker's container and the gateway. */
 export function workerNetworkName(containerName: string): string {
   return containerName.includes(".") ? `${containerName}net` : `${containerName}.net`;
 }
