@@ -1,4 +1,4 @@
-/** The inputs of an image by name, each with a checksum or an id. */
+/** The inputs from which an image is built, by name, each with a checksum or an id. */
 export type ImageInputs = Readonly<Record<string, string>>;
 
 export interface InputChange {
@@ -6,17 +6,17 @@ export interface InputChange {
   readonly kind: "added" | "removed" | "changed";
 }
 
-/** One checksum over all inputs, whatever their order. */
+/** Returns one checksum over all inputs of an image. The order of the inputs does not matter. */
 export function checksumOf(inputs: ImageInputs, sha256: (text: string) => string): string {
   return sha256(JSON.stringify(sorted(inputs))).slice(0, 16);
 }
 
-/** The text of a label that holds the inputs. */
+/** Formats the inputs of an image as the text of a label of the image. */
 export function showInputs(inputs: ImageInputs): string {
   return JSON.stringify(Object.fromEntries(sorted(inputs)));
 }
 
-/** The inputs in a label; null if it is missing or has another form. */
+/** Parses the inputs of an image from its label; returns null if the label is missing or has another form. */
 export function readInputs(label: string | undefined): ImageInputs | null {
   try {
     const inputs: unknown = JSON.parse(label ?? "null");
@@ -27,11 +27,11 @@ export function readInputs(label: string | undefined): ImageInputs | null {
   }
 }
 
-/** The inputs in which two images differ. */
+/** Finds the inputs in which two images differ. */
 export function findInputChanges(before: ImageInputs, after: ImageInputs): InputChange[] {
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();
   return names.flatMap((input): InputChange[] => {
-    // `in` would find inherited names such as `constructor`, which is no input.
+    // The operator `in` would also find inherited names such as `constructor`, which are no inputs.
     if (!Object.hasOwn(before, input)) return [{ input, kind: "added" }];
     if (!Object.hasOwn(after, input)) return [{ input, kind: "removed" }];
     return before[input] === after[input] ? [] : [{ input, kind: "changed" }];

@@ -5,8 +5,8 @@ const tag = "[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}";
 const form = new RegExp(`^(?:${registry}/)?${part}(?:/${part})*(?::${tag})?(?:@sha256:[0-9a-f]{64})?$`);
 
 /**
- * Whether a text is a distribution reference, with SHA-256 as the only digest, or an image's id. No program reads such a
- * text as an option, a path or a second argument.
+ * Returns whether a text is an image's id or a reference to an image such as `ubuntu:24.04`. A digest in the reference
+ * must be SHA-256. No program reads such a text as an option, a path or a second argument.
  */
 export function isImageReference(text: string): boolean {
   return text.length <= 255 && form.test(text);

@@ -1,29 +1,32 @@
-/** Levels from weakest to strongest, by the separation that was measured between the agent and the host. */
+/** The levels of isolation that can be measured between an agent and the host, from weakest to strongest. */
 export const isolationLevels = ["shared-kernel", "userns", "strong"] as const;
 export type IsolationLevel = (typeof isolationLevels)[number];
 
-/** Runtimes in the order of preference of `auto`. */
+/** Container runtimes, in the order in which the setting `auto` prefers them. */
 export const preferredRuntimes: readonly string[] = ["sysbox-runc", "runsc", "kata", "kata-runtime", "runc"];
 
-/** The probe's findings inside a container, `schemas/probe.schema.json`. */
+/** The findings of the probe, a program that examines a container from inside (`schemas/probe.schema.json`). */
 export type { Probe } from "./generated/probe.ts";
 
 import type { Probe } from "./generated/probe.ts";
 
-/** The measured properties of a runtime. */
+/** The measured isolation of a container runtime, with its faults. */
 export interface RuntimeIsolation {
   readonly level: IsolationLevel;
-  /** The observation behind the level, in a few words. */
+  /** The observation from which the level follows, in a few words. */
   readonly evidence: string;
-  /** The contradiction between the runtime and its name; null if there is none. */
+  /** How the runtime contradicts its own name; null if it does not. */
   readonly falseName: string | null;
-  /** Confinement that was requested and is missing. */
+  /** Confinement that swarm requested and that is missing, such as a seccomp filter. */
   readonly unconfined: readonly string[];
-  /** Program steps that an agent needs and that failed, with the reason. */
+  /** Operations of programs that an agent needs and that failed in the container, each with the reason. */
   readonly unusable: readonly string[];
 }
 
-/** Judges a runtime by what the probe found in a container of it. Its name proves nothing. */
+/**
+ * Judges a container runtime by the probe's findings in one of its containers. The runtime's name proves
+ * nothing.
+ */
 export function judgeIsolation(runtime: string, probe: Probe, engineKernel: string): RuntimeIsolation {
   const level = levelOf(probe, engineKernel);
   return {
@@ -35,12 +38,12 @@ export function judgeIsolation(runtime: string, probe: Probe, engineKernel: stri
   };
 }
 
-/** Whether a measured level satisfies a demand. */
+/** Returns whether a measured isolation level is at least as strong as the demanded level. */
 export function isAtLeast(level: IsolationLevel, wanted: IsolationLevel): boolean {
   return isolationLevels.indexOf(level) >= isolationLevels.indexOf(wanted);
 }
 
-/** The stronger of two demands; `auto` demands nothing. */
+/** Returns the stronger of two demanded isolation levels; `auto` demands nothing. */
 export function strongerOf(
   one: "auto" | IsolationLevel,
   other: "auto" | IsolationLevel,
@@ -54,7 +57,9 @@ function levelOf(probe: Probe, engineKernel: string): IsolationLevel {
   return rootOutside(probe) === 0 ? "shared-kernel" : "userns";
 }
 
-/** The host's user id of the container's root; 0 if nothing is mapped, since that protects nothing. */
+/**
+ * Returns the host's user id for root in the container; 0 if root is not mapped, since that protects nothing.
+ */
 function rootOutside({ uidMap }: Probe): number {
   return uidMap.find(({ inside }) => inside === 0)?.outside ?? 0;
 }
@@ -71,8 +76,9 @@ function evidenceOf(level: IsolationLevel, probe: Probe, engineKernel: string): 
 }
 
 /**
- * Requested confinement that is missing. Runtimes with a kernel of their own, and Sysbox, confine in their own way; root,
- * capabilities and namespaces of the host are wrong under every runtime.
+ * Finds confinement that swarm requested and that is missing in a container. An agent as root, capabilities and namespaces
+ * of the host are wrong under every runtime. The other checks do not apply to Sysbox and to runtimes with a kernel of
+ * their own, which confine in their own way.
  */
 function unconfinedOf(level: IsolationLevel, probe: Probe): string[] {
   const { capabilities, noNewPrivileges, seccomp, userId, sharedNamespaces, devices, hostMounts, openPaths } =

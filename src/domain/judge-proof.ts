@@ -3,13 +3,16 @@ import type { ProofCheck, ProofVerdict } from "./generated/proof.ts";
 
 export interface JudgedProof {
   readonly verdict: ProofVerdict;
-  /** The check that is broken, or that fails as before; null if there is none. */
+  /**
+   * A description of the check that is broken, or that fails as it did before the work; null if there is none.
+   */
   readonly why: string | null;
 }
 
 /**
- * Judges a result by checks in fresh sandboxes. A check that the task demands must pass, even if it failed before: the
- * worker reported it as done. A check that only the repository brings must not have become worse.
+ * Judges a worker's result by its checks, run in fresh sandboxes. A check that the task demands must pass, even if it
+ * failed before the work, because the worker reported the task as done. A check that only the repository brings may fail
+ * if it failed before the work, too.
  */
 export function judgeProof(checks: readonly ProofCheck[]): JudgedProof {
   if (checks.length === 0) return { verdict: "not-checked", why: null };

@@ -3,7 +3,7 @@ import { isGvisorKernelExit } from "./process-limits.ts";
 
 export type { SandboxRecord };
 
-/** The state of a sandbox's container, as the engine reports it. */
+/** The state that the engine reports for a sandbox's container. */
 export type SandboxObserved =
   | { readonly kind: "missing" }
   | { readonly kind: "created" }
@@ -16,17 +16,20 @@ export type SandboxObserved =
       readonly memoryExhausted: boolean;
     };
 
-/** The end of a sandbox, for its record. */
+/** How, when and why a sandbox ended, in the form of the sandbox's record. */
 export interface SandboxEnd {
   readonly status: "failed" | "timeout";
   readonly completedAt: string;
   readonly reason: { readonly code: string; readonly message: string };
 }
 
-/** The tolerated difference between the clocks of engine and kernel. */
+/** The tolerated difference between the clocks of the engine and the kernel, in milliseconds. */
 const toleranceMs = 1_000;
 
-/** The end to record for a container that ended without an order of this process; null if the record stays as it is. */
+/**
+ * Decides which end to record if a sandbox's container ended without an order of this process. Returns null if the record
+ * stays as it is.
+ */
 export function judgeSandbox(
   record: SandboxRecord,
   observed: SandboxObserved,
@@ -51,20 +54,20 @@ export function judgeSandbox(
   }
 }
 
-/** The end of a sandbox that the user's `destroy` ended while a task ran in it. */
+/** The end to record if the user's `swarm sandbox destroy` ended a sandbox while a task ran in it. */
 const destroyedByUser: Pick<SandboxEnd, "status" | "reason"> = {
   status: "failed",
   reason: { code: "CONTAINER_ENDED", message: "`swarm sandbox destroy` ended it" },
 };
 
-/** Whether a sandbox is over, so that nothing can run in it any more. */
+/** Returns whether a sandbox is over, so that nothing can run in it any more. */
 export function isOver({ status, reason }: Pick<SandboxRecord, "status" | "reason">): boolean {
   return (
     status === "destroyed" || status === "timeout" || (status === "failed" && endingReasons.has(reason?.code))
   );
 }
 
-/** Reasons that ended the sandbox, not only a task in it. */
+/** Codes of failures that ended the whole sandbox, not only a task in it. */
 const endingReasons: ReadonlySet<string | undefined> = new Set([
   ...["CONTAINER_LOST", "CONTAINER_ENDED", "CONTAINER_OOM", "CREATION_INTERRUPTED"],
   ...["DISK_FULL", "FILES_EXHAUSTED", "PROCESSES_EXHAUSTED"],

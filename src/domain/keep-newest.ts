@@ -1,4 +1,7 @@
-/** Removes the entries that were added first until at most `most` remain. Bounds collections with entries from outside. */
+/**
+ * Removes the oldest entries of a collection until at most `maxEntries` remain. That bounds the memory of a collection
+ * whose entries come from outside.
+ */
 export function keepNewest<Key>(collection: Map<Key, unknown> | Set<Key>, maxEntries = 1_000): void {
   for (const key of collection.keys()) {
     if (collection.size <= maxEntries) return;

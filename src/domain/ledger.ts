@@ -1,4 +1,7 @@
-/** A line of the ledger: a task file, identified by its content, that a swarm ran once. */
+/**
+ * A line of the ledger, the list of task files that were carried out. `sha256` is the checksum of the file's
+ * content.
+ */
 export interface LedgerLine {
   readonly sha256: string;
   readonly file: string;
@@ -7,12 +10,12 @@ export interface LedgerLine {
   readonly at: string;
 }
 
-/** The newest line for each content. */
+/** Returns the newest line of the ledger for each content of a task file, by the content's SHA-256. */
 export function newestBySha(lines: readonly LedgerLine[]): Map<string, LedgerLine> {
   return new Map(lines.map((line) => [line.sha256, line]));
 }
 
-/** Parses a line; undefined for a torn or foreign one. */
+/** Parses a line of the ledger; returns undefined if the line is torn or has another form. */
 export function parseLedgerLine(text: string): LedgerLine | undefined {
   try {
     const line: unknown = JSON.parse(text);

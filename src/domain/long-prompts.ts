@@ -1,21 +1,23 @@
 import { findLongestPrefix } from "./model-name.ts";
 
-/** The factors by which a call costs more than its model's price. */
+/** The factors by which a call with a long prompt costs more than the model's usual price. */
 export interface LongPromptFactors {
-  /** The factor for all input, from a cache or written to one included. */
+  /** The factor for the price of all input tokens, including those read from a cache or written to a cache. */
   readonly prompt: number;
   readonly answer: number;
 }
 
 interface LongPrompts extends LongPromptFactors {
   readonly model: string;
-  /** The tokens of a prompt above which the factors apply, to every token. */
+  /** The number of prompt tokens above which the factors apply, to every token of the call. */
   readonly above: number;
 }
 
 const double = { prompt: 2, answer: 1.5 };
 
-/** Apart from the prices, so that it applies to a user's own prices, too. */
+/**
+ * The models with extra cost for long prompts, apart from the prices: it applies to the user's own prices, too.
+ */
 const longPrompts: readonly LongPrompts[] = [
   { model: "claude-haiku-5-5", above: 100_000, prompt: 5, answer: 5 },
   { model: "claude-sonnet-4-2", above: 200_000, ...double },
@@ -30,7 +32,10 @@ const longPrompts: readonly LongPrompts[] = [
   { model: "gemini-3.1-pro", above: 200_000, ...double },
 ];
 
-/** The factors of a call: with a long prompt, some models cost more per token. */
+/**
+ * Returns the price factors for a call. With a long prompt, some models cost more per token; otherwise both are
+ * 1.
+ */
 export function longPromptFactors(model: string, promptTokens: number): LongPromptFactors {
   const long = findLongestPrefix(longPrompts, model);
   return long !== undefined && promptTokens > long.above ? long : { prompt: 1, answer: 1 };

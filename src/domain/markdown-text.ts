@@ -1,11 +1,13 @@
 import { cleanLines, cleanText } from "./clean-text.ts";
 
-/** Escapes untrusted text for a line of Markdown: no part of it becomes a heading, link, tag or table cell. */
+/**
+ * Escapes untrusted text for a line of Markdown, so that nothing becomes a heading, link, tag or table cell.
+ */
 export function inlineText(text: string, limit = 2_000): string {
   return (
     cleanText(text, limit)
       .replace(/[\\`*_{}[\]()<>#+!|~&$@]/g, "\\$&")
-      // At the start of a line these would begin a list or a rule; an address would become a link.
+      // At the start of a line, these characters would begin a list or a rule. An address would become a link.
       .replace(/^(\s*)([-=])/, "$1\\$2")
       .replace(/^(\s*\d+)\.(?=\s|$)/, "$1\\.")
       .replace(/:(?=\/\/)/g, "\\:")
@@ -13,7 +15,7 @@ export function inlineText(text: string, limit = 2_000): string {
   );
 }
 
-/** Untrusted text as inline code. */
+/** Formats untrusted text as inline code in Markdown. */
 export function codeSpan(text: string): string {
   const clean = cleanText(text, 2_000);
   const fence = "`".repeat(longestRun(clean) + 1);
@@ -21,14 +23,14 @@ export function codeSpan(text: string): string {
   return `${fence}${space}${clean}${space}${fence}`;
 }
 
-/** Untrusted lines as a code block that none of them can end. */
+/** Formats untrusted text as a code block in Markdown, which no line of the text can end. */
 export function fenced(text: string, kind = "text"): string[] {
   const clean = cleanLines(text.replace(/\r\n?/g, "\n")).replace(/\n+$/, "");
   const fence = "`".repeat(Math.max(3, longestRun(clean) + 1));
   return [`${fence}${kind}`, ...clean.split("\n"), fence];
 }
 
-/** The length of the longest run of backticks. */
+/** Returns the length of the longest run of backticks in a text. */
 function longestRun(text: string): number {
   return (text.match(/`+/g) ?? []).reduce((longest, run) => Math.max(longest, run.length), 0);
 }

@@ -1,17 +1,18 @@
-/** A result that may be merged. */
+/** A worker's result that may be merged. */
 export interface MergeCandidate {
   readonly worker: string;
-  /** The workers whose results this one contains. */
+  /** The workers whose results this result contains. */
   readonly buildsOn: readonly string[];
-  /** The number of other results with which it conflicts. */
+  /** The number of other results with which this result conflicts. */
   readonly conflicts: number;
-  /** The number of changed lines. */
+  /** The number of lines that this result changes. */
   readonly size: number;
 }
 
 /**
- * The order of a merge train: a result comes before those that build on it; among the rest, those with the fewest conflicts
- * come first, then the smallest. So the merge sets aside as little as possible.
+ * Sorts results into the order in which they are merged one after the other. A result comes before the results that build
+ * on it. Apart from that, results with the fewest conflicts come first, then the smallest. In this order, the merge sets
+ * aside as little as possible.
  */
 export function mergeOrder<Candidate extends MergeCandidate>(candidates: readonly Candidate[]): Candidate[] {
   const ordered: Candidate[] = [];
@@ -20,7 +21,7 @@ export function mergeOrder<Candidate extends MergeCandidate>(candidates: readonl
     list.some((other) => other.worker === worker);
   while (left.length > 0) {
     const free = left.filter(({ buildsOn }) => !buildsOn.some((other) => isIn(left, other)));
-    // Commits cannot build on each other in a cycle; if candidates claim to, the claim is ignored.
+    // Commits cannot build on each other in a cycle. If the candidates claim a cycle, ignore `buildsOn`.
     const [next] = (free.length > 0 ? free : left).toSorted(
       (one, other) => one.conflicts - other.conflicts || one.size - other.size,
     );

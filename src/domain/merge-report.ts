@@ -5,7 +5,7 @@ import { whyMerged } from "./merge-words.ts";
 import { workerSlug } from "./slug.ts";
 import type { ContainerRecord } from "./swarm-state.ts";
 
-/** The part of a summary about a merge, safe to show. */
+/** Returns the part of a swarm's summary that describes a merge, with texts that are safe to show. */
 export function mergeSummary({ branch, tip, check, workers }: MergeReport): SummaryMerge {
   return {
     ...{ branch: cleanText(branch), tip: cleanText(tip, 40) },
@@ -18,12 +18,12 @@ export function mergeSummary({ branch, tip, check, workers }: MergeReport): Summ
   };
 }
 
-/** The branch for a swarm's merged results if the user names none. */
+/** Returns the name of the branch for a swarm's merged results, used if the user names none. */
 export function integrationBranchOf(swarmId: string): string {
   return `swarm/${swarmId.slice(0, 6)}/integration`;
 }
 
-/** The result of a worker for a merge; null if it has none. */
+/** Returns a worker's result for a merge; null if the worker is not completed or changed nothing. */
 export function resultOf(record: ContainerRecord): {
   readonly worker: string;
   readonly commit: string;
@@ -38,7 +38,7 @@ export function resultOf(record: ContainerRecord): {
   return { worker, commit: collected.commit, base: baseCommit, message };
 }
 
-/** The report's entry of a worker without a result, with the reason. */
+/** Returns the entry in a merge's report for a worker without a result, with the reason. */
 export function withoutResult(record: ContainerRecord): MergedWorker {
   const { status, collected } = record;
   const nothing = { mergedAs: null, files: [], with: [], check: null } as const;

@@ -1,12 +1,12 @@
 import { countOf } from "./count-of.ts";
 import type { MergedWorker, MergeReport } from "./generated/merge.ts";
 
-/** Whether the check also fails without any of the merged results. */
+/** Returns whether the check of a merge fails even without any of the merged results. */
 export function failsOnBase({ before }: MergeReport["check"]): boolean {
   return before !== null && before.exitCode !== 0;
 }
 
-/** Why a result was merged or was not, in words. */
+/** Describes why a worker's result was merged or was not merged. */
 export function whyMerged(
   { outcome, reason, files, check: ran }: MergedWorker,
   check: MergeReport["check"],

@@ -9,58 +9,76 @@ import {
 import type { AdapterPhase, Completion, ErrorMessage } from "./generated/acp.ts";
 import type { StoryStatus } from "./generated/swarm-state.ts";
 
-/** The state of a conversation after the messages that the host accepted. */
+/** The state of the host's conversation with an adapter, after the messages that the host accepted. */
 export interface ConversationState {
   readonly swarmId: string;
   readonly attempt: number;
   readonly containerId: string;
   readonly lastSeq: number;
-  /** The status of every story of the task; there are no other stories. */
+  /** The status of every story of the task, by the story's id. Messages about other stories are violations. */
   readonly statusById: ReadonlyMap<string, StoryStatus>;
-  /** The message that ended a run, if no message follows it. */
+  /**
+   * The message that ended a run of the adapter; null if there is none, or if a later message continues the
+   * work.
+   */
   readonly end: Completion | (ErrorMessage & { readonly seq: number }) | null;
-  /** The first `hello` of this connection; null before it. Messages up to its `lastSeq` are older than the connection. */
+  /**
+   * The content of the first `hello` on the current connection; null before the `hello`. Messages up to `lastSeq` are older
+   * than the connection.
+   */
   readonly announced: { readonly lastSeq: number; readonly phase: AdapterPhase } | null;
 }
 
-/** `known`: the host accepted it before, and it changes nothing. `ignored`: this version does not know its type. */
+/**
+ * The host's verdict about a message. `known`: the host accepted the same message before, so the message changes nothing.
+ * `ignored`: this version of swarm does not know the type of the message.
+ */
 export type Verdict =
   | { readonly kind: "new"; readonly known: ConversationState }
   | { readonly kind: "known" }
   | { readonly kind: "ignored" }
   | { readonly kind: "violation"; readonly reason: string };
 
-/** A failed or skipped story stays so: a retry is another attempt, with a sequence of its own. */
+/**
+ * The statuses to which a story may change, by its current status. A failed or skipped story never changes: a retry is
+ * another attempt, with sequence numbers of its own.
+ */
 const mayBecome: Readonly<Record<StoryStatus, readonly StoryStatus[]>> = {
   pending: ["pending", "in_progress", "skipped"],
-  // `in_progress` once more: the story was interrupted.
+  // A second `in_progress` is valid: the story was interrupted and begins again.
   in_progress: ["in_progress", "completed", "failed"],
   completed: [],
   failed: [],
   skipped: [],
 };
 
-/** A conversation before its first message. The caller passes stories that earlier attempts finished as completed. */
+/**
+ * Returns the state of a conversation before its first message. In `statusById`, the caller gives the status `completed`
+ * to the stories that earlier attempts finished.
+ */
 export function newConversation(
   subject: Pick<ConversationState, "swarmId" | "attempt" | "containerId" | "statusById">,
 ): ConversationState {
   return { ...subject, lastSeq: 0, end: null, announced: null };
 }
 
-/** The same conversation at the start of a new connection, which begins with `hello`. */
+/** Returns the state of a conversation for a new connection, on which the adapter must send `hello` first. */
 export function onNewConnection(known: ConversationState): ConversationState {
   return { ...known, announced: null };
 }
 
-/** The same conversation for the replay of a journal, which holds no `hello` and only messages from before. */
+/**
+ * Returns the state of a conversation for the replay of a journal. A journal contains no `hello`, and all its messages
+ * are older than the connection.
+ */
 export function inJournal(known: ConversationState): ConversationState {
   return { ...known, announced: { lastSeq: Number.MAX_SAFE_INTEGER, phase: "finished" } };
 }
 
 /**
- * Whether the end of a run is final. `completed` and `failed` always are. Any other end is final if it came over this
- * connection, or if the journal ended with it and the adapter is finished. (A later run continues the same journal over a
- * new connection.)
+ * Returns whether the end of a run is final. The ends `completed` and `failed` are always final. Any other end is final if
+ * its message came over the current connection, or if the message is the last one in the adapter's journal and the adapter
+ * is finished. (A later run continues the same journal over a new connection.)
  */
 export function isOver({ end, announced }: ConversationState): boolean {
   if (!end) return false;
@@ -69,7 +87,9 @@ export function isOver({ end, announced }: ConversationState): boolean {
   return end.seq > announced.lastSeq || (end.seq === announced.lastSeq && announced.phase === "finished");
 }
 
-/** Judges a message of known form by the conversation so far. */
+/**
+ * Judges whether a message of a known type is valid at this point of the conversation, and whether it is new.
+ */
 export function judgeMessage(known: ConversationState, message: AdapterMessage | HostMessage): Verdict {
   if (!isAdapterMessage(message)) return violation(`${message.type} is not for an adapter to send`);
   if (message.swarmId !== known.swarmId) return violation("swarmId is that of another swarm");
@@ -79,7 +99,7 @@ export function judgeMessage(known: ConversationState, message: AdapterMessage |
   if (!known.announced) return violation(`${message.type} came before hello`);
   if (isJournalled(message)) return judgeJournalled(known, message, known.announced.lastSeq);
 
-  // An error without a `seq` answers this host's own request.
+  // An error without a `seq` is valid: it answers this host's own request.
   if (message.type !== "heartbeat") return { kind: "new", known };
   const { storyId, phase } = message.payload;
   if (storyId !== undefined && !known.statusById.has(storyId))
@@ -89,7 +109,9 @@ export function judgeMessage(known: ConversationState, message: AdapterMessage |
   return { kind: "new", known };
 }
 
-/** Judges a message of an unknown type: the host ignores it if its envelope is valid and it has no `seq`. */
+/**
+ * Judges a message of an unknown type: the host ignores a message with a valid envelope and without a `seq`.
+ */
 export function judgeUnknown(known: ConversationState, fields: Readonly<Record<string, unknown>>): Verdict {
   const { type, timestamp, swarmId, attempt, containerId, payload, seq } = fields;
   if (typeof type !== "string" || !/^[a-z][a-z0-9-]{0,49}$/.test(type))
@@ -101,7 +123,7 @@ export function judgeUnknown(known: ConversationState, fields: Readonly<Record<s
   if (typeof containerId !== "string" || !/^([0-9a-f]{12,64})?$/.test(containerId))
     return violation(`the containerId of ${type} is none`);
   if (typeof payload !== "object" || payload === null) return violation(`${type} has no payload`);
-  // The host cannot check its content, so it cannot journal it; and without it the journal would have a gap.
+  // The host cannot validate the content, so it cannot journal the message. Without it, the journal has a gap.
   if (seq !== undefined) return violation(`${type} is unknown and has a seq`);
   if (!known.announced) return violation(`${type} came before hello`);
   return { kind: "ignored" };
@@ -110,12 +132,13 @@ export function judgeUnknown(known: ConversationState, fields: Readonly<Record<s
 function judgeHello(known: ConversationState, hello: Extract<AdapterMessage, { type: "hello" }>): Verdict {
   const { protocol, lastSeq, phase } = hello.payload;
   if (protocol !== protocolVersion) return violation(`the protocol is not ${protocolVersion}`);
-  // Before it has its request, an adapter does not know its container's id.
+  // While an adapter waits for its request, it does not know the id of its container yet.
   if (phase !== "waiting" && isOther(known, hello.containerId))
     return violation("containerId is that of another container");
   if (lastSeq < known.lastSeq)
     return violation(`its journal ends at ${lastSeq} and once had ${known.lastSeq}: it was lost`);
-  // A later `hello` answers a request, and adds nothing about messages from before this connection.
+  // Only a connection's first `hello` counts. A later one answers a request, and says nothing about older
+  // messages.
   return { kind: "new", known: known.announced ? known : { ...known, announced: { lastSeq, phase } } };
 }
 
@@ -124,7 +147,7 @@ function judgeJournalled(known: ConversationState, message: JournalledMessage, a
   if (seq <= known.lastSeq) return { kind: "known" };
   if (isOver(known)) return violation(`${type} came after ${nameOf(known.end)}`);
   if (seq !== known.lastSeq + 1) return violation(`seq ${seq} came after ${known.lastSeq}`);
-  // Messages from before this connection may come from an earlier container on the same volume.
+  // Messages that are older than the connection may come from an earlier container on the same volume.
   if (seq > announced && isOther(known, message.containerId))
     return violation("containerId is that of another container");
 

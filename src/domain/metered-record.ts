@@ -2,10 +2,13 @@ import type { Spending } from "./generated/gateway.ts";
 import type { ContainerRecord, DeniedRequest, Usage } from "./generated/swarm-state.ts";
 import { zeroSpending } from "./spending.ts";
 
-/** The maximum number of different denied requests in a worker's record, which keeps the newest. */
+/** The maximum number of different denied requests in a worker's record. The record keeps the newest ones. */
 const maxDenied = 10;
 
-/** Records a worker's usage as the gateway counted it, whatever its agent reports. `part` is a story's newest share. */
+/**
+ * Records a worker's total usage as the gateway counted it, whatever the agent reports. `part` is the new usage of one
+ * story, which is added to that story's usage.
+ */
 export function withSpending(
   record: ContainerRecord,
   total: Spending,
@@ -20,7 +23,7 @@ export function withSpending(
   };
 }
 
-/** Records a denied request; the same request again raises its count. */
+/** Records a request that the gateway denied. If the record has the same request already, raises its count. */
 export function withDenied(record: ContainerRecord, { what, why, times }: DeniedRequest): ContainerRecord {
   const isSame = (each: DeniedRequest): boolean => each.what === what && each.why === why;
   const known = record.denied ?? [];
@@ -29,7 +32,10 @@ export function withDenied(record: ContainerRecord, { what, why, times }: Denied
   return { ...record, denied: denied.slice(-maxDenied) };
 }
 
-/** The recorded spending of a worker; nothing if only its agent reported it. */
+/**
+ * Returns the spending in a worker's record; zero if the gateway did not measure it and only the agent reported
+ * it.
+ */
 export function spentOf({ usage }: Pick<ContainerRecord, "usage">): Spending {
   if (!usage?.isMetered) return zeroSpending;
   return {
@@ -45,7 +51,7 @@ function usageOf(spent: Spending): Usage {
   return {
     ...{ tokensIn: inputTokens, tokensOut: outputTokens },
     ...{ cacheRead: cacheReadTokens, cacheWrite: cacheWriteTokens },
-    // The cost of models without a price is unknown.
+    // If all usage is of models without a price, the cost is unknown, not zero.
     ...{ costUsd: unpricedTokens > 0 && costUsd === 0 ? null : costUsd, unpricedTokens, isMetered: true },
   };
 }

@@ -9,30 +9,35 @@ import {
 import { showReference } from "./secret-reference.ts";
 import type { Settings } from "./settings.ts";
 
-/** The gateway's credential for a model, with references to its secrets. */
+/** The credential with which the gateway calls a model API, with references to secrets instead of secrets. */
 export type CredentialPlan =
   | {
       readonly kind: "headers";
-      /** Headers of each call, in place of the agent's headers of these names. */
+      /** Headers that the gateway sends with each call. They replace the agent's headers of the same names. */
       readonly headers: Readonly<Record<string, HeaderPlan>>;
-      /** Values to add to the agent's headers of these names. */
+      /** Values that the gateway adds to the agent's headers of the same names. */
       readonly adds?: Readonly<Record<string, string>>;
     }
-  /** For Anthropic: a subscription's login, its token or a key; the host finds out which when it reads the secret. */
+  /**
+   * For Anthropic: a login or token of a subscription, or an API key. The host finds out which from the secret.
+   */
   | { readonly kind: "login"; readonly reference: string };
 
-/** A model endpoint that the gateway calls. */
+/** A model endpoint: a model API that the gateway calls for agents. */
 export interface EndpointPlan {
   readonly name: string;
-  /** The provider whose models its agents expect there; null for an endpoint that the settings open to all agents. */
+  /**
+   * The provider whose models agents expect at the endpoint; null if the settings open the endpoint to all
+   * agents.
+   */
   readonly provider: ModelApi | null;
-  /** The API that it speaks; null if the settings do not say. */
+  /** The API of the endpoint; null if the settings do not state the API. */
   readonly api: ModelApi | null;
   readonly url: string;
   readonly credential: CredentialPlan;
-  /** Further headers and parameters of an agent's request that the gateway forwards. */
+  /** Names of further headers and query parameters that the gateway forwards from an agent's request. */
   readonly pass: readonly string[];
-  /** Names of the agents that call it; null for all. */
+  /** Names of the agents that call the endpoint; null if all agents may. */
   readonly agents: readonly string[] | null;
 }
 
@@ -45,9 +50,9 @@ type Variables = Readonly<Record<string, string | undefined>>;
 
 export interface PlannedEndpoints {
   readonly endpoints: readonly EndpointPlan[];
-  /** Agents without credentials, each with the variables of which it needs one. */
+  /** Agents for which no credential is set, each with the variables of which the agent needs one. */
   readonly missing: readonly { readonly agent: string; readonly variables: readonly string[] }[];
-  /** Addresses in the environment that the gateway cannot call, as facts of INVALID_VALUE. */
+  /** Addresses in the environment that the gateway cannot call, each as the facts of an INVALID_VALUE error. */
   readonly problems: readonly {
     readonly name: string;
     readonly value: string;
@@ -61,12 +66,14 @@ const addresses: Readonly<Record<ModelApi, string>> = {
   google: "https://generativelanguage.googleapis.com",
 };
 
-/** The header that goes with every token of a subscription; without it the API does not accept the token. */
+/**
+ * The header to send with the token of a subscription: without the header, Anthropic's API refuses the token.
+ */
 export const tokenFlag: Readonly<Record<string, string>> = { "anthropic-beta": "oauth-2025-04-20" };
 
 /**
- * Plans the endpoints that the gateway calls for these agents, and its credentials. It reads addresses from the
- * environment, and whether secrets are set; the plan holds references to secrets, never the secrets.
+ * Plans which model endpoints the gateway calls for these agents, and with which credentials. `planEndpoints` reads
+ * addresses from the environment, and whether secrets are set. The plan holds references to secrets, never the secrets.
  */
 export function planEndpoints(
   agents: readonly NamedAgent[],
@@ -104,7 +111,7 @@ export function planEndpoints(
   };
 }
 
-/** The names of the planned endpoints that a worker with this agent may call. */
+/** Returns the names of the planned endpoints that a worker with this agent may call. */
 export function endpointsOf(agent: NamedAgent, endpoints: readonly EndpointPlan[]): string[] {
   const name = providersOf(agent).length > 0 ? agentName(agent) : null;
   return endpoints
@@ -112,7 +119,9 @@ export function endpointsOf(agent: NamedAgent, endpoints: readonly EndpointPlan[
     .map((endpoint) => endpoint.name);
 }
 
-/** The user's variables for an agent that hold neither a secret nor an address, such as the choice of a model. */
+/**
+ * Returns the user's variables for an agent except secrets and addresses, for example the choice of a model.
+ */
 export function plainVariablesOf(agent: NamedAgent, env: Variables): Readonly<Record<string, string>> {
   return Object.fromEntries(
     providersOf(agent).flatMap(({ companions, address }) =>
@@ -121,7 +130,7 @@ export function plainVariablesOf(agent: NamedAgent, env: Variables): Readonly<Re
   );
 }
 
-/** Describes the endpoints, for the user to read before anything starts: names and hosts, never a secret. */
+/** Describes the planned endpoints to the user before anything starts: names and hosts, never a secret. */
 export function describeEndpoints(endpoints: readonly EndpointPlan[]): string[] {
   return endpoints.map(({ name, url, credential, agents }) => {
     const { host } = new URL(url);
@@ -168,7 +177,10 @@ function callsOf(
   });
 }
 
-/** The credential for an address of the user's choice: its own headers, else the provider's credential, else none. */
+/**
+ * Plans the credential for an endpoint in the user's settings: the headers in the settings, else the provider's
+ * credential, else none.
+ */
 function credentialAt(
   { headers }: ParsedAddress,
   provider: Provider,
@@ -212,12 +224,15 @@ function addressOf({ name, address }: Provider, env: Variables): Address {
   };
 }
 
-/** An address without the version at its end: programs write it into their paths, so it would stand there twice. */
+/**
+ * Removes the API's version from the end of an address. Agents' programs write the version into the paths of their
+ * requests, so URLs would contain the version twice.
+ */
 function withoutVersion(url: string, api: ModelApi | null): string {
   return api === "openai" ? url.replace(/\/v1$/, "") : url;
 }
 
-/** The part of an address that cannot hold a secret. */
+/** Returns the part of an address that cannot contain a secret: the scheme, the host and the port. */
 function shownAddress(text: string): string {
   return URL.canParse(text) ? new URL(text).origin : "…";
 }
@@ -231,7 +246,7 @@ function ownEndpoints({ modelEndpoints }: EndpointSettings): ParsedAddress[] {
   });
 }
 
-/** The user's endpoints that replace no provider's, open to all agents. */
+/** Plans the endpoints in the user's settings that replace no provider's endpoint. All agents may call them. */
 function forAll(own: readonly ParsedAddress[]): EndpointPlan[] {
   return own
     .filter(({ name }) => !isBuiltIn(name))
@@ -245,12 +260,18 @@ function isBuiltIn(name: string): name is ModelApi {
   return Object.hasOwn(addresses, name);
 }
 
-/** Whether an agent may call the user's own endpoints. A script agent calls no model. */
+/**
+ * Returns whether an agent may call the endpoints in the user's settings. A script agent may not: it calls no
+ * model.
+ */
 function mayCallOwn({ kind }: NamedAgent): boolean {
   return kind !== "script";
 }
 
-/** A name that is not taken: agents with different secrets need several endpoints of one provider. */
+/**
+ * Returns an endpoint name that is not taken, with a number if necessary: agents with different secrets need several
+ * endpoints of one provider.
+ */
 function freeName(wanted: string, taken: ReadonlySet<string>): string {
   for (let count = 1; ; count += 1) {
     const name = count === 1 ? wanted : `${wanted}-${count}`;

@@ -1,11 +1,17 @@
-/** A model's name, in full and without the prefixes of providers: `anthropic/…`, `models/…`, `us.anthropic.…`. */
+/**
+ * Returns a model's name in full and without prefixes of providers: `anthropic/…`, `models/…`,
+ * `us.anthropic.…`.
+ */
 function modelNames(model: string): readonly string[] {
   const name = model.toLowerCase();
   const starts = [...name.matchAll(/[/:]|\banthropic\./g)].map((match) => match.index + match[0].length);
   return [name, ...starts.map((start) => name.slice(start))];
 }
 
-/** The entry with the longest prefix that the model's name begins with; the first of equal ones. */
+/**
+ * Finds the entry in a list for a model: the entry whose `model` is the longest prefix of the model's name, and the first
+ * of equally long ones. Returns undefined if there is none.
+ */
 export function findLongestPrefix<Listed extends { readonly model: string }>(
   listed: readonly Listed[],
   model: string,

@@ -1,12 +1,13 @@
 import type { ModelPrice } from "./generated/gateway.ts";
 
-/** The date of the newest published prices in this table. */
+/** The date of the newest published prices in `modelPrices`. */
 export const modelPricesDate = "2026-11-06";
 
 /**
- * Prices in US dollars for a million tokens. A budget must hold, so in doubt the table has the higher price: it leaves out
- * temporary discounts (gpt-5.6-sol, gemini-3.6-flash to 3.8-flash), an unknown model costs as much as the most expensive
- * one of its family, and a cache read without a price of its own costs as much as other input.
+ * Prices in US dollars for a million tokens of input, output and cache reads. A budget must hold, so in case of doubt the
+ * table has the higher price. It leaves out temporary discounts (gpt-5.6-sol, gemini-3.6-flash to 3.8-flash). An unknown
+ * model costs as much as the most expensive model of its family. A cache read without a published price costs as much as
+ * other input.
  */
 export const modelPrices: readonly ModelPrice[] = [
   anthropic("claude-", 15, 75, 1.5),
@@ -68,7 +69,7 @@ export const modelPrices: readonly ModelPrice[] = [
   openai("gpt-4-", 60, 120, 60),
   openai("gpt-4", 30, 60, 30),
   openai("gpt-3.5", 3, 4, 3),
-  // Its maker does not sell it; this is the price of the most expensive provider.
+  // OpenAI does not sell gpt-oss, so this is the price of the most expensive provider.
   openai("gpt-oss", 0.35, 0.75, 0.35),
   openai("text-embedding-", 0.13, 0, 0.13),
   openai("o1", 15, 60, 7.5),
@@ -102,18 +103,21 @@ export const modelPrices: readonly ModelPrice[] = [
   google("gemini-2.0-flash-lite", 0.075, 0.3, 0.075),
 ];
 
-/** The user's own prices, and the shipped prices of all other models. */
+/** Returns the user's own prices, and the prices in `modelPrices` of all other models. */
 export function withPrices(own: readonly ModelPrice[]): readonly ModelPrice[] {
   const named = new Set(own.map(({ model }) => model.toLowerCase()));
   return [...own, ...modelPrices.filter(({ model }) => !named.has(model))];
 }
 
-/** A write to a cache for five minutes costs a quarter more than other input. */
+/**
+ * Makes the price of a model for which a write to a cache for five minutes costs a quarter more than other
+ * input.
+ */
 function anthropic(model: string, input: number, output: number, cacheRead: number): ModelPrice {
   return { model, input, output, cacheRead, cacheWrite: input * 1.25 };
 }
 
-/** Up to gpt-5.5, a write to a cache costs as much as other input. */
+/** Makes the price of an OpenAI model up to gpt-5.5: a write to a cache costs as much as other input. */
 function openai(model: string, input: number, output: number, cacheRead: number): ModelPrice {
   return { model, input, output, cacheRead, cacheWrite: input };
 }
@@ -122,7 +126,7 @@ function openaiWithWrites(model: string, input: number, output: number, cacheRea
   return anthropic(model, input, output, cacheRead);
 }
 
-/** Google charges for a cache by the hour, which no response reports. */
+/** Makes the price of a Google model, without the price of a cache by the hour, which no response reports. */
 function google(model: string, input: number, output: number, cacheRead: number): ModelPrice {
   return openai(model, input, output, cacheRead);
 }
