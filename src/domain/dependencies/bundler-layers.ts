@@ -3,14 +3,18 @@ import { joinPath } from "../tree-path.ts";
 import { aptInstall, type Findings, type LayerOptions, layer, leftOutMark } from "./dependency-layer.ts";
 import { findLayersByFolder, type ManifestTree, type Verdict } from "./manifest-tree.ts";
 
-/** Ruby and what compiles gems with native parts, which happens during the installation. */
+/**
+ * Installs Ruby, and the compilers for gems with native parts, which are compiled during their installation.
+ */
 const prepare: readonly string[] = [
   aptInstall("ruby", "ruby-dev", "ruby-bundler", "build-essential", "libyaml-dev"),
 ];
 
 const wrongRubyExit = 18;
 
-/** Layers for folders with a Gemfile.lock, and for the root even without one. */
+/**
+ * Finds the dependency layers for folders with a Gemfile and a Gemfile.lock. In the root, a Gemfile is enough.
+ */
 export function findBundlerLayers(tree: ManifestTree, options: LayerOptions): Findings {
   return findLayersByFolder(tree.foldersWith("Gemfile"), (folder) => judge(tree, folder, options));
 }

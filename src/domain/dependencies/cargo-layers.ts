@@ -3,12 +3,15 @@ import { aptInstall, type Findings, layer } from "./dependency-layer.ts";
 import { quotedTexts, tomlList, tomlSections, workspaceMatcher } from "./manifest-text.ts";
 import { findLayersByFolder, type ManifestTree, type Verdict } from "./manifest-tree.ts";
 
-/** Layers for folders with a Cargo.lock, and for the root even without one. */
+/**
+ * Finds the dependency layers for folders with a Cargo.toml and a Cargo.lock. In the root, a Cargo.toml is
+ * enough.
+ */
 export function findCargoLayers(tree: ManifestTree): Findings {
   return findLayersByFolder(tree.foldersWith("Cargo.toml"), (folder) => judge(tree, folder));
 }
 
-/** Installs the distribution's newest Cargo: one before 1.78 cannot read today's lockfiles. */
+/** Installs the newest Cargo of the Linux distribution: a Cargo before 1.78 cannot read today's lockfiles. */
 const prepare: readonly string[] = [
   aptInstall(
     `"$(apt-cache pkgnames cargo | grep -xE 'cargo(-web|-1\\.[0-9]+)?' | sort -V | tail -n 1)"`,
@@ -49,7 +52,7 @@ function judge(tree: ManifestTree, folder: string): Verdict {
       files: [...manifests, ...configurations, ...(tree.has(lock) ? [lock] : [])].sort(),
       emptyFiles: [...new Set(tracked)].sort(),
       prepare,
-      // Without a lockfile Cargo writes one, but the installation must not change the tree.
+      // If there is no lockfile, Cargo writes one. Remove it: the installation must not change the tree.
       install: [tree.has(lock) ? "cargo fetch --locked" : "cargo fetch && rm -f Cargo.lock"],
     }),
     covers: [...packages].filter((each) => each !== folder && !tree.has(joinPath(each, "Cargo.lock"))),
@@ -82,7 +85,10 @@ function localPackages(text: string): string[] {
 const targets =
   /^(?:build\.rs|src\/(?:lib|main)\.rs|(?:src\/bin|examples|tests|benches)\/(?:[^/]+\.rs|[^/]+\/main\.rs))$/;
 
-/** The sources of a package's targets. Before it fetches, Cargo checks that they exist, and does not read them. */
+/**
+ * Finds the source files of a package's targets, such as `src/main.rs`. Before Cargo fetches dependencies, it checks that
+ * these files exist, but does not read them.
+ */
 function targetsOf(tree: ManifestTree, folder: string): string[] {
   const named = tomlSections(tree.readText(joinPath(folder, "Cargo.toml")) ?? "")
     .filter(({ name }) => /^(?:package|lib|bin|example|test|bench)$/.test(name))

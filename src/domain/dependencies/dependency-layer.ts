@@ -11,24 +11,29 @@ export type PackageManager =
   | "bundler"
   | "maven";
 
-/** The packages that one package manager installs for one folder, from manifests and lockfiles alone. */
+/**
+ * A layer of a project's image: the packages that one package manager installs for one folder, from manifests and
+ * lockfiles alone.
+ */
 export interface DependencyLayer {
   readonly manager: PackageManager;
-  /** "" is the root of the tree. */
+  /** The folder's path in the repository's tree; "" is the root. */
   readonly folder: string;
-  /** Tracked manifests and lockfiles, copied into the image before the sources. */
+  /** Paths of tracked manifests and lockfiles. The build copies them into the image before the sources. */
   readonly files: readonly string[];
-  /** Tracked sources that only have to exist, copied into the image as empty files. */
+  /**
+   * Paths of tracked sources that only have to exist. The build puts empty files at these paths into the image.
+   */
   readonly emptyFiles: readonly string[];
-  /** Shell lines, run as root, that install the package manager. */
+  /** Shell lines that install the package manager. The build runs them as root. */
   readonly prepare: readonly string[];
-  /** Variables that later layers and the agent need. */
+  /** Environment variables that later layers and the agent need. */
   readonly environment: readonly (readonly [name: string, value: string])[];
-  /** Shell lines, run as the agent in the folder, that install the packages. */
+  /** Shell lines that install the packages. The build runs them in the folder, as the agent's user. */
   readonly install: readonly string[];
 }
 
-/** A file without a layer, or a manifest whose packages have none. */
+/** The path of a file or folder that gets no dependency layer, with the reason. */
 export interface LeftOut {
   readonly path: string;
   readonly reason: string;
@@ -43,19 +48,24 @@ export interface Findings {
   readonly leftOut: readonly LeftOut[];
 }
 
-/** Mark in a build's output when a layer stays empty because the base image's tool does not fit the project. */
+/**
+ * The mark that a build prints if a layer stays empty because the base image's tool does not fit the project.
+ */
 export const leftOutMark = "AIMI-LEFT-OUT:";
 
 export const maxLayers = 20;
 
-/** A layer; parts that the caller leaves out are empty. */
+/** Makes a dependency layer. Parts that the caller leaves out are empty. */
 export function layer(
   parts: Pick<DependencyLayer, "manager" | "folder" | "files"> & Partial<DependencyLayer>,
 ): DependencyLayer {
   return { emptyFiles: [], prepare: [], environment: [], install: [], ...parts };
 }
 
-/** Installs Debian packages. The Dockerfile fetches the package lists before all such lines and removes them after. */
+/**
+ * Returns a shell line that installs Debian packages. The Dockerfile fetches the package lists before all such lines, and
+ * removes the lists after them.
+ */
 export function aptInstall(...packages: readonly string[]): string {
   return `apt-get install -y --no-install-recommends ${packages.join(" ")}`;
 }

@@ -5,7 +5,7 @@ import { findLayersByFolder, type ManifestTree, type Verdict } from "./manifest-
 
 const prepare: readonly string[] = [aptInstall("golang-go", "ca-certificates")];
 
-/** The layers of Go workspaces, and of modules outside of workspaces. */
+/** Finds the dependency layers for Go workspaces, and for Go modules outside of workspaces. */
 export function findGoLayers(tree: ManifestTree): Findings {
   return findLayersByFolder(tree.foldersWith("go.work", "go.mod"), (folder) => judge(tree, folder));
 }
@@ -17,7 +17,7 @@ function judge(tree: ManifestTree, folder: string): Verdict {
   const covers = modules.filter((each) => each !== folder);
   const vendored = joinPath(folder, "vendor/modules.txt");
   const sums = modules.map((each) => joinPath(each, "go.sum")).filter(tree.has);
-  // There is nothing to fetch, but the agent still needs the compiler.
+  // With vendored modules, or without a go.sum, there is nothing to fetch. The agent still needs the compiler.
   if (tree.tracks(vendored) || sums.length === 0)
     return folder.includes("/")
       ? null
@@ -69,7 +69,10 @@ function replacements(text: string): string[] {
     .filter((target) => /^(?:\.{1,2}(?:\/|$)|\/)/.test(target));
 }
 
-/** The arguments of a directive, alone on a line or in a block. */
+/**
+ * Returns the arguments of all directives of this name in a `go.mod` or `go.work`, on single lines and in
+ * blocks.
+ */
 function directives(text: string, name: string): string[] {
   const found: string[] = [];
   let isInside = false;

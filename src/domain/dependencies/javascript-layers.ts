@@ -12,7 +12,10 @@ import {
 } from "./manifest-text.ts";
 import { findLayersByFolder, type ManifestTree, type Verdict } from "./manifest-tree.ts";
 
-/** Lockfiles, in order of precedence where a folder has several. */
+/**
+ * Lockfiles and their package managers. If a folder has several lockfiles, and its manifest names none of their package
+ * managers, the first lockfile in this list is used.
+ */
 const lockfiles: readonly (readonly [name: string, manager: JavascriptManager])[] = [
   ["pnpm-lock.yaml", "pnpm"],
   ["yarn.lock", "yarn"],
@@ -29,7 +32,7 @@ const configurations: Readonly<Record<JavascriptManager, readonly string[]>> = {
   bun: [".npmrc", "bunfig.toml"],
 };
 
-/** Layers for folders with a lockfile, and for the root even without one. */
+/** Finds the dependency layers for folders with a package.json and a lockfile. The root needs no lockfile. */
 export function findJavascriptLayers(tree: ManifestTree, options: LayerOptions): Findings {
   const folders = tree.foldersWith("package.json");
   const found = findLayersByFolder(folders, (folder) => judge(tree, folder, options));
@@ -112,7 +115,9 @@ function patchesAndReleases(tree: ManifestTree, folder: string): string[] {
   return tree.manifestsBelow(folder).filter((path) => starts.some((start) => path.startsWith(start)));
 }
 
-/** Lockfiles that get no layer: two of one folder would install into the same node_modules. */
+/**
+ * Lists the unused lockfiles beside a used one: two layers for one folder would install into one node_modules.
+ */
 function losingLocks(tree: ManifestTree, { layers }: Findings): Findings["leftOut"] {
   return layers.flatMap(({ folder, files, manager }) =>
     lockfiles

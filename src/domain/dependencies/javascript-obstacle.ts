@@ -9,7 +9,10 @@ const dependencyFields = [
   ...["overrides", "resolutions", "pnpm"],
 ];
 
-/** A dependency that cannot be installed from manifests alone, such as a folder or an archive of the project itself. */
+/**
+ * Finds a dependency that cannot be installed from manifests alone, such as a folder or an archive of the project itself.
+ * Returns null if there is none.
+ */
 export function findJavascriptObstacle(
   tree: ManifestTree,
   {
@@ -30,7 +33,7 @@ export function findJavascriptObstacle(
   return null;
 }
 
-/** Names with the versions that they require, however deep overrides nest them. */
+/** Returns all dependencies in a manifest with the required versions, including overrides at any depth. */
 function wantedVersions(manifest: JsonObject): [name: string, wanted: string][] {
   const found: [string, string][] = [];
   const open: unknown[] = dependencyFields.map((field) => manifest[field]);
@@ -65,7 +68,8 @@ function missingFolder(
   if (place === undefined) return null;
   const target = resolvePath(folder, place);
   if (target === null) return "which lies outside the tree";
-  // A link needs only the target's manifest. Other dependencies copy the target's files, which are not there yet.
+  // A link needs only the target's manifest. Other dependencies copy the target's files, which the image lacks
+  // yet.
   const isLink = scheme !== "file" || manager === "npm";
   const isIn = manifests.includes(joinPath(target, "package.json"));
   return isLink && isIn ? null : "which is not there before the sources are";

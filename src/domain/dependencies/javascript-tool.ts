@@ -5,9 +5,9 @@ export type JavascriptManager = "npm" | "pnpm" | "yarn" | "bun";
 
 interface ToolRequest {
   readonly manager: JavascriptManager;
-  /** `packageManager` of the manifest, `pnpm@9.1.0+sha512…`, or "". */
+  /** The value of `packageManager` in the manifest, such as `pnpm@9.1.0+sha512…`; "" if there is none. */
   readonly wanted: string;
-  /** Undefined where there is no lockfile. */
+  /** The text of the lockfile; undefined if there is no lockfile. */
   readonly lockText: string | undefined;
   readonly hasYarnrc: boolean;
   readonly isInsidePnpmWorkspace: boolean;
@@ -15,7 +15,9 @@ interface ToolRequest {
   readonly ignoreScripts: boolean;
 }
 
-/** Shell lines that install the package manager in the project's version, and that call it. */
+/**
+ * Returns shell lines that install the project's version of a package manager, and lines that install packages.
+ */
 export function javascriptTool(request: ToolRequest): Pick<DependencyLayer, "prepare" | "install"> {
   const calls: Readonly<Record<JavascriptManager, (request: ToolRequest) => Call>> = {
     npm: callNpm,
@@ -61,7 +63,7 @@ function callPnpm({ wanted, lockText = "", isInsidePnpmWorkspace, ignoreScripts 
   };
 }
 
-/** A pnpm refuses the lockfiles of much older versions. */
+/** Returns the version of pnpm for a lockfile, because pnpm refuses lockfiles of much older versions. */
 function pnpmFor(lockText: string): string {
   const [, major = "9"] = /^lockfileVersion:\s*['"]?(\d+)/m.exec(lockText) ?? [];
   if (Number(major) < 6) return "7.33.7";
@@ -84,14 +86,17 @@ function callYarn({ wanted, lockText = "", hasYarnrc, ignoreScripts }: ToolReque
   };
 }
 
-/** The last Yarn of each lockfile's version: any other Yarn would change the lockfile, which `--immutable` forbids. */
+/**
+ * Returns the last version of Yarn that writes the lockfile's format: any other version would change the lockfile, which
+ * `--immutable` forbids.
+ */
 function yarnFor(lockText: string): string {
   const [, found = "10"] = /^__metadata:\s*\n\s+version:\s*(\d+)/m.exec(lockText) ?? [];
   const version = Number(found);
   if (version < 5) return "2.4.2";
   if (version < 6) return "3.1.1";
   if (version < 8) return "3.8.6";
-  // Since 4.1 a checksum begins with a cache key and a slash.
+  // Since Yarn 4.1, a checksum in the lockfile begins with a cache key and a slash.
   if (version === 8) return /^ +checksum: [0-9a-f]{128}\s*$/m.test(lockText) ? "4.0.2" : "4.13.0";
   return version === 9 ? "4.14.1" : "4.18.1";
 }
@@ -103,14 +108,21 @@ function callBun({ wanted, ignoreScripts }: ToolRequest): Call {
   };
 }
 
-/** The exact version that `packageManager` pins for this manager, and nothing else: it goes into a shell line. */
+/**
+ * Returns the exact version that `packageManager` pins for this package manager, or null. The text is matched strictly,
+ * because the version goes into a shell line.
+ */
 function pinned(manager: JavascriptManager, wanted: string): string | null {
   const [, name, version] =
     /^([a-z]+)@(\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?)(?:\+[0-9A-Za-z.-]+)?$/.exec(wanted) ?? [];
   return name === manager && version !== undefined ? version : null;
 }
 
-/** Each version has a folder of its own, since layers may pin different ones; the link of the root's layer is made last. */
+/**
+ * Returns shell lines that install a package manager from npm's registry. Each version has a folder of its own, because
+ * layers may pin different versions. The root's layer makes its link in /usr/local/bin last, so its version is found
+ * there.
+ */
 function fromRegistry(
   command: string,
   name: string,
@@ -133,8 +145,9 @@ const ownScripts = [
 const needsNoSources = "^patch-package( [\\w.\\/=-]+)*$";
 
 /**
- * Shell lines that remove the project's own scripts from the manifests: they need its sources, which are not there yet.
- * The checkout restores the manifests after the installation. Scripts of dependencies run as usual.
+ * Returns shell lines that remove the project's own install scripts from the manifests: the scripts need the project's
+ * sources, which the image lacks yet. The checkout restores the manifests after the installation. Scripts of dependencies
+ * run as usual.
  */
 function removeOwnScripts({ manifests, ignoreScripts }: ToolRequest): string[] {
   if (ignoreScripts || !manifests.some(hasOwnScripts)) return [];
@@ -142,7 +155,7 @@ function removeOwnScripts({ manifests, ignoreScripts }: ToolRequest): string[] {
     `const fs = require("fs"), names = ${JSON.stringify(ownScripts)};`,
     "for (const file of process.argv.slice(1)) {",
     'const manifest = JSON.parse(fs.readFileSync(file, "utf8").replace(/^\\uFEFF/, ""));',
-    // The program has no `{}`, which find would replace by file names.
+    // The program must not contain `{}`, which `find` would replace by file names.
     `for (const name of names) if (manifest.scripts && !/${needsNoSources}/.test(manifest.scripts[name])) delete manifest.scripts[name];`,
     "fs.writeFileSync(file, JSON.stringify(manifest, null, 2));",
     "}",

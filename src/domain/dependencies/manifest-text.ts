@@ -3,13 +3,13 @@ import { cleanPath } from "../tree-path.ts";
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** An object written as JSON, or null for anything else. */
+/** Parses a JSON object; returns null if the text is anything else. */
 export function parseObject(text: string | undefined): JsonObject | null {
   try {
     const value: unknown = JSON.parse((text ?? "").replace(/^\uFEFF/, ""));
     return isObject(value) ? value : null;
   } catch {
-    // The caller reports invalid JSON, with the file's name.
+    // The caller reports invalid JSON, because it knows the file's name.
     return null;
   }
 }
@@ -18,18 +18,18 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The strings in a list; none for any other value. */
+/** Returns the strings in a list; an empty list if the value is no list. */
 export function textsIn(value: unknown): string[] {
   return Array.isArray(value) ? value.filter((item) => typeof item === "string") : [];
 }
 
 export interface TomlSection {
-  /** The name between the brackets, without quotes and blanks; "" before the first header. */
+  /** The name in the section's header, without quotes and blanks; "" for the lines before the first header. */
   readonly name: string;
   readonly body: string;
 }
 
-/** The sections of a TOML file: enough to find a few keys, not a full parser. */
+/** Splits a TOML file into its sections. This is enough to find a few keys, but it is not a full parser. */
 export function tomlSections(text: string): TomlSection[] {
   const sections: { name: string; lines: string[] }[] = [{ name: "", lines: [] }];
   for (const line of text.split("\n")) {
@@ -41,13 +41,13 @@ export function tomlSections(text: string): TomlSection[] {
   return sections.map(({ name, lines }) => ({ name, body: lines.join("\n") }));
 }
 
-/** The strings in a key's list, over one line or several. */
+/** Returns the strings in the list of a TOML key. The list may have several lines. */
 export function tomlList(body: string, key: string): string[] {
   const [, list = ""] = new RegExp(`^${key}\\s*=\\s*\\[([^\\]]*)\\]`, "m").exec(body) ?? [];
   return quotedTexts(list);
 }
 
-/** The string of a key that starts a line. */
+/** Returns the string of a TOML key that starts a line. */
 export function tomlText(body: string, key: string): string | undefined {
   return new RegExp(`^${key}\\s*=\\s*["']([^"'\\n]*)["']`, "m").exec(body)?.[1];
 }
@@ -56,7 +56,9 @@ export function quotedTexts(text: string): string[] {
   return [...text.matchAll(/"([^"\n]*)"|'([^'\n]*)'/g)].map(([, double, single]) => double ?? single ?? "");
 }
 
-/** The plain strings of a top-level list in a YAML file, in block or flow style. */
+/**
+ * Returns the plain strings of a top-level list in a YAML file. The list may have block style or flow style.
+ */
 export function yamlList(text: string, key: string): string[] {
   const lines = text.split("\n");
   const start = lines.findIndex((line) => line.startsWith(`${key}:`));
@@ -80,7 +82,10 @@ function unquoted(text: string): string {
   return quoted ?? trimmed.replace(/\s#.*$/, "").trim();
 }
 
-/** Matches the folders that a list of workspace patterns names; the last matching pattern decides. */
+/**
+ * Returns a function that tells whether a list of workspace patterns includes a folder. The last matching pattern
+ * decides; a pattern with `!` excludes.
+ */
 export function workspaceMatcher(patterns: readonly string[]): (folder: string) => boolean {
   const rules = patterns.slice(0, 200).flatMap((pattern) => {
     const includes = !pattern.startsWith("!");

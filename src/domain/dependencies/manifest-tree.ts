@@ -4,14 +4,16 @@ import { findSecretInManifest, looksSecret } from "../secret-files.ts";
 import { byDepth, folderOf, isBelow, nameOf } from "../tree-path.ts";
 import { type DependencyLayer, type Findings, type LeftOut, maxLayers } from "./dependency-layer.ts";
 
-/** The part of a commit that detectors see: its manifests, without ignored, secret and vendored ones. */
+/**
+ * The part of a commit that detectors of layers see: its manifests, without ignored, secret and vendored ones.
+ */
 export interface ManifestTree {
-  /** Whether this path is a manifest that detectors see. */
+  /** Returns whether a path is a manifest that detectors see. */
   readonly has: (path: string) => boolean;
-  /** Whether the commit tracks this path. */
+  /** Returns whether the commit tracks a path. */
   readonly tracks: (path: string) => boolean;
   readonly readText: (path: string) => string | undefined;
-  /** The folders that hold a manifest of one of these names, shallow ones first. */
+  /** Returns the folders with a manifest of one of these names, shallow folders first. */
   readonly foldersWith: (...names: readonly string[]) => string[];
   readonly manifestsBelow: (folder: string) => readonly string[];
   readonly trackedBelow: (folder: string) => readonly string[];
@@ -19,7 +21,7 @@ export interface ManifestTree {
 
 export interface Commit {
   readonly paths: readonly string[];
-  /** The content of a manifest that was read before. */
+  /** Returns the content of a manifest, which the caller has read before. */
   readonly readText: (path: string) => string | undefined;
 }
 
@@ -43,7 +45,7 @@ const patterns: readonly RegExp[] = [
 
 const elsewhere = /(?:^|\/)(?:node_modules|__fixtures__|fixtures|testdata|third_party|vendor)\//;
 
-/** Every path whose content, or whose presence in the build, some package manager may need. */
+/** Returns the paths of all files whose content or presence a package manager may need in the build. */
 export function manifestPaths(paths: readonly string[]): string[] {
   return paths.filter((path) => path === ".dockerignore" || (isManifest(path) && !elsewhere.test(path)));
 }
@@ -52,7 +54,7 @@ function isManifest(path: string): boolean {
   return names.has(nameOf(path)) || patterns.some((pattern) => pattern.test(path));
 }
 
-/** The tree that detectors see, and the manifests that are hidden from them. */
+/** Returns the manifests that detectors of layers see, and the manifests that are hidden from detectors. */
 export function manifestTree({ paths, readText }: Commit): { tree: ManifestTree; leftOut: LeftOut[] } {
   const isIgnored = dockerIgnore(paths.includes(".dockerignore") ? (readText(".dockerignore") ?? "") : "");
   const leftOut: LeftOut[] = [];
@@ -96,20 +98,26 @@ function reasonToLeaveOut(
   return secret && `it looks secret: ${secret}`;
 }
 
-/** The result for one folder: a layer and the other folders that it covers, the reason against one, or nothing. */
+/**
+ * A detector's verdict about one folder: a layer with the other folders that the layer covers, or a path with the reason
+ * why it gets no layer, or null if the folder needs no mention.
+ */
 export type Verdict =
   | { readonly layer: DependencyLayer; readonly covers?: readonly string[] }
   | LeftOut
   | null;
 
-/** Judges folders in the given order, shallow ones first. A folder that an earlier layer covers gets none of its own. */
+/**
+ * Judges folders in the given order, in which shallow folders come first. A folder that an earlier layer covers gets no
+ * layer of its own.
+ */
 export function findLayersByFolder(folders: readonly string[], judge: (folder: string) => Verdict): Findings {
   const layers: DependencyLayer[] = [];
   const leftOut: LeftOut[] = [];
   const covered = new Set<string>();
   for (const folder of folders) {
     if (covered.has(folder)) continue;
-    // The name becomes part of the Dockerfile, where other characters could have a meaning.
+    // The folder's name goes into the Dockerfile, where other characters could have a special meaning.
     if (!/^[A-Za-z0-9._@/ -]*$/.test(folder)) {
       leftOut.push({ path: folder, reason: "its name has characters that do not go into a Dockerfile" });
       continue;

@@ -4,7 +4,7 @@ import { findLayersByFolder, type ManifestTree, type Verdict } from "./manifest-
 
 const prepare: readonly string[] = [aptInstall("maven", "default-jdk-headless")];
 
-/** The layers of Maven projects, each with its modules. */
+/** Finds the dependency layers of Maven projects. A layer covers a root `pom.xml` and its modules. */
 export function findMavenLayers(tree: ManifestTree): Findings {
   return findLayersByFolder(tree.foldersWith("pom.xml"), (folder) => judge(tree, folder));
 }
@@ -44,7 +44,9 @@ function judge(tree: ManifestTree, folder: string): Verdict {
   };
 }
 
-/** Parent POMs in the tree that do not list the project as their module. */
+/**
+ * Finds the parent of a POM, if the tree has it. The parent may be one that does not list the POM as a module.
+ */
 function parentsOf(tree: ManifestTree, pom: string): string[] {
   const [parent] = elements(tree.readText(pom) ?? "", "parent");
   if (parent === undefined) return [];
@@ -53,7 +55,10 @@ function parentsOf(tree: ManifestTree, pom: string): string[] {
   return [target, joinPath(target, "pom.xml")].filter(tree.has);
 }
 
-/** The content of each element of this name, outside comments. Enough for POMs, not a full parser. */
+/**
+ * Returns the content of each XML element of this name, outside comments. This is enough for POMs, but it is not a full
+ * parser.
+ */
 function elements(xml: string, name: string): string[] {
   return withoutComments(xml)
     .split(`<${name}>`)
