@@ -37,10 +37,7 @@ interface ErrorCodeFacts {
   readonly meaning: string;
 }
 
-/**
- * All codes that say why a story or a worker failed. The codes are stable, because users and scripts match
- * them.
- */
+/** All codes that say why a story or a worker failed. The codes are stable, because users and scripts match them. */
 export const workerErrorCodes: Readonly<Record<WorkerErrorCode, ErrorCodeFacts>> = {
   REQUEST_INVALID: {
     by: "adapter",

@@ -52,7 +52,7 @@ const google: Provider = {
 const claude: KnownAgent = { providers: [anthropic], inImage: "claude" };
 
 /**
- * Known programs that speak the Agent Client Protocol. The keys are bare names: a path could name any program.
+ * Known programs that speak the Agent Client Protocol. Paths are not known: a path could name any program.
  */
 const acpPrograms: Readonly<Record<string, KnownAgent>> = {
   "claude-agent-acp": { providers: [anthropic], inImage: "claude-acp" },
@@ -93,10 +93,7 @@ export function accessOf(agent: NamedAgent, isSet: (name: string) => boolean): A
   return { agent: name, variables, missing };
 }
 
-/**
- * Returns the providers that an agent calls with the user's credentials; none if its task file sets
- * credentials.
- */
+/** Returns the providers that an agent calls with the user's credentials; none if its task file sets credentials. */
 export function providersOf(agent: NamedAgent): readonly Provider[] {
   if (!needsNetwork(agent.kind)) return [];
   const providers = knownAgent(agent)?.providers ?? [];
@@ -104,10 +101,7 @@ export function providersOf(agent: NamedAgent): readonly Provider[] {
   return own.some((variable) => agent.env?.[variable]) ? [] : providers;
 }
 
-/**
- * Returns an agent's name for messages. For the kind `acp` it includes the program, which tells such agents
- * apart.
- */
+/** Returns an agent's name for messages. For the kind `acp` it includes the program, which tells such agents apart. */
 export function agentName({ kind, command }: NamedAgent): string {
   const program = kind === "acp" ? command?.[0] : undefined;
   return program === undefined ? kind : `${kind} ${cleanText(program, 100)}`;

@@ -6,12 +6,9 @@ import {
   wordForms,
 } from "./approved-commands.ts";
 
-/** The decision of the permission hook of Claude Code about a command line that an agent wants to run. */
+/** The decision of the hook in Claude Code about a command line that an agent wants to run. */
 export type CommandVerdict =
-  /**
-   * An approved command of swarm. The caller still checks the task files, and the budget if the command spends
-   * money.
-   */
+  /** An approved command of swarm. The caller still checks the task files, and the budget if the command spends money. */
   | { readonly kind: "allow"; readonly taskFiles: readonly string[]; readonly spends: SpendingKind | null }
   /** A dangerous command: Claude Code asks the user, even if the user's permission rules allow the command. */
   | { readonly kind: "ask"; readonly why: string }

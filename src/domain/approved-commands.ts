@@ -18,10 +18,7 @@ export type SpendingKind = "begins" | "goes on";
 /** The flags and arguments of a command that an agent may run without the user's consent. */
 export interface ApprovedCommand {
   readonly spends?: SpendingKind;
-  /**
-   * The kind of the arguments that are not flags, with their minimum and maximum number; null if there are
-   * none.
-   */
+  /** The kind of the arguments that are not flags, with their minimum and maximum number; null if there are none. */
   readonly words: { readonly kind: WordKind; readonly least: number; readonly most: number } | null;
   /** The allowed flags, each with the kind of its value, or with null if the flag has no value. */
   readonly flags: Readonly<Record<string, WordKind | null>>;

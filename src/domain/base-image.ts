@@ -4,7 +4,7 @@ export const baseImage = "aimi-sandbox:base";
 export const rootImage = "aimi-sandbox:root";
 
 /**
- * The image that swarm pulls as root filesystem. If no registry answers, swarm makes one from Debian packages.
+ * The image that swarm pulls as root filesystem. If no registry answers, swarm makes a root filesystem from Debian packages.
  */
 export const registryRootImage = "ubuntu:24.04";
 export const debianRelease = "bookworm";

@@ -55,7 +55,7 @@ export const branchNameHint =
   "Use letters, digits, `-`, `_`, `.` and `/`, with a word of your own at the beginning, for example feat/login.";
 
 /**
- * Returns whether two branch names are equal, or git cannot store both because one is a folder of the other.
+ * Returns whether two branch names are equal, or git cannot store both because one is a folder of the other (`a`, `a/b`).
  */
 export function branchesClash(one: string, other: string): boolean {
   return one === other || one.startsWith(`${other}/`) || other.startsWith(`${one}/`);

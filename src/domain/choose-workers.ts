@@ -10,7 +10,7 @@ const groups: Readonly<Record<string, (record: ContainerRecord) => boolean>> = {
 
 /**
  * Finds the workers that a command's arguments name, in the order of the swarm. An argument is a worker's slug, an
- * unambiguous prefix of a slug, a container's name, or one of `@failed`, `@running` and `@all`. Throws for any other.
+ * unambiguous prefix of a slug, a container's name, or one of `@failed`, `@running` and `@all`. Any other throws.
  */
 export function chooseWorkers({ containers }: SwarmState, words: readonly string[]): ContainerRecord[] {
   const chosen = new Set(words.flatMap((word) => workersNamed(containers, word)));

@@ -4,18 +4,12 @@ import type { AcpMessage } from "./generated/acp.ts";
 /** The names of fields whose text may have several lines. The text of all other fields becomes one line. */
 const manyLines: ReadonlySet<string> = new Set(["output", "message"]);
 
-/**
- * Removes deceptive characters and terminal control sequences from a message, so that its texts are safe to
- * show.
- */
+/** Removes deceptive characters and terminal control sequences from a message, so that its texts are safe to show. */
 export function cleanMessage<Message extends AcpMessage>(message: Message): Message {
   return cleanValue(message, "") as Message;
 }
 
-/**
- * Cleans the texts in a value. Returns the same object, not a copy, if nothing changes, as in nearly every
- * message.
- */
+/** Cleans the texts in a value. Returns the same object if nothing changes, as in nearly every message. */
 function cleanValue(value: unknown, field: string): unknown {
   if (typeof value === "string") return cleanString(value, manyLines.has(field));
   if (typeof value !== "object" || value === null) return value;

@@ -14,10 +14,7 @@ const allHidden = new RegExp(hidden, "gu");
 const sequences =
   /(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]|\u001b\][^\u0007\u001b\u009c]*(?:\u0007|\u001b\\|\u009c)?|(?:\u001b[PX^_]|[\u0090\u0098\u009d-\u009f])[^\u0007\u001b\u0090\u0098\u009c-\u009f]*(?:\u0007|\u001b\\|\u009c)|\u001b[@-_]?/g;
 
-/**
- * Makes text from files and containers safe to show: one line, without hidden characters, cut to `limit`
- * characters.
- */
+/** Makes text from files and containers safe to show: one line, without hidden characters, cut to `limit` characters. */
 export function cleanText(text: string, limit = 300): string {
   const shown = text
     .replace(sequences, "")

@@ -40,10 +40,7 @@ export function withCorrection(
   }
 }
 
-/**
- * Applies all corrections that only change a record. Returns the new state, and the corrections that changed
- * it.
- */
+/** Applies all corrections that only change a record. Returns the new state, and the corrections that changed it. */
 export function withCorrections(
   state: SwarmState,
   corrections: readonly Correction[],

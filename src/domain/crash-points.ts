@@ -1,6 +1,6 @@
 /**
  * The crash points of an owner, the process that runs a swarm, in the order in which the owner passes them. Tests kill
- * the owner at each point, and nothing must be lost. Outside tests, nothing happens at these points.
+ * the owner at each point and check that nothing is lost. Outside tests, nothing happens at these points.
  */
 export const crashPoints = [
   "before-state-init",

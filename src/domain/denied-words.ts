@@ -2,10 +2,7 @@ import { cleanText } from "./clean-text.ts";
 import { countOf } from "./count-of.ts";
 import type { DeniedRequest } from "./generated/swarm-state.ts";
 
-/**
- * Describes a worker's request that the gateway denied, with the reason or the flag that would allow the
- * request.
- */
+/** Describes a worker's request that the gateway denied, with the reason or the flag that would allow the request. */
 export function deniedWords(denied: DeniedRequest): string {
   const what = cleanText(denied.what, 200);
   const often = denied.times > 1 ? `, ${countOf(denied.times, "time")}` : "";

@@ -73,10 +73,7 @@ function joinContinued(
   return { joined: joined.replace(/^\uFEFF/, ""), next: at };
 }
 
-/**
- * Returns the line after an instruction's last here-document. A here-document without its end mark does not
- * count.
- */
+/** Returns the line after an instruction's last here-document. A here-document without its end mark does not count. */
 function skipHereDocuments(lines: readonly string[], start: number, name: string, argument: string): number {
   if (!/^(?:RUN|COPY|ADD|ONBUILD)$/i.test(name)) return start;
   let at = start;

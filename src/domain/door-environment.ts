@@ -27,7 +27,7 @@ export function gatewayEnvironment(agent: NamedAgent, access: GatewayAccess): Va
   return { ...modelVariables(agent, access), ...tunnelVariables(access), ...mirrorVariables(access) };
 }
 
-/** The variables of known agent programs. The keys are bare names: a path could name any program. */
+/** The variables of known agent programs, by bare name. Paths are not known: a path could name any program. */
 const variablesByProgram: Readonly<Record<string, (access: GatewayAccess) => Variables>> = {
   claude: claudeVariables,
   "claude-agent-acp": claudeVariables,
@@ -49,9 +49,9 @@ function programOf({ kind, command }: NamedAgent): string {
 }
 
 /**
- * Puts the gateway's token into ANTHROPIC_AUTH_TOKEN. With an unknown token as API key, Claude Code would ask its user.
- * With a subscription's token, Claude Code would expect the real API and call more of it. With ANTHROPIC_AUTH_TOKEN, the
- * requests are the same as with an API key.
+ * Puts the gateway's token into ANTHROPIC_AUTH_TOKEN. As an API key, the unknown token would make Claude Code ask its
+ * user. As a subscription's token, it would make Claude Code expect the real API and call more of that API. With
+ * ANTHROPIC_AUTH_TOKEN, the requests are the same as with an API key.
  */
 function claudeVariables(access: GatewayAccess): Variables {
   const address = addressOf("anthropic", access);
@@ -95,7 +95,7 @@ function geminiVariables(access: GatewayAccess): Variables {
 
 const opencodePaths = { anthropic: "/v1", openai: "/v1", google: "/v1beta" } as const;
 
-/** Gives opencode a list of providers: without a list, opencode calls its makers' own models. */
+/** Gives opencode a list of providers: without a list, opencode would call the models of its own makers. */
 function opencodeVariables(access: GatewayAccess): Variables {
   const providers = apis.flatMap((api) => {
     const address = addressOf(api, access);
@@ -167,7 +167,7 @@ function tunnelVariables({ url, token }: GatewayAccess): Variables {
 function mirrorVariables({ url, token, mirrors }: GatewayAccess): Variables {
   const at = (name: string): string => `${url}/r/${token}/${name}`;
   return {
-    // A lockfile contains the registry's own addresses: npm replaces them with the gateway's in its requests.
+    // Lockfiles need no change: in its requests, npm replaces the registry's addresses with the gateway's.
     ...(mirrors.includes("npm") ? npmVariables(`${at("npm")}/`) : {}),
     // Go reads the checksum database through GOPROXY, too.
     ...(mirrors.includes("go") ? { GOPROXY: at("go") } : {}),

@@ -1,6 +1,6 @@
 import type { AllowedHost } from "./generated/gateway.ts";
 
-/** The hosts and the registry that one allowed word such as `npm` opens, with a description for users. */
+/** The hosts and the registry that a single word such as `npm` allows, with a description for users. */
 export interface Preset {
   readonly opens: string;
   /**
@@ -98,7 +98,7 @@ function parseHost(word: string): AllowedHost | string {
   if (port !== undefined && !isPort(port)) return "has no port from 1 to 65535";
   if (name.endsWith(".")) return "ends with a dot";
   const labels = name.split(".");
-  // If the last label begins with a digit, some parsers read an IP address: 127.1, 0x7f.1, 1.0x7f, 2130706433.
+  // Some parsers read a name as an IP address if its last label begins with a digit: 127.1, 0x7f.1, 1.0x7f, 2130706433.
   if (/^\d/.test(labels.at(-1) ?? "")) return "is an address or a number: name the host";
   if (labels.length < 2)
     return `is neither a preset (${Object.keys(presets).join(", ")}) nor a full host name`;

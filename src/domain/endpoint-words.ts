@@ -1,13 +1,10 @@
 import { parseReference, referenceForms } from "./secret-reference.ts";
 
-/** The names of the model APIs that a model endpoint can have, by their providers. */
+/** The model APIs that an endpoint of the gateway can have, named after their providers. */
 export const modelApis = ["anthropic", "openai", "google"] as const;
 export type ModelApi = (typeof modelApis)[number];
 
-/**
- * How to form a header's value: an optional prefix such as `Bearer `, then the secret that `reference` refers
- * to.
- */
+/** The parts of a header's value: an optional prefix such as `Bearer `, and the reference to the secret after it. */
 export interface HeaderPlan {
   readonly before: string;
   readonly reference: string;
@@ -100,8 +97,7 @@ function parseAddress(
       const passed = option.slice("pass=".length);
       if (!isModel || !/^[A-Za-z0-9_$-]{1,100}$/.test(passed) || neverPassed.has(passed.toLowerCase()))
         return refused(`${form}, where Name is a header or a parameter that is not about the connection`);
-      // The gateway looks up headers in lower case, and query parameters as they are written: so add both
-      // forms.
+      // The gateway looks up headers in lower case, and query parameters as they are written: so add both forms.
       pass.push(...new Set([passed, passed.toLowerCase()]));
       continue;
     }

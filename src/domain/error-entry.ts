@@ -1,6 +1,6 @@
 import type { ExitCode } from "./exit-codes.ts";
 
-/** The exit code of an error, and functions that make its message and a hint what to do next from its facts. */
+/** The exit code of an error, and functions that make the error's message and hint from the facts. */
 export interface ErrorEntry<Facts> {
   readonly exit: ExitCode;
   readonly says: (facts: Facts) => string;

@@ -3,7 +3,7 @@ import type { ExitCode } from "./exit-codes.ts";
 
 export type ErrorCode = keyof ErrorFacts;
 
-/** An error in the form in which swarm shows it to users and to programs. */
+/** An error in the form that swarm prints and returns: code, message, hint and details. */
 export interface ErrorReport {
   readonly code: string;
   readonly message: string;

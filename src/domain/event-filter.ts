@@ -8,10 +8,7 @@ export interface EventChoice {
   readonly worker: string | null;
   /** The id of a swarm, a prefix of an id, or `all`; null for the current swarm. */
   readonly swarm: string | null;
-  /**
-   * `model` for events about model calls, `egress` for events about a sandbox's other requests; null for all
-   * events.
-   */
+  /** `model` for events about model calls, `egress` for events about a sandbox's other requests; null for all events. */
   readonly kind: EventKind | null;
 }
 
@@ -19,9 +16,8 @@ export const eventKinds = ["model", "egress"] as const;
 export type EventKind = (typeof eventKinds)[number];
 
 /**
- * Returns a function that tells whether an event is chosen. If the choice names no swarm, events of the current swarm are
- * chosen, and all events from `now` on, since a new swarm may begin. If there is no current swarm either, events of all
- * swarms are chosen.
+ * Returns a function that tells whether an event is chosen. If the choice names no swarm, the function chooses events of
+ * the current swarm, and events of any swarm after `now`. If there is no current swarm, it chooses events of all swarms.
  */
 export function eventFilter(
   state: SwarmState | null,
@@ -29,8 +25,7 @@ export function eventFilter(
   now: Date,
 ): (event: KeptEvent) => boolean {
   const isPresent = state !== null && (swarm === null || state.swarmId.startsWith(swarm));
-  // The state has the workers of the current swarm only. In other swarms, the argument must be the worker's
-  // slug.
+  // The state has only the workers of the current swarm. For other swarms, the argument must be a full slug.
   const slugs =
     worker === null
       ? null

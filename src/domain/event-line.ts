@@ -83,7 +83,7 @@ class Cutter {
   }
 
   #text(text: string): string {
-    // Cuts before it cleans: to clean megabytes, of which only the beginning stays, would block the process.
+    // Cut the text before cleaning it: to clean megabytes of text would block the process.
     const start = text.slice(0, 8 * this.#bounds.text);
     const clean = cleanText(start, Number.POSITIVE_INFINITY);
     const short = cleanText(clean, this.#bounds.text);

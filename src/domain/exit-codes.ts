@@ -1,5 +1,5 @@
 /**
- * The exit codes of the program `swarm`. Errors that the user solves in the same way have the same exit code.
+ * The exit codes of the program `swarm`. Failures with the same kind of remedy have the same code.
  */
 export const exitCodes = {
   done: 0,

@@ -29,10 +29,7 @@ function lineOf(version: string): string {
   return upstreamOf(version).split(".").slice(0, 2).join(".");
 }
 
-/**
- * Compares two versions in Debian's order: numbers by value, and `~` before everything, even before the text's
- * end.
- */
+/** Compares two versions in Debian's order: numbers by value, and `~` before everything, even before the text's end. */
 export function compareVersions(one: string, other: string): number {
   const [left, right] = [one, other].map((version) =>
     version.replace(/-(?=rc|beta|alpha)/, "~").match(/\d+|\D+/g),

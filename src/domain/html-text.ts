@@ -4,7 +4,7 @@ const named: Readonly<Record<string, string>> = {
   ...{ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" },
 };
 
-/** Escapes any text for an HTML page: for content, and for attribute values in quotation marks. */
+/** Escapes text for HTML, both for content and for attribute values in quotation marks. */
 export function htmlText(text: string): string {
   return cleanLines(text).replace(/[&<>"']/g, (found) => named[found] ?? "");
 }

@@ -10,7 +10,7 @@ export type { Probe } from "./generated/probe.ts";
 
 import type { Probe } from "./generated/probe.ts";
 
-/** The measured isolation of a container runtime, with its faults. */
+/** The measured isolation of a container runtime, and the faults that the measurement found. */
 export interface RuntimeIsolation {
   readonly level: IsolationLevel;
   /** The observation from which the level follows, in a few words. */
@@ -19,14 +19,11 @@ export interface RuntimeIsolation {
   readonly falseName: string | null;
   /** Confinement that swarm requested and that is missing, such as a seccomp filter. */
   readonly unconfined: readonly string[];
-  /** Operations of programs that an agent needs and that failed in the container, each with the reason. */
+  /** Operations that an agent's programs need and that failed in the container, each with the reason. */
   readonly unusable: readonly string[];
 }
 
-/**
- * Judges a container runtime by the probe's findings in one of its containers. The runtime's name proves
- * nothing.
- */
+/** Judges a container runtime by the probe's findings in one of its containers. The runtime's name proves nothing. */
 export function judgeIsolation(runtime: string, probe: Probe, engineKernel: string): RuntimeIsolation {
   const level = levelOf(probe, engineKernel);
   return {

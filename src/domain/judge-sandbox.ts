@@ -16,7 +16,7 @@ export type SandboxObserved =
       readonly memoryExhausted: boolean;
     };
 
-/** How, when and why a sandbox ended, in the form of the sandbox's record. */
+/** The end of a sandbox, with time and reason, in the form of the sandbox's record. */
 export interface SandboxEnd {
   readonly status: "failed" | "timeout";
   readonly completedAt: string;

@@ -1,7 +1,4 @@
-/**
- * A line of the ledger, the list of task files that were carried out. `sha256` is the checksum of the file's
- * content.
- */
+/** A line of the ledger, the list of task files that were carried out. `sha256` is the checksum of the file's content. */
 export interface LedgerLine {
   readonly sha256: string;
   readonly file: string;
@@ -10,7 +7,7 @@ export interface LedgerLine {
   readonly at: string;
 }
 
-/** Returns the newest line of the ledger for each content of a task file, by the content's SHA-256. */
+/** Returns the newest line of the ledger for each content of a task file. The keys are SHA-256 checksums. */
 export function newestBySha(lines: readonly LedgerLine[]): Map<string, LedgerLine> {
   return new Map(lines.map((line) => [line.sha256, line]));
 }

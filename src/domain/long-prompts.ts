@@ -16,7 +16,7 @@ interface LongPrompts extends LongPromptFactors {
 const double = { prompt: 2, answer: 1.5 };
 
 /**
- * The models with extra cost for long prompts, apart from the prices: it applies to the user's own prices, too.
+ * Models that cost more with long prompts. A table apart from the prices also applies to prices that the user sets.
  */
 const longPrompts: readonly LongPrompts[] = [
   { model: "claude-haiku-5-5", above: 100_000, prompt: 5, answer: 5 },
@@ -32,10 +32,7 @@ const longPrompts: readonly LongPrompts[] = [
   { model: "gemini-3.1-pro", above: 200_000, ...double },
 ];
 
-/**
- * Returns the price factors for a call. With a long prompt, some models cost more per token; otherwise both are
- * 1.
- */
+/** Returns the price factors for a call. Both are 1 unless the prompt is long and the model costs more for long prompts. */
 export function longPromptFactors(model: string, promptTokens: number): LongPromptFactors {
   const long = findLongestPrefix(longPrompts, model);
   return long !== undefined && promptTokens > long.above ? long : { prompt: 1, answer: 1 };

@@ -18,12 +18,12 @@ export function mergeSummary({ branch, tip, check, workers }: MergeReport): Summ
   };
 }
 
-/** Returns the name of the branch for a swarm's merged results, used if the user names none. */
+/** Returns the default name of the branch for a swarm's merged results. */
 export function integrationBranchOf(swarmId: string): string {
   return `swarm/${swarmId.slice(0, 6)}/integration`;
 }
 
-/** Returns a worker's result for a merge; null if the worker is not completed or changed nothing. */
+/** Returns a worker's result for a merge; null if there is none. */
 export function resultOf(record: ContainerRecord): {
   readonly worker: string;
   readonly commit: string;

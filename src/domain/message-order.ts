@@ -17,10 +17,7 @@ export interface ConversationState {
   readonly lastSeq: number;
   /** The status of every story of the task, by the story's id. Messages about other stories are violations. */
   readonly statusById: ReadonlyMap<string, StoryStatus>;
-  /**
-   * The message that ended a run of the adapter; null if there is none, or if a later message continues the
-   * work.
-   */
+  /** The message that ended a run of the adapter; null if there is none, or if a later message continues the work. */
   readonly end: Completion | (ErrorMessage & { readonly seq: number }) | null;
   /**
    * The content of the first `hello` on the current connection; null before the `hello`. Messages up to `lastSeq` are older
@@ -123,7 +120,7 @@ export function judgeUnknown(known: ConversationState, fields: Readonly<Record<s
   if (typeof containerId !== "string" || !/^([0-9a-f]{12,64})?$/.test(containerId))
     return violation(`the containerId of ${type} is none`);
   if (typeof payload !== "object" || payload === null) return violation(`${type} has no payload`);
-  // The host cannot validate the content, so it cannot journal the message. Without it, the journal has a gap.
+  // The host cannot validate the content, so it cannot journal the message. To skip the `seq` would leave a gap.
   if (seq !== undefined) return violation(`${type} is unknown and has a seq`);
   if (!known.announced) return violation(`${type} came before hello`);
   return { kind: "ignored" };
@@ -137,8 +134,7 @@ function judgeHello(known: ConversationState, hello: Extract<AdapterMessage, { t
     return violation("containerId is that of another container");
   if (lastSeq < known.lastSeq)
     return violation(`its journal ends at ${lastSeq} and once had ${known.lastSeq}: it was lost`);
-  // Only a connection's first `hello` counts. A later one answers a request, and says nothing about older
-  // messages.
+  // Only a connection's first `hello` counts. A later one answers a request, and says nothing about older messages.
   return { kind: "new", known: known.announced ? known : { ...known, announced: { lastSeq, phase } } };
 }
 

@@ -32,10 +32,7 @@ export function withDenied(record: ContainerRecord, { what, why, times }: Denied
   return { ...record, denied: denied.slice(-maxDenied) };
 }
 
-/**
- * Returns the spending in a worker's record; zero if the gateway did not measure it and only the agent reported
- * it.
- */
+/** Returns the spending in a worker's record; zero if only the agent reported it, not the gateway. */
 export function spentOf({ usage }: Pick<ContainerRecord, "usage">): Spending {
   if (!usage?.isMetered) return zeroSpending;
   return {

@@ -9,7 +9,7 @@ import {
 import { showReference } from "./secret-reference.ts";
 import type { Settings } from "./settings.ts";
 
-/** The credential with which the gateway calls a model API, with references to secrets instead of secrets. */
+/** The credential with which the gateway calls a model API, with references to the secrets. */
 export type CredentialPlan =
   | {
       readonly kind: "headers";
@@ -23,13 +23,10 @@ export type CredentialPlan =
    */
   | { readonly kind: "login"; readonly reference: string };
 
-/** A model endpoint: a model API that the gateway calls for agents. */
+/** The plan of a model endpoint, an address of a model API that the gateway calls for agents. */
 export interface EndpointPlan {
   readonly name: string;
-  /**
-   * The provider whose models agents expect at the endpoint; null if the settings open the endpoint to all
-   * agents.
-   */
+  /** The provider whose models agents expect at the endpoint; null if the settings open the endpoint to all agents. */
   readonly provider: ModelApi | null;
   /** The API of the endpoint; null if the settings do not state the API. */
   readonly api: ModelApi | null;
@@ -225,7 +222,7 @@ function addressOf({ name, address }: Provider, env: Variables): Address {
 }
 
 /**
- * Removes the API's version from the end of an address. Agents' programs write the version into the paths of their
+ * Removes the API's version from the end of an OpenAI address. Agents' programs write the version into the paths of their
  * requests, so URLs would contain the version twice.
  */
 function withoutVersion(url: string, api: ModelApi | null): string {
@@ -260,10 +257,7 @@ function isBuiltIn(name: string): name is ModelApi {
   return Object.hasOwn(addresses, name);
 }
 
-/**
- * Returns whether an agent may call the endpoints in the user's settings. A script agent may not: it calls no
- * model.
- */
+/** Returns whether an agent may call the endpoints in the user's settings. A script agent may not: it calls no model. */
 function mayCallOwn({ kind }: NamedAgent): boolean {
   return kind !== "script";
 }

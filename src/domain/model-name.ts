@@ -1,7 +1,4 @@
-/**
- * Returns a model's name in full and without prefixes of providers: `anthropic/…`, `models/…`,
- * `us.anthropic.…`.
- */
+/** Returns a model's full name, and its name without providers' prefixes: `anthropic/…`, `models/…`, `us.anthropic.…`. */
 function modelNames(model: string): readonly string[] {
   const name = model.toLowerCase();
   const starts = [...name.matchAll(/[/:]|\banthropic\./g)].map((match) => match.index + match[0].length);

@@ -109,10 +109,7 @@ export function withPrices(own: readonly ModelPrice[]): readonly ModelPrice[] {
   return [...own, ...modelPrices.filter(({ model }) => !named.has(model))];
 }
 
-/**
- * Makes the price of a model for which a write to a cache for five minutes costs a quarter more than other
- * input.
- */
+/** Makes the price of a model for which a write to a five-minute cache costs a quarter more than other input. */
 function anthropic(model: string, input: number, output: number, cacheRead: number): ModelPrice {
   return { model, input, output, cacheRead, cacheWrite: input * 1.25 };
 }

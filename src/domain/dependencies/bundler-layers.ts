@@ -13,7 +13,7 @@ const prepare: readonly string[] = [
 const wrongRubyExit = 18;
 
 /**
- * Finds the dependency layers for folders with a Gemfile and a Gemfile.lock. In the root, a Gemfile is enough.
+ * Finds the dependency layers for folders with a Gemfile and a Gemfile.lock. The root folder needs no Gemfile.lock.
  */
 export function findBundlerLayers(tree: ManifestTree, options: LayerOptions): Findings {
   return findLayersByFolder(tree.foldersWith("Gemfile"), (folder) => judge(tree, folder, options));

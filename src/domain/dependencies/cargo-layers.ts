@@ -3,10 +3,7 @@ import { aptInstall, type Findings, layer } from "./dependency-layer.ts";
 import { quotedTexts, tomlList, tomlSections, workspaceMatcher } from "./manifest-text.ts";
 import { findLayersByFolder, type ManifestTree, type Verdict } from "./manifest-tree.ts";
 
-/**
- * Finds the dependency layers for folders with a Cargo.toml and a Cargo.lock. In the root, a Cargo.toml is
- * enough.
- */
+/** Finds the dependency layers for folders with a Cargo.toml and a Cargo.lock. The root folder needs no lockfile. */
 export function findCargoLayers(tree: ManifestTree): Findings {
   return findLayersByFolder(tree.foldersWith("Cargo.toml"), (folder) => judge(tree, folder));
 }

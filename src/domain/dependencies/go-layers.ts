@@ -69,10 +69,7 @@ function replacements(text: string): string[] {
     .filter((target) => /^(?:\.{1,2}(?:\/|$)|\/)/.test(target));
 }
 
-/**
- * Returns the arguments of all directives of this name in a `go.mod` or `go.work`, on single lines and in
- * blocks.
- */
+/** Returns the arguments of all directives of this name in a `go.mod` or `go.work`, on single lines and in blocks. */
 function directives(text: string, name: string): string[] {
   const found: string[] = [];
   let isInside = false;

@@ -32,7 +32,7 @@ const configurations: Readonly<Record<JavascriptManager, readonly string[]>> = {
   bun: [".npmrc", "bunfig.toml"],
 };
 
-/** Finds the dependency layers for folders with a package.json and a lockfile. The root needs no lockfile. */
+/** Finds the dependency layers for folders with a package.json and a lockfile. The root folder needs no lockfile. */
 export function findJavascriptLayers(tree: ManifestTree, options: LayerOptions): Findings {
   const folders = tree.foldersWith("package.json");
   const found = findLayersByFolder(folders, (folder) => judge(tree, folder, options));
@@ -116,7 +116,7 @@ function patchesAndReleases(tree: ManifestTree, folder: string): string[] {
 }
 
 /**
- * Lists the unused lockfiles beside a used one: two layers for one folder would install into one node_modules.
+ * Lists lockfiles that are not used because their folder has another one: both would install into one node_modules.
  */
 function losingLocks(tree: ManifestTree, { layers }: Findings): Findings["leftOut"] {
   return layers.flatMap(({ folder, files, manager }) =>

@@ -68,8 +68,7 @@ function missingFolder(
   if (place === undefined) return null;
   const target = resolvePath(folder, place);
   if (target === null) return "which lies outside the tree";
-  // A link needs only the target's manifest. Other dependencies copy the target's files, which the image lacks
-  // yet.
+  // A link needs only the target's manifest. Other dependencies copy the target's files, which are not in the image yet.
   const isLink = scheme !== "file" || manager === "npm";
   const isIn = manifests.includes(joinPath(target, "package.json"));
   return isLink && isIn ? null : "which is not there before the sources are";

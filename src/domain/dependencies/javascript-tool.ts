@@ -16,7 +16,7 @@ interface ToolRequest {
 }
 
 /**
- * Returns shell lines that install the project's version of a package manager, and lines that install packages.
+ * Returns shell lines that install the project's package manager, and shell lines that install packages with it.
  */
 export function javascriptTool(request: ToolRequest): Pick<DependencyLayer, "prepare" | "install"> {
   const calls: Readonly<Record<JavascriptManager, (request: ToolRequest) => Call>> = {
@@ -63,7 +63,7 @@ function callPnpm({ wanted, lockText = "", isInsidePnpmWorkspace, ignoreScripts 
   };
 }
 
-/** Returns the version of pnpm for a lockfile, because pnpm refuses lockfiles of much older versions. */
+/** Returns a version of pnpm that accepts the lockfile: pnpm refuses lockfiles of much older versions. */
 function pnpmFor(lockText: string): string {
   const [, major = "9"] = /^lockfileVersion:\s*['"]?(\d+)/m.exec(lockText) ?? [];
   if (Number(major) < 6) return "7.33.7";
@@ -146,8 +146,8 @@ const needsNoSources = "^patch-package( [\\w.\\/=-]+)*$";
 
 /**
  * Returns shell lines that remove the project's own install scripts from the manifests: the scripts need the project's
- * sources, which the image lacks yet. The checkout restores the manifests after the installation. Scripts of dependencies
- * run as usual.
+ * sources, which are not in the image yet. The checkout restores the manifests after the installation. Scripts of
+ * dependencies run as usual.
  */
 function removeOwnScripts({ manifests, ignoreScripts }: ToolRequest): string[] {
   if (ignoreScripts || !manifests.some(hasOwnScripts)) return [];

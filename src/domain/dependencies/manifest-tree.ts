@@ -21,7 +21,7 @@ export interface ManifestTree {
 
 export interface Commit {
   readonly paths: readonly string[];
-  /** Returns the content of a manifest, which the caller has read before. */
+  /** Returns the text of a manifest that the caller has read from the commit before. */
   readonly readText: (path: string) => string | undefined;
 }
 
@@ -45,7 +45,7 @@ const patterns: readonly RegExp[] = [
 
 const elsewhere = /(?:^|\/)(?:node_modules|__fixtures__|fixtures|testdata|third_party|vendor)\//;
 
-/** Returns the paths of all files whose content or presence a package manager may need in the build. */
+/** Returns the paths of all files whose content or presence a package manager may need when it installs packages. */
 export function manifestPaths(paths: readonly string[]): string[] {
   return paths.filter((path) => path === ".dockerignore" || (isManifest(path) && !elsewhere.test(path)));
 }
@@ -100,7 +100,7 @@ function reasonToLeaveOut(
 
 /**
  * A detector's verdict about one folder: a layer with the other folders that the layer covers, or a path with the reason
- * why it gets no layer, or null if the folder needs no mention.
+ * why the path gets no layer, or null if the folder needs neither.
  */
 export type Verdict =
   | { readonly layer: DependencyLayer; readonly covers?: readonly string[] }
