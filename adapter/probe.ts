@@ -95,7 +95,10 @@ function sharedNamespaces(): string[] {
   const hasNetwork = Object.values(networkInterfaces()).some((found) =>
     found?.some(({ internal }) => !internal),
   );
-  return hasNetwork && !shared.includes("net") ? [...shared, "net"] : shared;
+  // An engine may itself run in a pid namespace. A container that shares this namespace shows another inode number, but
+  // neither the probe nor the engine's init above it is process 1.
+  const isProcessOne = process.pid === 1 || process.ppid === 1;
+  return [...new Set([...shared, ...(isProcessOne ? [] : ["pid"]), ...(hasNetwork ? ["net"] : [])])];
 }
 
 const everydayDevices: readonly string[] = [

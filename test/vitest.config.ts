@@ -8,7 +8,7 @@ const minute = 60_000;
 const beside = [
   ...["adapter*", "conversation", "new-agent"],
   ...["swarm-!(auto|bombs)", "gateway-*", "watch-commands", "agent-shell", "cleanup"],
-  ...["sandbox-commands", "sandbox-endings", "sandbox-outputs"],
+  ...["sandbox-commands", "sandbox-endings"],
 ].map((name) => `test/engine/${name}.test.ts`);
 
 const onEngine: TestUserConfig = {

@@ -309,7 +309,7 @@ const limits: readonly Weakening[] = [
   limited("no limit of processes", { PidsLimit: 0 }, /processes are not limited/),
   limited("as many processes as it likes", { PidsLimit: -1 }, /processes are not limited/),
   limited("all CPUs", { NanoCpus: 0 }, /CPUs are not limited/),
-  limited("time that nobody can take from it", { CpuRealtimeRuntime: 950_000 }, /CPUs to itself/),
+  limited("time that nobody can take from it", { CpuRealtimeRuntime: 950_000 }, /use real-time scheduling/),
   limited(
     "the right to such time",
     {
@@ -318,7 +318,7 @@ const limits: readonly Weakening[] = [
         { Name: "rtprio", Soft: 0, Hard: 99 },
       ],
     },
-    /CPUs to itself/,
+    /use real-time scheduling/,
   ),
   limited("no limit of open files", { Ulimits: [] }, /open files are not limited/),
   limited("a log without an end", { LogConfig: { Type: "json-file", Config: {} } }, /log is not limited/),
