@@ -34,10 +34,7 @@ import type { FileToTrust } from "./swarm/trust-files.ts";
 export interface ComposeOptions {
   readonly env: Environment;
   readonly folder: string;
-  /**
-   * The command line of this process. Other processes show it in messages about locks that this process
-   * holds.
-   */
+  /** The command line of this process. Other processes show it in messages about locks that this process holds. */
   readonly command: string;
   readonly flags: SettingsFile;
   /** Called at named points of the program, where a test may kill the process. */
@@ -91,10 +88,7 @@ export function compose({
     return fencedLock(bareStateLock, await stateFile());
   });
 
-  /**
-   * The owner writes the state often, so it avoids the fenced lock if it can. A kernel lock needs no fence:
-   * no other process can break it.
-   */
+  /** The lock for an owner's many writes. A kernel lock needs no fence, because no other process can break it. */
   const ownerStateLock = async (): Promise<Lock> =>
     lockKind() === "kernel" ? bareStateLock : fencedStateLock();
 
@@ -173,10 +167,7 @@ export function compose({
     return check({ store: await stateStore(), owner: await ownerLock(), findEngine, readJournal }, scope);
   };
 
-  /**
-   * Finds the swarm's state. In a repository that has never used swarm, returns null without asking an engine
-   * or creating an identity.
-   */
+  /** Finds the swarm's state; null, without a request to an engine, in a repository that has never used swarm. */
   const findState = async (): Promise<SwarmState | null> => {
     const { hasIdentity } = await import("./state/project-identity.ts");
     const state = await (await stateStore()).find();
@@ -416,10 +407,7 @@ function ifForeseen(error: unknown): SwarmError {
   throw error;
 }
 
-/**
- * Returns a lock whose implementation is loaded when the lock is first used: most commands that only read
- * never use it.
- */
+/** Returns a lock whose implementation is loaded when the lock is first used: most commands that only read never use it. */
 function lazyLock(open: () => Promise<Lock>): Lock {
   const lock = once(open);
   return {
