@@ -82,8 +82,8 @@ export function holdGateway(
   }
 
   /**
-   * Sends the present admission. All waiters whose admission was not sent yet wait for the answer to this
-   * admission.
+   * Sends the gateway the current list of admitted workers. Every caller that still waits for a send gets the
+   * gateway's answer to this one.
    */
   async function send(): Promise<void> {
     if (execution === null) return;

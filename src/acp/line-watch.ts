@@ -29,7 +29,7 @@ export interface LineWatchDeps {
   readonly timing: Timing;
   readonly silenceMs: number;
   readonly idleMs: number;
-  /** Returns whether the container is paused, which explains the silence. */
+  /** Returns whether the container is paused: a paused adapter sends nothing. */
   readonly isPaused: (signal: AbortSignal) => Promise<boolean>;
   /** Returns whether the host's inbox is full, so that messages wait unread. */
   readonly isBusy: () => boolean;

@@ -2,9 +2,8 @@ import type { Lock } from "../ports/lock.ts";
 import type { StateFile } from "./state-file.ts";
 
 /**
- * Adds a fence to the lock of a file: a new holder first removes the temporary files of earlier holders. A
- * killed holder left its file behind. A holder that was suspended after its last `confirm` would otherwise
- * rename its file when it continues.
+ * Fences a file's lock: a new holder first removes the temporary files of earlier holders. Otherwise a holder that
+ * was suspended between its last `confirm` and its rename would overwrite a newer state when it continues.
  */
 export function fencedLock(lock: Lock, file: Pick<StateFile, "removeUnfinished">): Lock {
   return {

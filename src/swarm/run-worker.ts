@@ -89,8 +89,8 @@ export async function runWorker(
 }
 
 /**
- * Replays a worker's host journal: the previous owner may have crashed after receiving a message and before
- * acting on it. Returns the reason if stored work cannot be imported, else null.
+ * Rereads the messages that the host received from this attempt, updates the worker's record, and imports stored
+ * work: the previous owner may have crashed before it did. Returns the reason if an import fails, else null.
  */
 async function replayJournal(
   deps: SwarmDeps,

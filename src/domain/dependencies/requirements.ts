@@ -2,7 +2,10 @@ import { folderOf, resolvePath } from "../tree-path.ts";
 import type { LeftOut } from "./dependency-layer.ts";
 import type { ManifestTree } from "./manifest-tree.ts";
 
-/** The requirements files with those that they include, or the first line that needs another file. */
+/**
+ * Returns these requirements files and all files that they include through `-r` or `-c`, or the problem if a file is
+ * too large or a line needs a file that is not available.
+ */
 export function readRequirements(
   tree: ManifestTree,
   starts: readonly string[],
