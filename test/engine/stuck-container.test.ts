@@ -32,12 +32,14 @@ async function stuckContainer(): Promise<{ readonly id: string } & AsyncDisposab
   await containers.start(id);
   for (let round = 0; round < tries; round += 1) {
     const begun = Array.from({ length: 3 }, async () => {
-      const exec = await container.exec({ Cmd: ["true"], AttachStdout: true });
-      (await exec.start({ hijack: true, stdin: false })).on("error", () => {}).resume();
+      const abortSignal = AbortSignal.timeout(2 * thawMs);
+      const exec = await container.exec({ Cmd: ["true"], AttachStdout: true, abortSignal });
+      (await exec.start({ hijack: true, stdin: false, abortSignal })).on("error", () => {}).resume();
     });
-    await Promise.race(begun);
-    // The kernel may refuse to freeze what changes too quickly.
-    await container.pause().catch(() => {});
+    for (const each of begun) each.catch(() => {});
+    await Promise.race(begun).catch(() => {});
+    // The kernel may refuse to freeze what changes too quickly, and the engine may wait for such a beginning without an end.
+    await container.pause({ abortSignal: AbortSignal.timeout(thawMs) }).catch(() => {});
     const thawing = container.unpause({ abortSignal: AbortSignal.timeout(thawMs) });
     const isStuck = await thawing.then(
       () => false,
