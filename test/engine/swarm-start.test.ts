@@ -167,7 +167,7 @@ describe("swarm start", () => {
     );
     const { owner, ended, reach } = await begun(place, "wrote a.txt", "start", "--all");
     owner.kill("SIGINT");
-    await reach("Again to stop now");
+    await reach("A second signal");
     owner.kill("SIGINT");
     expect((await ended).exit).toBe(130);
 
