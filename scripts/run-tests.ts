@@ -1,18 +1,12 @@
 import { readFile, rm } from "node:fs/promises";
-import { parseArgs } from "node:util";
 import { counts } from "../test/counts.ts";
 import { buildProduct } from "./build.ts";
 import { check } from "./check.ts";
+import { chooseTests } from "./chosen-tests.ts";
 import { engineProblem, missingTools } from "./prepare-machine.ts";
 import { type Command, root, run, tool } from "./processes.ts";
 
-/** The chosen tests, by names of files or subjects, project, or test title; without any of them the whole suite. */
-const { values, positionals: names } = parseArgs({
-  allowPositionals: true,
-  options: { full: { type: "boolean" }, only: { type: "string" }, title: { type: "string", short: "t" } },
-});
-const { full = false, only, title } = values;
-const isWhole = names.length === 0 && only === undefined && title === undefined;
+const { full, only, title, names, isWhole, needsEngine } = chooseTests(process.argv.slice(2));
 const ofEngine = ["beside", "agents", "alone"];
 
 process.exitCode = await main();
@@ -24,8 +18,7 @@ async function main(): Promise<number> {
   // Runs beside the tests, which at first mostly wait for Debian packages.
   const checking = isWhole ? check() : [];
 
-  // The Sysbox tests bring their own engine.
-  const problem = only === "sysbox" ? null : await engineProblem();
+  const problem = needsEngine ? await engineProblem() : null;
   const wanted = only ? [only] : ["unit", "contract", "crash", ...ofEngine];
   const projects = wanted.filter((name) => problem === null || !ofEngine.includes(name));
   const notRun: readonly string[] = [
@@ -44,11 +37,13 @@ async function main(): Promise<number> {
   if (isWhole && problem === null && (await benchShortly()) !== 0)
     failedChecks.push("the short bench: a ratio is far from its goal, or a comparison is wrong");
   for (const name of failedChecks) console.log(`failed check: ${name}`);
-  if (isWhole || only) for (const line of notRun) console.log(`not run: ${line}`);
+  for (const line of notRun) console.log(`not run: ${line}`);
   console.log(`${Math.round((performance.now() - started) / 1000)} s`);
   console.log(`${passed} passed, ${failed + failedChecks.length} failed, ${skipped} skipped`);
+  const noneMatches = title !== undefined && passed + failed === 0;
+  if (noneMatches) console.log(`no test of these files has "${title}" in its title`);
   const incomplete = isWhole && notRun.length > 0 && process.env["CI"] === "true";
-  return code !== 0 || failedChecks.length > 0 || incomplete ? 1 : 0;
+  return code !== 0 || failedChecks.length > 0 || noneMatches || incomplete ? 1 : 0;
 }
 
 function vitestFor(projects: readonly string[], report: string): Command {
@@ -56,8 +51,6 @@ function vitestFor(projects: readonly string[], report: string): Command {
     ...([tool("vitest"), "run", "--config", "test/vitest.config.ts"] as const),
     ...projects.flatMap((name) => ["--project", name]),
     ...["--reporter", "default", "--reporter", "json", "--outputFile", report],
-    // A name that matches no file is an error.
-    ...(isWhole ? [] : ["--passWithNoTests=false"]),
     ...(title === undefined ? [] : ["--testNamePattern", title]),
     ...names,
   ];

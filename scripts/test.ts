@@ -2,47 +2,67 @@ import { createHash } from "node:crypto";
 import { mkdir, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
+import { isError } from "../src/domain/errors.ts";
 import { privateEngine } from "../src/host/private-engine.ts";
+import type { HeldLock } from "../src/ports/lock.ts";
 import { kernelLock } from "../src/state/kernel-lock.ts";
+import { type ChosenTests, chooseTests } from "./chosen-tests.ts";
 import { contained, endWithCaller } from "./contain.ts";
 import { prepareMachine } from "./prepare-machine.ts";
 import { root, run } from "./processes.ts";
 
-// Runs the tests so that none of their processes, mounts, bridges and files outlive the run, however it ends.
+// Runs the tests. No process, mount or file of a run outlives it, however the run ends.
 
-/** The temporary folder of every run of this clone, so that a run finds and removes the leftovers of a killed one. */
+/** The temporary folder of every run of this clone. A run removes the files that a killed run left there. */
 const temporary = join(
   tmpdir(),
   `swarm-tests-${createHash("sha256").update(root).digest("hex").slice(0, 6)}`,
 );
 
 await endWithCaller();
-process.exitCode = await main();
+process.exitCode = await main(process.argv.slice(2));
 
-async function main(): Promise<number> {
-  const held = await kernelLock(`${temporary}.lock`, "npm test")
-    .hold(0)
-    .catch((error) => error as Error);
-  if (held instanceof Error) {
-    console.error(
-      `Another run of this clone's tests is in progress (${temporary}.lock is held). Wait until it ends, then repeat the command.`,
-    );
+async function main(words: readonly string[]): Promise<number> {
+  const chosen = choose(words);
+  if (chosen === null) return 2;
+  await using held = await takeTurn();
+  if (held === null) {
+    console.error("Another run of this clone's tests goes on. Type the same again when it has ended.");
     return 2;
   }
-  await using _alone = held;
   await clearKilledRun();
-  // The agent's user must be able to enter it.
+  // The user that agents run as must be able to enter the folder.
   await mkdir(temporary, { mode: 0o711 });
   try {
-    await prepareMachine();
-    const tests = [process.execPath, `${root}/scripts/run-tests.ts`, ...process.argv.slice(2)] as const;
+    if (chosen.needsEngine) await prepareMachine();
+    const tests = [process.execPath, `${root}/scripts/run-tests.ts`, ...words] as const;
     return await run(contained(tests), { TMPDIR: temporary });
   } finally {
     await rm(temporary, { recursive: true, force: true });
   }
 }
 
-/** Removes what a killed run left: bridges and firewall rules of its engines, and files. Its processes and mounts are gone. */
+/** Returns the chosen tests; null, after a message, if the arguments are wrong. */
+function choose(words: readonly string[]): ChosenTests | null {
+  try {
+    return chooseTests(words);
+  } catch (error) {
+    console.error(`${(error as Error).message}\nusage: npm test [-- NAME… [-t TITLE]], npm run test:full`);
+    return null;
+  }
+}
+
+/** Locks this clone for one run; returns null while another run holds the lock. */
+async function takeTurn(): Promise<HeldLock | null> {
+  try {
+    return await kernelLock(join(root, "node_modules/.cache/tests.lock"), "npm test").hold(0);
+  } catch (error) {
+    if (isError(error, "LOCK_TIMEOUT")) return null;
+    throw error;
+  }
+}
+
+/** Removes what a killed run left: its files, and the bridges and firewall rules of its engines. */
 async function clearKilledRun(): Promise<void> {
   const files = await readdir(temporary, { recursive: true }).catch(() => []);
   for (const file of files.filter((name) => basename(name) === "engine.json")) {

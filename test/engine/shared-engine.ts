@@ -33,6 +33,8 @@ export default async function setup({ provide }: TestProject): Promise<() => Pro
   const { endpoint } = await startEngine(privateEngine);
   await removeContainers(endpoint);
   const imageFile = join(folder, `base-image-${process.pid}`);
+  // A killed run leaves its file, and process ids repeat in the pid namespaces of runs.
+  rmSync(imageFile, { force: true });
   // Tests that need no engine are carried out meanwhile.
   const made = makeImage(endpoint)
     .then(() => "", String)
