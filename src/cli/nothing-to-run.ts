@@ -1,5 +1,6 @@
 import { countOf } from "../domain/count-of.ts";
 import type { SwarmPlan } from "../domain/plan.ts";
+import { shellWord } from "../domain/shell-word.ts";
 
 type PlannedTask = Pick<SwarmPlan["tasks"][number], "file" | "why">;
 
@@ -14,7 +15,7 @@ export function nothingToRun(
   const [first, ...others] = tasks;
   if (first === undefined)
     return { why: "there is no task file here", next: "`swarm init` writes an example task file" };
-  const again = `\`swarm start ${named.length > 0 ? named.join(" ") : "--all"} --again\``;
+  const again = `\`swarm start ${named.length > 0 ? named.map(shellWord).join(" ") : "--all"} --again\``;
   if (others.length === 0)
     return { why: `${first.file} ${first.why.replace(/;.*$/, "")}`, next: `${again} repeats it` };
   return {
