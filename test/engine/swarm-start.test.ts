@@ -1,8 +1,18 @@
 import { describe, expect } from "vitest";
 import type { SwarmState } from "../../src/domain/swarm-state.ts";
+import { eventually } from "../fakes/eventually.ts";
 import { writeTask } from "../fakes/folders.ts";
 import { git } from "../fakes/repository.ts";
-import { begun, leftOnEngine, stateOf, swarmIn, test, writeScript } from "../fakes/swarms.ts";
+import {
+  begun,
+  leftOnEngine,
+  recordOf,
+  runAsAgent,
+  stateOf,
+  swarmIn,
+  test,
+  writeScript,
+} from "../fakes/swarms.ts";
 import { storyWith, taskFileWith } from "../fakes/task-files.ts";
 
 const script = { agent: { kind: "script" as const, script: "script.json" } };
@@ -166,6 +176,12 @@ describe("swarm start", () => {
       taskFileWith({ metadata: { branchName: "feat/work", ...script } }),
     );
     const { owner, ended, reach } = await begun(place, "wrote a.txt", "start", "--all");
+    const { containerName } = await recordOf(place, "feat/work");
+    // The step that waits runs on until it is ended. After that, `resume` must not wait again.
+    await eventually("the step that waits", async () => {
+      const exit = await runAsAgent(containerName, ["test", "-e", "/workspace/once"]);
+      return exit.kind === "exited" && exit.code === 0 ? exit : null;
+    });
     owner.kill("SIGINT");
     await reach("A second signal");
     owner.kill("SIGINT");

@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import { inject, type TestAPI } from "vitest";
 import type { CrashPoint } from "../../src/domain/crash-points.ts";
 import type { ContainerRecord, SwarmState } from "../../src/domain/swarm-state.ts";
+import type { ExecExit } from "../../src/ports/containers.ts";
 import { openEngine } from "./engine-at.ts";
 import { test as folderTest, writeTask } from "./folders.ts";
 import { git, write } from "./repository.ts";
@@ -246,14 +247,15 @@ export async function recordOf(place: SwarmPlace, branch: string): Promise<Conta
 
 /** Lets the second story of a waiting task go on. */
 export async function letGo(name: string): Promise<void> {
-  const { containers } = await openEngine(inject("endpoint")).open();
-  await using execution = await containers.exec(name, {
-    command: ["touch", "/home/agent/go"],
-    user: "1000:1000",
-    input: false,
-  });
-  for await (const _ of execution.output);
-  const exit = await execution.exit();
+  const exit = await runAsAgent(name, ["touch", "/home/agent/go"]);
   if (exit.kind !== "exited" || exit.code !== 0)
     throw new Error(`It was not let go: ${JSON.stringify(exit)}`);
+}
+
+/** Runs a command in a worker's container as the agent's user. */
+export async function runAsAgent(name: string, command: readonly string[]): Promise<ExecExit> {
+  const { containers } = await openEngine(inject("endpoint")).open();
+  await using execution = await containers.exec(name, { command, user: "1000:1000", input: false });
+  for await (const _ of execution.output);
+  return execution.exit();
 }
