@@ -95,7 +95,7 @@ export function composeSwarm(deps: ComposeSwarmDeps): SwarmOperations {
       const state = await readState();
       const chosen = workers.length > 0 ? chooseWorkers(state, workers) : state.containers;
       const names = chosen.filter(({ status }) => !isTerminal(status)).map((record) => record.containerName);
-      if (names.length === 0) return { by: "nobody", state };
+      if (names.length === 0) return { by: "none", state };
       const commands: OwnerCommand[] =
         workers.length === 0
           ? [{ of: "swarm", wish: command }]
@@ -133,8 +133,8 @@ export function composeSwarm(deps: ComposeSwarmDeps): SwarmOperations {
   }
 
   async function sendToOwner(commands: readonly OwnerCommand[], signal: AbortSignal): Promise<boolean> {
-    const { sendToOwner: send } = await import("./swarm/ask-owner.ts");
-    return send(
+    const owner = await import("./swarm/ask-owner.ts");
+    return owner.sendToOwner(
       { store: await deps.stateStore(), owner: await deps.ownerLock(), watch: await watcher() },
       commands,
       signal,

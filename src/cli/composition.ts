@@ -165,7 +165,7 @@ export interface SwarmOperations {
     command: SteeringCommand,
     workers: readonly string[],
     signal: AbortSignal,
-  ): Promise<{ readonly by: "owner" | "us" | "nobody"; readonly state: SwarmState }>;
+  ): Promise<{ readonly by: "owner" | "us" | "none"; readonly state: SwarmState }>;
   /** Runs a swarm command in a background process, and waits until the command's swarm has begun. */
   detach(words: readonly string[]): Promise<DetachedOwner>;
 }

@@ -36,7 +36,7 @@ export function speculativeChecks(check: CheckCommit, signal: AbortSignal): Spec
     async abortUnused() {
       const begun = [...begunByCommit.values()];
       begunByCommit.clear();
-      for (const { abort: giveUp } of begun) giveUp();
+      for (const { abort } of begun) abort();
       await Promise.allSettled(begun.map(({ end }) => end));
     },
   };

@@ -12,9 +12,9 @@ function steering(command: SteeringCommand, next: string): CommandHandler {
       swarm.swarm().steer(command, listAt(args, 0), signal),
     );
     output.result({ swarm: state }, () =>
-      by === "nobody" ? ["All of these workers have ended already."] : resultLines(state),
+      by === "none" ? ["All of these workers have ended already."] : resultLines(state),
     );
-    if (by !== "nobody") output.next(next);
+    if (by !== "none") output.next(next);
     return exitCodes.done;
   };
 }

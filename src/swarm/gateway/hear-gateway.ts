@@ -135,9 +135,9 @@ export function trackGatewayUsage(
         onRateLimit(entry.endpoint, Date.parse(entry.until), entry.status);
         break;
       case "budget": {
-        const { worker, of, limit: most, used, share } = entry;
+        const { worker, of, limit, used, share } = entry;
         const whose = worker === null ? {} : { worker };
-        deps.emit({ event: "budget", kind: "model", ...whose, of, limit: most, used, share });
+        deps.emit({ event: "budget", kind: "model", ...whose, of, limit, used, share });
       }
     }
   }
