@@ -6,7 +6,7 @@ export const scriptExits = { missing: 44, wrongKind: 45, forbidden: 46 } as cons
 
 /**
  * A script that runs a program: `sh -c <script> sh <key> keep|forget <program> <argument>…`. It writes its
- * process id to a file in which the script `endProgram` finds it. With `keep`, the file holds the exit code
+ * process id to a file in which `killCommandScript` finds it. With `keep`, the file holds the exit code
  * afterwards. The script can tell a missing program from one that exits with 127.
  */
 export const runCommandScript = `
@@ -32,8 +32,8 @@ rm -rf -- "$note"
 exit $code`;
 
 /**
- * A script that asks how a program of `runProgram` is: `sh -c <script> sh <key>`. It prints `running`, `exit
- * <code>`, or nothing if the state is unknown.
+ * A script that asks for the state of a program that `runCommandScript` runs: `sh -c <script> sh <key>`. It
+ * prints `running`, `exit <code>`, or nothing if the state is unknown.
  */
 export const commandStateScript = `
 note=$([ -f "/tmp/.aimi-$1" ] && cat "/tmp/.aimi-$1" 2>/dev/null)

@@ -191,7 +191,7 @@ async function readOutput(
   let total = 0;
   for await (const chunk of execution.output) {
     texts[chunk.stream].add(chunk.bytes);
-    // This chunk is a message from the script `runProgram` to this module, not output of the program.
+    // This chunk is a message from `runCommandScript` to this module, not output of the program.
     if (chunk.bytes.length < 100 && Buffer.from(chunk.bytes).toString().startsWith(mark)) continue;
     try {
       await onOutput?.(chunk);
@@ -258,7 +258,7 @@ export async function whyLost(
 }
 
 /**
- * Throws if the program did not start. The script `runProgram` reports that in a message with the command's
+ * Throws if the program did not start. `runCommandScript` reports that in a message with the command's
  * key, which no program prints by chance. If the image has no shell, the engine's own message reports it.
  */
 function refuseUnstarted(
