@@ -4,11 +4,10 @@ import { SlowestFirst } from "./slowest-first.ts";
 
 const minute = 60_000;
 
-/** Each has repositories and containers of its own, so none meets another. */
-const beside = [
-  ...["adapter*", "conversation", "new-agent"],
-  ...["swarm-!(auto|bombs)", "gateway-*", "watch-commands", "agent-shell", "cleanup"],
-  ...["sandbox-commands", "sandbox-endings"],
+/** They restart, freeze or fill the shared engine, count everything that it has, or measure the machine. */
+const alone = [
+  ...["bombs", "swarm-bombs", "swarm-auto", "exec-flood", "sandbox-outputs"],
+  ...["engine-restarts", "stuck-container", "pauses", "base-image", "project-images"],
 ].map((name) => `test/engine/${name}.test.ts`);
 
 const onEngine: TestUserConfig = {
@@ -54,16 +53,16 @@ const config: ViteUserConfig = defineConfig({
         },
       },
       {
-        // They change the engine, count all that it has, or measure the machine.
         test: {
-          ...{ name: "alone", include: ["test/engine/**/*.test.ts"], exclude: beside, ...onEngine },
+          ...{ name: "alone", include: alone, ...onEngine },
           fileParallelism: false,
           sequence: { groupOrder: 2 },
         },
       },
       {
         test: {
-          ...{ name: "beside", include: beside, ...onEngine },
+          // Each has repositories and containers of its own, or an engine of its own.
+          ...{ name: "beside", include: ["test/engine/**/*.test.ts"], exclude: alone, ...onEngine },
           maxWorkers: 3,
           sequence: { groupOrder: 3 },
         },
