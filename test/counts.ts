@@ -16,14 +16,25 @@ const table = {
   /** Of the system calls of a preparation: after so many it is killed, spread over all of them. */
   killedPreparations: { reduced: 12, full: 1_000 },
   preparationKills: { reduced: 6, full: 100 },
-  preparationKillsGvisor: { reduced: 2, full: 20 },
+  preparationKillsGvisor: { reduced: 1, full: 20 },
   branchNames: { reduced: 400, full: 4_000 },
   graphRuns: { reduced: 200, full: 2_000 },
   hostileStreams: { reduced: 2_000, full: 20_000 },
   endlessLineBytes: { reduced: 300_000_000, full: 1_073_741_824 },
   hostileRequests: { reduced: 2_000, full: 20_000 },
-  /** Of runc and gVisor: how many the supervisor is killed and attacked under, every bomb is set off under, and thousands of output files are read from. */
-  attackedRuntimes: { reduced: 1, full: 2 },
+  /** Of runc and gVisor: how many the costly tests of the adapter, of bombs and of many files run under. */
+  runtimes: { reduced: 1, full: 2 },
+  /** Moments at which the supervisor is killed. */
+  supervisorKills: { reduced: 2, full: 5 },
+  /** Moments and ways to stop a worker that is prepared. */
+  preparationStops: { reduced: 2, full: 6 },
+  /** Ways to halt a swarm whose workers are prepared. */
+  halts: { reduced: 1, full: 3 },
+  /** Signals that end the engine below a swarm. */
+  engineEnds: { reduced: 1, full: 2 },
+  /** Points at which an owner that proves results is killed, and a merge. */
+  proofKills: { reduced: 1, full: 3 },
+  mergeKills: { reduced: 2, full: 5 },
   messages: { reduced: 60_000, full: 300_000 },
   floodBytes: { reduced: 300_000_000, full: 1_000_000_000 },
   /** Points at which an owner is killed in a swarm of its own, beside all of them in one. */
@@ -34,7 +45,7 @@ const table = {
   randomKills: { reduced: 4, full: 20 },
   /** Workers that share one budget. */
   budgetWorkers: { reduced: 4, full: 8 },
-  gatewayKills: { reduced: 3, full: 10 },
+  gatewayKills: { reduced: 2, full: 10 },
   cutStories: { reduced: 2, full: 20 },
   /** Of some 1 500 command lines that only look like ours. */
   hookMutations: { reduced: 150, full: 2_000 },

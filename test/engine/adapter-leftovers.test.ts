@@ -6,7 +6,7 @@ import { fetchBundle, scripted, startWorker, story } from "../fakes/worker.ts";
 
 const engine = openEngine(inject("endpoint"));
 const { runtimes } = await engine.info();
-const available = ["runc", "runsc"].filter((runtime) => runtimes.includes(runtime));
+const available = ["runc", "runsc"].slice(0, count.runtimes).filter((runtime) => runtimes.includes(runtime));
 const limits = { workFiles: count.workFiles, workFileBytes: count.workFileBytes, attempts: 1 };
 const minute = 60_000;
 

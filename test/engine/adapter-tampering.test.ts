@@ -125,9 +125,7 @@ const refusedToRoot: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-const available = ["runc", "runsc"]
-  .slice(0, count.attackedRuntimes)
-  .filter((runtime) => runtimes.includes(runtime));
+const available = ["runc", "runsc"].slice(0, count.runtimes).filter((runtime) => runtimes.includes(runtime));
 
 describe.each(available)("against the supervisor under %s", (runtime) => {
   test("nothing that the agent tries succeeds, and the journal is what was told", async () => {

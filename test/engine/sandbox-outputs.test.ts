@@ -122,7 +122,7 @@ for (const [runtime, demand] of Object.entries(demands))
     });
 
     // Under gVisor the other tests show that outputs come out, and its files take a minute to write.
-    if (runtime === "runsc" && count.attackedRuntimes === 1) return;
+    if (runtime === "runsc" && count.runtimes === 1) return;
 
     test(
       "15 000 files below long names that nobody can show are counted, and no command breaks at them",

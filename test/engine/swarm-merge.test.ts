@@ -4,6 +4,7 @@ import { describe, expect, inject } from "vitest";
 import { mergePoints } from "../../src/domain/crash-points.ts";
 import type { MergedWorker, MergeReport } from "../../src/domain/generated/merge.ts";
 import { checkContainerName } from "../../src/domain/worker-names.ts";
+import { count } from "../counts.ts";
 import { openEngine } from "../fakes/engine-at.ts";
 import { writeTask } from "../fakes/folders.ts";
 import { outcomesOf, untouchedBy } from "../fakes/merges.ts";
@@ -89,7 +90,7 @@ describe("results that are brought together", () => {
     const branch = `swarm/${swarmId}/integration`;
     const merge = ["merge", "--check", check];
 
-    for (const point of mergePoints) {
+    for (const point of mergePoints.slice(-count.mergeKills)) {
       const { signal, stderr } = await killedAt(place, point, ...merge);
       expect(signal, `${point}\n${stderr}`).toBe("SIGKILL");
       const isThere = git(repository, "branch", "--list", branch) !== "";

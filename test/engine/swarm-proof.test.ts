@@ -5,6 +5,7 @@ import { proofPoints } from "../../src/domain/crash-points.ts";
 import type { MergeReport } from "../../src/domain/generated/merge.ts";
 import type { ProofReport } from "../../src/domain/generated/proof.ts";
 import type { SwarmState } from "../../src/domain/swarm-state.ts";
+import { count } from "../counts.ts";
 import { writeTask } from "../fakes/folders.ts";
 import { outcomesOf, untouchedBy } from "../fakes/merges.ts";
 import { git, write } from "../fakes/repository.ts";
@@ -93,7 +94,7 @@ describe("results that are proved where no agent ever was", () => {
     writeSample(place);
     const before = untouchedBy(place);
 
-    const [first, ...others] = proofPoints;
+    const [first = "mid-check", ...others] = proofPoints.slice(-count.proofKills);
     const often = ["--max-attempts", "3"];
     const begun = await killedAt(place, first, "start", "--all", "--prove", "--parallel", "3", ...often);
     expect(begun.signal, begun.stderr).toBe("SIGKILL");

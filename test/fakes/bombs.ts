@@ -19,8 +19,6 @@ export interface WorkerBomb {
   readonly endOnGvisor?: BombEnd;
   /** How much of it; 0 leaves it out. */
   readonly much: number;
-  /** It is gVisor that it is about, so it is tried there with reduced counts, too. */
-  readonly isForGvisor?: true;
 }
 
 /** What one task of a sandbox does to the machine, and to the commands that look after it. */
@@ -93,13 +91,13 @@ const allWorkerBombs: readonly WorkerBomb[] = [
     name: "fork-bomb",
     agent: shell(":(){ :|:& };:\nwait\nsleep 1000"),
     end: { status: "failed", code: "PROCESSES_EXHAUSTED" },
-    ...{ much: 1, isForGvisor: true },
+    much: 1,
   },
   {
     name: "fifty-busy",
     agent: busy(50, 5),
     end: { status: "completed", code: null },
-    ...{ much: 1, isForGvisor: true },
+    much: 1,
   },
   {
     name: "sparse-terabyte",
