@@ -41,81 +41,87 @@ interface ErrorCodeFacts {
 export const workerErrorCodes: Readonly<Record<WorkerErrorCode, ErrorCodeFacts>> = {
   REQUEST_INVALID: {
     by: "adapter",
-    meaning: "the request does not have the form that it must have",
+    meaning: "the request does not match the schema of the worker protocol",
   },
   REQUEST_CONFLICT: {
     by: "adapter",
     meaning:
-      "another request was accepted before; only the sender of the second one learns it, and the work continues",
+      "the adapter had already accepted another request; only the sender of the second request receives this error, and the work continues",
   },
   MISSING_ENV_VAR: {
     by: "adapter",
-    meaning: "the agent's credential is not in its environment",
+    meaning: "the agent's environment does not contain its credential",
   },
   TASK_FILE_NOT_FOUND: { by: "adapter", meaning: "the repository has no such task file" },
-  TASK_FILE_INVALID: { by: "adapter", meaning: "the task file is not what it should be" },
-  GIT_CLONE_FAILED: { by: "adapter", meaning: "the repository could not be unpacked" },
+  TASK_FILE_INVALID: { by: "adapter", meaning: "the task file is invalid" },
+  GIT_CLONE_FAILED: { by: "adapter", meaning: "the adapter could not unpack the repository" },
   GIT_CHECKOUT_FAILED: {
     by: "adapter",
-    meaning: "the branch could not be made, or the repository was destroyed",
+    meaning: "the adapter could not create the branch, or the repository is damaged",
   },
   AGENT_NOT_FOUND: { by: "adapter", meaning: "the agent's program is not in the image" },
   AGENT_AUTH_FAILED: { by: "adapter", meaning: "the model API refused the credential" },
   AGENT_CRASH: {
     by: "adapter",
-    meaning: "the agent broke, was refused, or ended without doing its turn",
+    meaning:
+      "the agent crashed, the model refused the request, or the agent ended without completing its turn",
   },
-  AGENT_STALLED: { by: "adapter", meaning: "the agent printed nothing and did nothing for too long" },
+  AGENT_STALLED: { by: "adapter", meaning: "the agent showed no output and no activity for too long" },
   AGENT_LIMIT_REACHED: {
     by: "adapter",
-    meaning: "turns, budget, a time limit or the model's usage limit came to an end",
+    meaning: "the agent reached a limit: turns, budget, time or the model's usage limit",
   },
-  VERIFY_FAILED: { by: "adapter", meaning: "a check failed, and repairs did not help" },
+  VERIFY_FAILED: { by: "adapter", meaning: "a check failed, and the agent could not repair the work" },
   NOTHING_CHANGED: {
     by: "adapter",
-    meaning: "the agent changed nothing, and no check shows that nothing had to be",
+    meaning: "the agent changed nothing, and no check shows that no change was needed",
   },
   HISTORY_REWRITTEN: {
     by: "either",
-    meaning: "the last good commit is no longer part of the branch",
+    meaning: "the branch no longer contains the last good commit",
   },
   DEPENDENCY_FAILED: {
     by: "adapter",
-    meaning: "skipped: a story that it depends on was not completed",
+    meaning: "the story or the worker was skipped, because its dependency was not completed",
   },
-  DISK_FULL: { by: "adapter", meaning: "the sandbox's disk, or its share of it, is full" },
+  DISK_FULL: { by: "adapter", meaning: "the sandbox's disk is full, or the sandbox reached its disk limit" },
   WORK_TOO_LARGE: {
     by: "adapter",
-    meaning: "more or larger files were left than a task may commit; the text names them",
+    meaning:
+      "the agent left more files, or larger files, than a task may commit; the message names the files",
   },
-  CONTAINER_OOM: { by: "either", meaning: "the sandbox's memory was used up" },
+  CONTAINER_OOM: { by: "either", meaning: "the sandbox used up its memory" },
   PROCESSES_EXHAUSTED: {
     by: "either",
-    meaning: "the sandbox's processes (`limits.pids`) were used up",
+    meaning: "the sandbox used up its limit of processes (`limits.pids`)",
   },
   COLLECT_FAILED: {
     by: "host",
-    meaning: "the commits could not be brought in, or are not what was reported",
+    meaning: "the host could not import the commits, or the commits differ from the adapter's report",
   },
-  BASE_CONFLICT: { by: "host", meaning: "the results that it starts from contradict each other" },
+  BASE_CONFLICT: { by: "host", meaning: "the results from which the worker starts conflict with each other" },
   PROOF_FAILED: {
     by: "host",
-    meaning: "in a fresh sandbox a check fails that the task demands, or that passed before the work",
+    meaning: "in a fresh sandbox, a check fails that the task requires or that passed before the work",
   },
   CONTAINER_LOST: {
     by: "host",
-    meaning: "the container and its volume were removed, and not by swarm",
+    meaning: "the container and its volume were removed, but not by swarm",
   },
-  INTERRUPTED: { by: "host", meaning: "stopped from outside; it can go on" },
+  INTERRUPTED: { by: "host", meaning: "the worker was interrupted from outside; it can continue" },
   BUDGET_EXCEEDED: {
     by: "host",
     meaning:
-      "its budget or the swarm's is used up; its work is kept, and it can be tried again with a larger one",
+      "the budget of the worker or of the swarm is used up; swarm keeps the work, and a retry with a larger budget is possible",
   },
   ACP_CONNECTION_LOST: {
     by: "host",
-    meaning: "the host received nothing from the adapter for too long: it was unreachable or silent",
+    meaning:
+      "the host received no message from the adapter for too long: the adapter was unreachable or silent",
   },
-  ACP_PROTOCOL_VIOLATION: { by: "host", meaning: "the sandbox sent a message that no adapter sends" },
-  UNKNOWN_ERROR: { by: "either", meaning: "a bug in swarm; the text says where" },
+  ACP_PROTOCOL_VIOLATION: {
+    by: "host",
+    meaning: "the sandbox sent a message that violates the worker protocol",
+  },
+  UNKNOWN_ERROR: { by: "either", meaning: "a bug in swarm; the message names its location" },
 };

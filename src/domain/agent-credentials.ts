@@ -133,9 +133,9 @@ export function imageAgentOf(agent: NamedAgent): string | null {
 /** Describes the variables that an agent receives. The user reads the text before anything starts. */
 export function describeCredentials({ agent, variables }: Pick<AgentAccess, "agent" | "variables">): string {
   if (variables.length === 0)
-    return `${agent}: nothing of this environment goes into it; a trusted task file can set agent.env`;
+    return `${agent}: swarm passes no variable of this environment to the agent; a trusted task file can set agent.env`;
   const goes = variables.length === 1 ? "goes" : "go";
-  return `${agent}: ${variables.join(", ")} ${goes} into the agent's own environment inside its sandbox (memory only); the agent can read ${variables.length === 1 ? "it" : "them"}`;
+  return `${agent}: ${variables.join(", ")} ${goes} into the agent's own environment inside its sandbox (in memory only), where the agent can read ${variables.length === 1 ? "it" : "them"}`;
 }
 
 function knownAgent({ kind, command }: NamedAgent): KnownAgent | undefined {

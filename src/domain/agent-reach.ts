@@ -56,12 +56,12 @@ function describeAllowed(words: readonly string[]): string[] {
   });
   return shown.length === 0
     ? []
-    : [`the gateway allows, in addition to models: ${[...new Set(shown)].join(", ")}`];
+    : [`in addition to model APIs, the gateway allows: ${[...new Set(shown)].join(", ")}`];
 }
 
 /** Describes to the user how sandboxes connect to the gateway. */
 export function transportWords(transport: "socket" | "network"): string {
   return transport === "socket"
-    ? "sandboxes have no network, and reach the gateway through a socket"
-    : "each sandbox has a network of its own, and only the gateway is in it";
+    ? "sandboxes have no network and reach the gateway through a shared socket"
+    : "each sandbox has its own network, which only the gateway joins";
 }

@@ -27,13 +27,13 @@ const plain = /^[A-Za-z0-9_./:=@, -]+$/;
 export function approveCommand(command: string, programs: readonly string[]): CommandVerdict {
   const danger = dangerIn(command);
   if (danger !== null) return { kind: "ask", why: danger };
-  if (command.length > maxLength) return silent("it is too long");
-  if (!plain.test(command)) return silent("it has a character that our commands do not have");
+  if (command.length > maxLength) return silent("the command is too long");
+  if (!plain.test(command)) return silent("the command has a character that no approved command contains");
   const [program = "", verb = "", ...rest] = command.split(" ");
   if (!program.startsWith("/") || !programs.includes(program))
-    return silent("its program is not the installed swarm");
+    return silent("the command's program is not the installed swarm");
   const known = Object.hasOwn(approvedCommands, verb) ? approvedCommands[verb] : undefined;
-  if (!known) return silent(`swarm ${verb} is not among the approved commands`);
+  if (!known) return silent(`swarm ${verb} is not an approved command`);
   return judgeWords(known, rest);
 }
 
@@ -51,14 +51,15 @@ function judgeWords({ flags, words, spends }: ApprovedCommand, rest: readonly st
       const kind = flags[word] ?? null;
       if (kind === null) continue;
       at += 1;
-      if (!fits(rest[at], kind)) return silent(`${word} wants a ${kind}`);
+      if (!fits(rest[at], kind)) return silent(`${word} needs a value of the kind: ${kind}`);
       continue;
     }
-    if (words === null || !fits(word, words.kind)) return silent(`${JSON.stringify(word)} is not approved`);
+    if (words === null || !fits(word, words.kind))
+      return silent(`${JSON.stringify(word)} is not an approved argument`);
     count += 1;
   }
   if (words !== null && (count < words.least || count > words.most))
-    return silent(`it has ${count} arguments besides its flags`);
+    return silent(`the command has ${count} arguments besides its flags, which is not approved`);
   return { kind: "allow", taskFiles, spends: spends ?? null };
 }
 
@@ -75,16 +76,16 @@ const maxSearched = 20_000;
  */
 function dangerIn(command: string): string | null {
   const text = command.slice(0, maxSearched);
-  if (text.includes("--privileged")) return "it asks for a privileged container";
+  if (text.includes("--privileged")) return "the command requests a privileged container";
   if (/(?:docker|podman|containerd)[\w.-]{0,40}\.sock/.test(text))
-    return "it names a container engine's socket";
+    return "the command names the socket of a container engine";
   const engineAt = text.search(/\b(?:docker|podman|nerdctl)\b/);
   if (engineAt < 0) return null;
   const afterEngine = text.slice(engineAt);
   const verbAt = afterEngine.search(/\b(?:run|create)\b/);
   if (verbAt < 0) return null;
   return /\s(?:-[a-z]{0,20}v|--volume|--mount)/.test(afterEngine.slice(verbAt))
-    ? "it mounts a part of this machine into a container"
+    ? "the command mounts a part of this machine into a container"
     : null;
 }
 

@@ -38,21 +38,24 @@ const usualRemote = "origin";
  */
 export function findBranchProblem(name: string, remotes: readonly string[]): string | null {
   if (!isBranchName(name)) return "is not a name that git accepts for a branch";
-  if (hasControlCharacters(name)) return "holds characters that cannot be seen";
+  if (hasControlCharacters(name)) return "contains invisible characters";
   const low = name.toLowerCase();
   const [first = ""] = low.split("/");
-  if (gitsOwn.has(low) || name.endsWith("_HEAD")) return "is what git calls a commit of its own";
+  if (gitsOwn.has(low) || name.endsWith("_HEAD"))
+    return "is a name that git reserves for its own references, for example HEAD";
   if (first === "refs" || (gitsFolders.has(first) && first !== low))
-    return `begins with ${first}/, where git keeps refs that are no branches`;
-  if (/^logs\/(?:head$|refs\/)/.test(low)) return "is what git calls a file of its own";
-  if (/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/.test(low)) return "is what git takes for the id of a commit";
+    return `begins with ${first}/, where git keeps refs that are not branches`;
+  if (/^logs\/(?:head$|refs\/)/.test(low)) return "is the name of a file that git itself uses";
+  if (/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/.test(low)) return "has the form of a commit id";
   const remote = [usualRemote, ...remotes].find((each) => `${low}/`.startsWith(`${each.toLowerCase()}/`));
-  return remote === undefined ? null : `begins with ${remote}, the name of a remote, and hides its branches`;
+  return remote === undefined
+    ? null
+    : `begins with ${remote}, the name of a remote, and would hide the branches of this remote`;
 }
 
 /** The hint in error messages about a branch name. */
 export const branchNameHint =
-  "Use letters, digits, `-`, `_`, `.` and `/`, with a word of your own at the beginning, for example feat/login.";
+  "Use letters, digits, `-`, `_`, `.` and `/`, and begin the name with a word that git does not reserve, for example feat/login.";
 
 /**
  * Returns whether two branch names are equal, or git cannot store both because one is a folder of the other (`a`, `a/b`).

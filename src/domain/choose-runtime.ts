@@ -36,7 +36,7 @@ export function chooseRuntime(
       const choice = { kind: "chosen", runtime, level, evidence, passedOver: [...passedOver] } as const;
       if (failing.length === 0) return choice;
       unusable ??= choice;
-      passedOver.push(`${runtime}: an agent's tools fail in it (${failing[0]})`);
+      passedOver.push(`${runtime}: an agent's tools fail in this runtime (${failing[0]})`);
     } else passedOver.push(`${runtime}: ${refusal}`);
   }
   // If the user demands a level, accept a runtime in which some of an agent's tools fail. With `auto`, do not.
@@ -48,6 +48,7 @@ function refusalOf(wanted: "auto" | IsolationLevel, measurement: Measurement): s
   const { level, falseName, unconfined } = measurement.found;
   if (falseName !== null) return falseName;
   if (unconfined.length > 0) return unconfined.join("; ");
-  if (wanted !== "auto" && !isAtLeast(level, wanted)) return `it isolates only as ${level}`;
+  if (wanted !== "auto" && !isAtLeast(level, wanted))
+    return `the runtime provides only the isolation level ${level}`;
   return null;
 }

@@ -13,14 +13,14 @@ export function containerPath(
   const refuse = (reason: string): never => {
     throw new SwarmError("PATH_REFUSED", { path, reason });
   };
-  if (path.includes("\0")) refuse("it holds a NUL");
-  if (path.length > 4096) refuse("it is longer than 4096 characters");
-  if (absolute && !path.startsWith("/")) refuse("it is not absolute");
+  if (path.includes("\0")) refuse("the path contains a NUL character");
+  if (path.length > 4096) refuse("the path is longer than 4096 characters");
+  if (absolute && !path.startsWith("/")) refuse("the path is not absolute");
   const parts: string[] = [];
   for (const part of path.split("/")) {
     if (part === "" || part === ".") continue;
     if (part !== "..") parts.push(part);
-    else if (parts.pop() === undefined) refuse("it leaves the working folder");
+    else if (parts.pop() === undefined) refuse("the path leaves the working folder");
   }
   const base = absolute ? "" : workdir.replace(/\/+$/, "");
   return parts.length > 0 ? `${base}/${parts.join("/")}` : base || "/";

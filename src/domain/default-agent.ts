@@ -13,8 +13,8 @@ export function agentOfSettings({ agent: kind, agentCommand }: AgentSettings): A
 /** Returns what the agent of the settings lacks to run tasks that name no agent; null if it lacks nothing. */
 export function findAgentProblem({ agent: kind, agentCommand }: AgentSettings): string | null {
   if (kind === "script" && agentCommand.length !== 1)
-    return "the agent script needs one script below .aimi/: `--agent script -- script.json`, or the setting agentCommand";
+    return "the agent kind script needs exactly one script below .aimi/: pass `--agent script -- script.json`, or set agentCommand in the settings";
   if ((kind === "command" || kind === "acp") && agentCommand.length === 0)
-    return `the agent ${kind} needs a program: \`--agent ${kind} -- program arguments …\`, or the setting agentCommand`;
+    return `the agent kind ${kind} needs a program: pass \`--agent ${kind} -- program arguments …\`, or set agentCommand in the settings`;
   return null;
 }

@@ -7,7 +7,7 @@ export function deniedWords(denied: DeniedRequest): string {
   const what = cleanText(denied.what, 200);
   const often = denied.times > 1 ? `, ${countOf(denied.times, "time")}` : "";
   const flag = allowFlag(denied);
-  return `was denied ${what}${often}${flag === null ? whyWords(denied) : `; ${flag} allows it`}`;
+  return `was denied ${what}${often}${flag === null ? whyWords(denied) : `; ${flag} allows this request`}`;
 }
 
 /** Returns the flag that would allow a denied request; null if no flag would. */
@@ -20,18 +20,18 @@ export function allowFlag({ what, why }: Pick<DeniedRequest, "what" | "why">): s
 }
 
 const words: Readonly<Record<string, string>> = {
-  token: "its token was wrong",
-  "not-allowed": "it is not on the list",
-  "no-name": "it did not say which host it means",
-  "wrong-name": "it meant another host than it asked for",
-  "not-public": "the address is not a public one",
-  "not-found": "there is no such host",
-  "not-tls": "it did not speak TLS",
-  path: "the gateway has no such path",
-  method: "the gateway only reads there",
-  form: "it was not a valid request",
-  budget: "its budget is used up",
-  unreachable: "no server answers there",
+  token: "the request had a wrong token",
+  "not-allowed": "the request is not on the allow list",
+  "no-name": "the TLS connection named no host (no SNI)",
+  "wrong-name": "the TLS connection named another host than the proxy request",
+  "not-public": "the host's IP address is not public",
+  "not-found": "the host does not exist",
+  "not-tls": "the connection did not use TLS",
+  path: "the gateway does not serve this path",
+  method: "the gateway allows only read requests to this path",
+  form: "the request was not valid",
+  budget: "the budget of the worker or of the swarm is used up",
+  unreachable: "no server answers at this address",
 };
 
 function whyWords({ why }: DeniedRequest): string {

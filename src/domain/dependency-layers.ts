@@ -50,7 +50,7 @@ export function findDependencyLayers(
     .sort((one, other) => byDepth(one.folder, other.folder));
   const tooMany = layers.slice(maxLayers).map(({ manager, folder }) => ({
     path: folder,
-    reason: `${manager}: there are already ${maxLayers} layers`,
+    reason: `${manager}: the image already has its maximum of ${maxLayers} dependency layers`,
   }));
   return {
     layers: layers.slice(0, maxLayers),
@@ -60,6 +60,6 @@ export function findDependencyLayers(
 
 function shownLeftOut(leftOut: readonly LeftOut[]): LeftOut[] {
   if (leftOut.length <= maxShown) return [...leftOut];
-  const more = { path: "", reason: `${leftOut.length - maxShown} more were left out` };
+  const more = { path: "", reason: `swarm left out ${leftOut.length - maxShown} more paths` };
   return [...leftOut.slice(0, maxShown), more];
 }

@@ -90,19 +90,20 @@ export function parseAllow(words: readonly string[]): Allowed {
 function parseHost(word: string): AllowedHost | string {
   // This check must come before `toLowerCase`, which turns the Kelvin sign (U+212A) into a `k`.
   if (/[^\x21-\x7e]/.test(word)) return "has characters that no host name has";
-  if (/[/@?#\\]/.test(word)) return "write host:port, without a scheme, a user or a path";
-  if (word.includes("*")) return "has a wildcard: name each host";
-  if (/[[\]]/.test(word) || word.split(":").length > 2) return "is an address: name the host";
+  if (/[/@?#\\]/.test(word)) return "has a scheme, a user or a path: write only host:port";
+  if (word.includes("*")) return "has a wildcard: list each host instead";
+  if (/[[\]]/.test(word) || word.split(":").length > 2)
+    return "is an IP address: write the host's name instead";
 
   const [name = "", port] = word.toLowerCase().split(":");
-  if (port !== undefined && !isPort(port)) return "has no port from 1 to 65535";
+  if (port !== undefined && !isPort(port)) return "has a port that is not a number from 1 to 65535";
   if (name.endsWith(".")) return "ends with a dot";
   const labels = name.split(".");
   // Some parsers read a name as an IP address if its last label begins with a digit: 127.1, 0x7f.1, 1.0x7f, 2130706433.
-  if (/^\d/.test(labels.at(-1) ?? "")) return "is an address or a number: name the host";
+  if (/^\d/.test(labels.at(-1) ?? "")) return "is an IP address or a number: write the host's name instead";
   if (labels.length < 2)
     return `is neither a preset (${Object.keys(presets).join(", ")}) nor a full host name`;
-  if (name.length > maxHostLength || !labels.every(isLabel)) return "is no host name";
+  if (name.length > maxHostLength || !labels.every(isLabel)) return "is not a valid host name";
   return { host: name, port: port === undefined ? defaultPort : Number(port) };
 }
 

@@ -61,12 +61,13 @@ export function showWords(text: string): string {
  */
 export function parseUrl(text: string): { readonly url: string } | Refusal {
   const url = URL.canParse(text) && text.length <= maxUrlLength ? new URL(text) : null;
-  if (url === null || !/^https?:$/.test(url.protocol)) return refused("an address with http:// or https://");
-  if (url.username || url.password) return refused("an address without a name and a password in it");
+  if (url === null || !/^https?:$/.test(url.protocol))
+    return refused("an address that begins with http:// or https://");
+  if (url.username || url.password) return refused("an address without a user name and a password");
   if (url.search || url.hash) return refused("an address without ? and #");
   if (isThisMachine(url.hostname))
     return refused(
-      "an address that a container reaches, where `localhost` is the container itself: name this machine by its address in your network",
+      "an address that a container can reach: in a container, `localhost` is the container itself, so use this machine's address in your network",
     );
   return { url: url.href.replace(/\/+$/, "") };
 }
@@ -96,14 +97,14 @@ function parseAddress(
     if (option.startsWith("pass=")) {
       const passed = option.slice("pass=".length);
       if (!isModel || !/^[A-Za-z0-9_$-]{1,100}$/.test(passed) || neverPassed.has(passed.toLowerCase()))
-        return refused(`${form}, where Name is a header or a parameter that is not about the connection`);
+        return refused(`${form}, where Name is a header or a parameter that does not control the connection`);
       // The gateway looks up headers in lower case, and query parameters as they are written: so add both forms.
       pass.push(...new Set([passed, passed.toLowerCase()]));
       continue;
     }
     const header = parseHeader(option.slice("header=".length));
     if ("kind" in header) return header;
-    if (Object.hasOwn(headers, header.name)) return refused("each header once");
+    if (Object.hasOwn(headers, header.name)) return refused("an address that sets each header only once");
     headers[header.name] = header.plan;
   }
   return { kind: "address", name, ...url, headers, api, pass };
@@ -134,7 +135,9 @@ function parseHeader(text: string): { readonly name: string; readonly plan: Head
     return refused("header=Name:reference, with the name of a header that authenticates the gateway");
   const parsed = parseReference(reference);
   if (parsed.kind === "refused")
-    return refused(`header=Name:reference with ${referenceForms}; of this one: ${parsed.reason}`);
+    return refused(
+      `header=Name:reference, where the reference is ${referenceForms}; swarm refused this reference: ${parsed.reason}`,
+    );
   return { name, plan: { before: scheme === undefined ? "" : `${scheme} `, reference } };
 }
 

@@ -84,7 +84,7 @@ export const catalogue: { readonly [Code in keyof ErrorFacts]: ErrorEntry<ErrorF
   ),
   WOULD_ASK: entry(
     usage,
-    (f) => `There is no terminal to ask on: ${f.question}`,
+    (f) => `swarm cannot ask without a terminal: ${f.question}`,
     (f) => `Add ${f.flag}.`,
   ),
 
@@ -92,7 +92,7 @@ export const catalogue: { readonly [Code in keyof ErrorFacts]: ErrorEntry<ErrorF
   NOT_A_REPOSITORY: entry(
     usage,
     (f) => `${f.folder} is not in a git repository`,
-    () => "Go into a repository, or make one with `git init`.",
+    () => "Change into a repository, or create one with `git init`.",
   ),
   FILE_UNREADABLE: entry(
     usage,
@@ -101,8 +101,8 @@ export const catalogue: { readonly [Code in keyof ErrorFacts]: ErrorEntry<ErrorF
   ),
   FILE_TOO_LARGE: entry(
     usage,
-    (f) => `${showLocation(f.place)} has ${f.bytes} bytes; at most ${f.limit} are accepted`,
-    () => "Split it into smaller files.",
+    (f) => `${showLocation(f.place)} has ${f.bytes} bytes, but swarm accepts at most ${f.limit} bytes`,
+    () => "Split the file into smaller files.",
   ),
   JSON_INVALID: entry(
     usage,
@@ -119,17 +119,17 @@ export const catalogue: { readonly [Code in keyof ErrorFacts]: ErrorEntry<ErrorF
     usage,
     (f) => `There is no task file ${f.file}`,
     (f) =>
-      `Task files are ${f.folder}/*-tasks.json; \`swarm plan\` lists them, \`swarm init\` writes an example.`,
+      `Task files are ${f.folder}/*-tasks.json; \`swarm plan\` lists the task files, \`swarm init\` writes an example.`,
   ),
   TASK_FILE_OUTSIDE: entry(
     usage,
-    (f) => `${f.file} does not lie in ${f.folder}`,
-    (f) => `Move the file into ${f.folder}; links that lead out of it are not followed.`,
+    (f) => `The task file ${f.file} is not in ${f.folder}`,
+    (f) => `Move the file into ${f.folder}; swarm does not follow links that lead out of this folder.`,
   ),
   TASK_FILE_REFUSED: entry(
     usage,
     (f) => `${showLocation(f.place)}: ${f.problem}`,
-    () => "Remove the text, or leave out --strict to go on with a warning.",
+    () => "Remove the text, or omit --strict to continue with a warning.",
   ),
   SETTINGS_INVALID: entry(
     usage,
@@ -138,8 +138,9 @@ export const catalogue: { readonly [Code in keyof ErrorFacts]: ErrorEntry<ErrorF
   ),
   UNTRUSTED: entry(
     usage,
-    (f) => `${showLocation(f.place)}: ${f.field} ${f.why}, and this file is not trusted`,
-    () => "Read the file, then run `swarm trust`; any later change asks again.",
+    (f) => `${showLocation(f.place)}: ${f.field} ${f.why}, but this file is not trusted`,
+    () =>
+      "Review the file, then run `swarm trust`; after any later change of the file, run `swarm trust` again.",
   ),
   FILE_UNWRITABLE: entry(
     environment,
@@ -150,35 +151,36 @@ export const catalogue: { readonly [Code in keyof ErrorFacts]: ErrorEntry<ErrorF
   // Errors of the state file, of locks and of workers' records
   STATE_MISSING: entry(
     usage,
-    (f) => `There is no swarm here: ${f.file} does not exist`,
-    () => "`swarm start --all` begins one with the task files that are here.",
+    (f) => `This worktree has no swarm: ${f.file} does not exist`,
+    () => "`swarm start --all` starts a swarm with all task files of this project.",
   ),
   WORKERS_MISSING: entry(
     usage,
     (f) => `Swarm ${f.swarmId} has no workers, so there is nothing to resume`,
-    () => "`swarm start --all` carries out the task files that are here.",
+    () => "`swarm start --all` starts all task files of this project.",
   ),
   STATE_EXISTS: entry(
     conflict,
     (f) => `${f.file} already holds swarm ${f.swarmId}`,
-    () => "`swarm state init --force` archives it below .aimi/swarms/ and starts anew.",
+    () => "`swarm state init --force` archives this state file below .aimi/swarms/ and creates a new one.",
   ),
   STATE_INVALID: entry(
     environment,
-    (f) => `${showLocation(f.place)} is not a valid state file: ${f.problem}. It was left untouched`,
-    () => "`swarm state repair` rebuilds it and keeps this one below .aimi/swarms/.",
+    (f) => `${showLocation(f.place)} is not a valid state file: ${f.problem}. swarm left the file unchanged`,
+    () => "`swarm state repair` rebuilds the state file and archives the invalid one below .aimi/swarms/.",
   ),
   STATE_LOST: entry(
     environment,
-    (f) => `The state file and its copy are gone, but ${f.containers} containers of this project are there`,
-    () => "`swarm state repair` rebuilds the state from them.",
+    (f) =>
+      `The state file and its copy are missing, but the engine still has ${countOf(f.containers, "container")} of this project`,
+    () => "`swarm state repair` rebuilds the state from these containers.",
   ),
   STATE_WRITE_FAILED: entry(
     environment,
     (f) =>
       f.holds === "old"
         ? `${f.file} could not be written and keeps its old content: ${f.reason}`
-        : `${f.file} has its new content, which a power failure could still undo: ${f.reason}`,
+        : `${f.file} has its new content, but a power failure could still undo the write: ${f.reason}`,
     (f) =>
       /ENOSPC|EDQUOT/.test(f.reason)
         ? "Free some disk space, then run the command again."
@@ -186,8 +188,9 @@ export const catalogue: { readonly [Code in keyof ErrorFacts]: ErrorEntry<ErrorF
   ),
   LOCK_TIMEOUT: entry(
     locked,
-    (f) => `${f.file} is locked by ${f.holder}; gave up after ${Math.round(f.waitedMs / 100) / 10} s`,
-    () => "Wait for it to finish, or end that process; the lock goes with it.",
+    (f) =>
+      `${f.file} is locked by ${f.holder}; swarm stopped waiting after ${Math.round(f.waitedMs / 100) / 10} s`,
+    () => "Wait until that process ends, or end the process; the end of the process releases its lock.",
   ),
   LOCK_LOST: entry(
     locked,
@@ -196,80 +199,84 @@ export const catalogue: { readonly [Code in keyof ErrorFacts]: ErrorEntry<ErrorF
   ),
   OWNED_BY_ANOTHER: entry(
     locked,
-    (f) => `Another process acts on this swarm: ${f.holder}`,
-    () => "Wait for it to finish, or end that process.",
+    (f) => `Another process owns this swarm: ${f.holder}`,
+    () => "Wait until that process ends, or end the process.",
   ),
   OWNER_ENDED: entry(
     environment,
-    (f) => `The process in the background ended before its swarm had begun (${f.how})`,
-    (f) => `Its log is ${f.log}.`,
+    (f) => `The background process ended before its swarm started (${f.how})`,
+    (f) => `The log of the background process is ${f.log}.`,
   ),
   CONTAINER_UNKNOWN: entry(
     usage,
     (f) => `The swarm has no container ${f.name}`,
-    () => "`swarm state list` shows the names.",
+    () => "`swarm state list` shows the names of the containers.",
   ),
   CONTAINER_EXISTS: entry(
     conflict,
     (f) => `The swarm already has ${f.what}`,
-    () => "`swarm state list` shows the names; `swarm state remove` drops one.",
+    () => "`swarm state list` shows the containers; `swarm state remove` removes a container from the state.",
   ),
   WORKER_UNKNOWN: entry(
     usage,
-    (f) => `${JSON.stringify(f.word)} does not name one worker of this swarm`,
-    (f) => `Name one of: ${f.known.slice(0, 20).join(", ") || "none, the swarm is empty"}.`,
+    (f) => `${JSON.stringify(f.word)} does not identify exactly one worker of this swarm`,
+    (f) => `Use the name of one worker: ${f.known.slice(0, 20).join(", ") || "the swarm has no workers"}.`,
   ),
   TRANSITION_REFUSED: entry(
     conflict,
     (f) => `${f.name} is ${f.from} and cannot become ${f.to}`,
     (f) =>
-      f.allowed.length > 0 ? `From ${f.from} it can become: ${f.allowed.join(", ")}.` : `${f.from} is final.`,
+      f.allowed.length > 0
+        ? `The next status after ${f.from} can be: ${f.allowed.join(", ")}.`
+        : `The status ${f.from} is final.`,
   ),
   PROJECT_MOVED: entry(
     conflict,
-    (f) => `This project was known at ${f.was} and is now at ${f.is}`,
+    (f) => `swarm recorded this project at ${f.was}, but the project is now at ${f.is}`,
     () =>
-      "`swarm state repair --moved` if it was moved, `--copied` if this is a copy that needs an identity of its own.",
+      "Run `swarm state repair --moved` if you moved the project, or `swarm state repair --copied` if this project is a copy and needs its own identity.",
   ),
 
   PROJECT_COPIED: entry(
     conflict,
-    (f) => `The project that this one was copied from is still at ${f.original}, so it was not moved`,
-    () => "`swarm state repair --copied` gives this one an identity of its own.",
+    (f) => `This project was copied, not moved: the original project is still at ${f.original}`,
+    () => "`swarm state repair --copied` gives the copy its own identity.",
   ),
   FILE_FAILED: entry(
     environment,
     (f) => `${f.file} cannot be used: ${f.reason}`,
-    () => "Check what lies there, its permissions and the free disk space.",
+    () => "Check what exists at this path, its permissions and the free disk space.",
   ),
 
   // Errors of this machine: the engine, git, Claude Code, cron
   CLAUDE_MISSING: entry(
     environment,
-    () => "there is no `claude` on the PATH to install the plugin in",
+    () => "the plugin cannot be installed: there is no program `claude` on the PATH",
     (f) =>
-      `Install Claude Code, or type in it: /plugin marketplace add ${f.folder}, /plugin install aimi@aimi`,
+      `Install Claude Code, or type these commands in Claude Code: /plugin marketplace add ${f.folder}, /plugin install aimi@aimi`,
   ),
   CLAUDE_FAILED: entry(
     environment,
     (f) => `claude ${f.command} failed: ${f.reason}`,
-    () => "Type that command yourself; `swarm plugin validate` checks the plugin.",
+    () => "Run this `claude` command yourself; `swarm plugin validate` checks the plugin.",
   ),
   NODE_TOO_OLD: entry(
     environment,
-    (f) => `swarm needs Node 24.15 or newer; this is ${f.version}`,
-    () => "Install Node 24, or run it inside a clone where `npm ci` has brought its own.",
+    (f) => `swarm needs Node 24.15 or newer, but is running on Node ${f.version}`,
+    () =>
+      "Install Node 24, or run swarm in a clone of its repository, where `npm ci` installs a suitable Node.",
   ),
   ENGINE_UNREACHABLE: entry(
     environment,
-    (f) => `No container engine answers (${f.tried.join("; ") || "none was found"})`,
+    (f) => `No container engine answers (${f.tried.join("; ") || "no engine was found"})`,
     () =>
-      "`swarm engine start` starts a private one on Linux; `swarm doctor` shows what was tried and why it was refused.",
+      "`swarm engine start` starts a private engine on Linux; `swarm doctor` shows which engines swarm tried and why it refused each of them.",
   ),
   ENGINE_CHANGED: entry(
     environment,
-    (f) => `The engine at ${f.endpoint} is ${f.found}, but this swarm belongs to ${f.recorded}`,
-    () => "Point DOCKER_HOST back at the engine of this swarm.",
+    (f) =>
+      `The engine at ${f.endpoint} has the id ${f.found}, but this swarm belongs to the engine with the id ${f.recorded}`,
+    () => "Set DOCKER_HOST to the address of this swarm's engine.",
   ),
   ENGINE_FAILED: entry(
     environment,
@@ -284,12 +291,12 @@ export const catalogue: { readonly [Code in keyof ErrorFacts]: ErrorEntry<ErrorF
   ENGINE_START_FAILED: entry(
     environment,
     (f) => `The private engine did not start: ${f.reason}`,
-    (f) => `Its log is ${f.log}.`,
+    (f) => `The log of the private engine is ${f.log}.`,
   ),
   ENGINE_STOP_FAILED: entry(
     environment,
     (f) => `The private engine did not stop: ${f.reason}`,
-    (f) => `Its log is ${f.log}.`,
+    (f) => `The log of the private engine is ${f.log}.`,
   ),
   PACKAGES_NOT_INSTALLED: entry(
     environment,
@@ -299,22 +306,23 @@ export const catalogue: { readonly [Code in keyof ErrorFacts]: ErrorEntry<ErrorF
   GIT_FAILED: entry(
     environment,
     (f) => `\`git ${f.command}\` failed: ${f.reason}`,
-    () => "Run the git command yourself to see more.",
+    () => "Run this git command yourself to see its full output.",
   ),
   SCHEDULER_MISSING: entry(
     environment,
     () => "there is no `crontab` on this machine",
-    () => "Install cron (`apt-get install cron`), or use one of the other ways in docs/nightly.md.",
+    () => "Install cron (`apt-get install cron`), or use another scheduler: docs/nightly.md describes some.",
   ),
   SCHEDULE_FAILED: entry(
     environment,
     (f) => `the crontab could not be ${f.action}: ${f.reason}`,
-    () => "Try `crontab -l` yourself; /etc/cron.allow and cron.deny say who may have one.",
+    () =>
+      "Run `crontab -l` yourself; /etc/cron.allow and /etc/cron.deny decide which users may have a crontab.",
   ),
   BRANCH_REFUSED: entry(
     conflict,
     (f) => `the branch ${f.branch} cannot take the results: ${f.reason}`,
-    () => "Name another one with `--into`, or go to another branch first.",
+    () => "Name another branch with `--into`, or check out another branch first.",
   ),
 
   ...sandboxCatalogue,

@@ -33,12 +33,14 @@ export function evidenceOfProof(
   const [first] = checks.filter(isBroken);
   if (verdict !== "broken" || !first) return null;
   const before =
-    first.before.exitCode === 0 ? "It passed before your work." : "It failed before your work, too.";
-  const message = `A check failed in a fresh sandbox, where nothing is but what is committed. ${before}
+    first.before.exitCode === 0
+      ? "The check passed before your work."
+      : "The check also failed before your work.";
+  const message = `A check failed in a fresh sandbox, which contains only committed files. ${before}
 
 ${ranWords(first.command, first.after)}
 
-What you had made is still there.`;
+Your changes are still in the repository.`;
   // If a check belongs to several stories, the last of them is reworked: its commit contains the others.
   const owners = stories.filter(({ checks: own }) => own.includes(first.command)).map(({ id }) => id);
   const storyId = owners.length < stories.length ? (owners.at(-1) ?? lastStory(record)) : lastStory(record);
@@ -71,18 +73,18 @@ export function evidenceOfMerge(
   if (storyId === null) return null;
   const beside = others.length > 0 ? ` (above all ${others.join(", ")})` : "";
   const parts = [
-    `Your work was merged with the work of others on ${cleanText(branch)}${beside}, and what you have before you now is that merge.`,
-    ...(reason ? [`It could not be taken as it was: ${cleanText(reason.message, 1_000)}.`] : []),
+    `Your work was merged with the work of others on ${cleanText(branch)}${beside}, and your working tree now contains that merge.`,
+    ...(reason ? [`Your work could not be merged as it was: ${cleanText(reason.message, 1_000)}.`] : []),
     ...(conflicts.length > 0
       ? [
-          `Git could not merge these files, and left its conflict markers in them:\n${conflicts
+          `Git could not merge these files and left conflict markers in them:\n${conflicts
             .slice(0, 100)
             .map((path) => `- ${cleanText(path)}`)
-            .join("\n")}\nResolve them so that what both sides meant is kept.`,
+            .join("\n")}\nResolve the conflicts so that the intention of both sides is kept.`,
         ]
       : []),
     ...(check !== null && check.exitCode !== 0 && command !== null
-      ? [`A check failed on it. ${ranWords(command, check)}`]
+      ? [`A check failed on the merge. ${ranWords(command, check)}`]
       : []),
   ];
   const checks = [...(command === null || failsOnBase ? [] : [command]), ...withoutMarkers(conflicts)];
@@ -115,13 +117,13 @@ export function evidenceOfFailure(
   const message = [
     `The attempt before this one failed: ${cleanText(why, 2_000)}`,
     ...(failed ? [ranWords(failed.command, failed)] : []),
-    "Its changes were taken back: the repository is as it was before this story.",
+    "The changes of that attempt were undone: the repository is as it was before this story.",
   ].join("\n\n");
   return { storyId, message, isKept: false, checks: [] };
 }
 
 function ranWords(command: string, { exitCode, output }: Pick<RanCheck, "exitCode" | "output">): string {
-  const end = exitCode === null ? "it did not end in time" : `exit ${exitCode}`;
+  const end = exitCode === null ? "the command did not end in time" : `exit ${exitCode}`;
   const shown = cleanLines(output).trim().slice(-maxOutputLength) || "(nothing)";
   return `Command (${end}): \`${cleanText(command, 2_000)}\`
 

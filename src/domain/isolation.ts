@@ -64,11 +64,11 @@ function rootOutside({ uidMap }: Probe): number {
 function evidenceOf(level: IsolationLevel, probe: Probe, engineKernel: string): string {
   switch (level) {
     case "strong":
-      return `its own kernel ${probe.kernelRelease}, the engine's is ${engineKernel}`;
+      return `the sandbox has its own kernel ${probe.kernelRelease}, and the engine's host has the kernel ${engineKernel}`;
     case "userns":
-      return `root inside is user ${rootOutside(probe)} outside`;
+      return `root in the sandbox is user ${rootOutside(probe)} on the host`;
     case "shared-kernel":
-      return "the engine's kernel, and root inside is root outside";
+      return "the sandbox shares the kernel of the engine's host, and root in the sandbox is root on the host";
   }
 }
 
@@ -83,14 +83,15 @@ function unconfinedOf(level: IsolationLevel, probe: Probe): string[] {
   const found: string[] = [];
   if (userId === 0) found.push("an agent would be root");
   if (/[1-9a-f]/.test(capabilities)) found.push("an agent would have capabilities");
-  for (const name of sharedNamespaces) found.push(`it shares the host's ${name} namespace`);
+  for (const name of sharedNamespaces) found.push(`the sandbox shares the host's ${name} namespace`);
   if (level === "strong" || (level === "userns" && hasSysboxMounts(probe))) return found;
   if (noNewPrivileges === false) found.push("an agent could gain privileges");
-  if (seccomp === 0) found.push("no seccomp filter");
-  if (devices.length > 0) found.push(`it has devices of the host: ${devices.slice(0, 3).join(", ")}`);
+  if (seccomp === 0) found.push("the sandbox has no seccomp filter");
+  if (devices.length > 0)
+    found.push(`the sandbox has devices of the host: ${devices.slice(0, 3).join(", ")}`);
   if (hostMounts.length > 0)
-    found.push(`something of the host is mounted at ${hostMounts.slice(0, 3).join(", ")}`);
-  if (openPaths.length > 0) found.push(`${openPaths.join(", ")} stand open`);
+    found.push(`the sandbox has mounts of the host at ${hostMounts.slice(0, 3).join(", ")}`);
+  if (openPaths.length > 0) found.push(`the engine does not protect ${openPaths.join(", ")}`);
   return found;
 }
 
@@ -101,10 +102,10 @@ function hasSysboxMounts({ mountTypes }: Probe): boolean {
 function falseNameOf(runtime: string, level: IsolationLevel, probe: Probe): string | null {
   if (runtime.includes("sysbox") && !(hasSysboxMounts(probe) && level === "userns")) {
     return hasSysboxMounts(probe)
-      ? "called sysbox, but root inside is root outside"
-      : "called sysbox, but none of Sysbox's mounts are there: another runtime under its name";
+      ? "a runtime called sysbox, but root in the sandbox is root on the host"
+      : "a runtime called sysbox, but the sandbox has none of Sysbox's mounts: another runtime uses this name";
   }
   if (/runsc|gvisor|kata/.test(runtime) && level !== "strong")
-    return `called ${runtime}, but it runs on the engine's own kernel`;
+    return `a runtime called ${runtime}, but the sandbox uses the kernel of the engine's host`;
   return null;
 }

@@ -4,7 +4,7 @@ import type { ProofCheck, ProofVerdict } from "./generated/proof.ts";
 export interface JudgedProof {
   readonly verdict: ProofVerdict;
   /**
-   * A description of the check that is broken, or that fails as it did before the work; null if there is none.
+   * A description of the check that is broken, or that fails, as it did before the work the work; null if there is none.
    */
   readonly why: string | null;
 }
@@ -20,19 +20,19 @@ export function judgeProof(checks: readonly ProofCheck[]): JudgedProof {
   const broken = red.filter(({ isDemanded, before }) => isDemanded || before.exitCode === 0);
   const [first] = broken;
   if (first) {
-    const more = broken.length > 1 ? `, and ${countOf(broken.length - 1, "more check")}` : "";
-    const before = first.before.exitCode === 0 ? "passed before" : "failed before, too";
+    const more = broken.length > 1 ? ` (and ${countOf(broken.length - 1, "more check")})` : "";
+    const before = first.before.exitCode === 0 ? "passed before the work" : "also failed before the work";
     return {
       verdict: "broken",
-      why: `\`${first.command}\` ${howItEnded(first)} in a fresh sandbox, and ${before}${more}`,
+      why: `\`${first.command}\` ${howItEnded(first)} in a fresh sandbox and ${before}${more}`,
     };
   }
   const [same] = red;
   return same
-    ? { verdict: "not-worse", why: `\`${same.command}\` fails as it did before` }
+    ? { verdict: "not-worse", why: `\`${same.command}\` fails, as it did before the work` }
     : { verdict: "proved", why: null };
 }
 
 function howItEnded({ after: { exitCode } }: ProofCheck): string {
-  return exitCode === null ? "did not end" : `exits with ${exitCode}`;
+  return exitCode === null ? "did not end in time" : `exits with ${exitCode}`;
 }

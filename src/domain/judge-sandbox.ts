@@ -44,7 +44,7 @@ export function judgeSandbox(
       return {
         status: "failed",
         completedAt: now.toISOString(),
-        reason: { code: "CONTAINER_LOST", message: "its container was removed, and not by swarm" },
+        reason: { code: "CONTAINER_LOST", message: "the sandbox's container was removed, but not by swarm" },
       };
     case "ended":
       return {
@@ -57,7 +57,7 @@ export function judgeSandbox(
 /** The end to record if the user's `swarm sandbox destroy` ended a sandbox while a task ran in it. */
 const destroyedByUser: Pick<SandboxEnd, "status" | "reason"> = {
   status: "failed",
-  reason: { code: "CONTAINER_ENDED", message: "`swarm sandbox destroy` ended it" },
+  reason: { code: "CONTAINER_ENDED", message: "`swarm sandbox destroy` ended the sandbox" },
 };
 
 /** Returns whether a sandbox is over, so that nothing can run in it any more. */
@@ -80,14 +80,14 @@ function judgeEnd(
   if (ttlMs !== null && exitCode === 0 && livedMs >= ttlMs - toleranceMs)
     return {
       status: "timeout",
-      reason: { code: "SANDBOX_EXPIRED", message: `its time to live of ${ttl} was over` },
+      reason: { code: "SANDBOX_EXPIRED", message: `the sandbox reached its time to live of ${ttl}` },
     };
   if (memoryExhausted)
     return {
       status: "failed",
       reason: {
         code: "CONTAINER_OOM",
-        message: "it used up its memory, and the whole container was ended",
+        message: "the sandbox used up its memory, and its whole container was ended",
       },
     };
   if (isGvisorKernelExit(isolation.runtime, exitCode))
@@ -95,14 +95,14 @@ function judgeEnd(
       status: "failed",
       reason: {
         code: "PROCESSES_EXHAUSTED",
-        message: `its kernel ended, as it does when more than its ${limits.pids} processes run`,
+        message: `the sandbox's own kernel ended, as it does when more than ${limits.pids} processes run`,
       },
     };
   return {
     status: "failed",
     reason: {
       code: "CONTAINER_ENDED",
-      message: `its container was ended from outside (exit ${exitCode ?? "unknown"})`,
+      message: `the sandbox's container was ended from outside (exit code ${exitCode ?? "unknown"})`,
     },
   };
 }

@@ -8,6 +8,6 @@ export interface LockHolder {
 
 /** Describes the holder of a lock in messages. The holder is null if it left no description. */
 export function describeHolder(holder: LockHolder | null): string {
-  if (!holder) return "a process that did not give its name";
+  if (!holder) return "an unknown process";
   return `pid ${holder.pid} on ${holder.host} (${holder.command}, since ${holder.since})`;
 }

@@ -44,6 +44,6 @@ export function withoutResult(record: ContainerRecord): MergedWorker {
   const nothing = { mergedAs: null, files: [], with: [], check: null } as const;
   const worker = { worker: workerSlug(record), commit: collected?.commit ?? null };
   if (status === "completed") return { ...worker, ...nothing, outcome: "unchanged", reason: null };
-  const message = `it is ${status}${record.reason ? cleanText(`, ${record.reason.code}: ${record.reason.message}`, 300) : ""}`;
+  const message = `the worker is ${status}${record.reason ? cleanText(`, ${record.reason.code}: ${record.reason.message}`, 300) : ""}`;
   return { ...worker, ...nothing, outcome: "not completed", reason: { code: "NOT_COMPLETED", message } };
 }

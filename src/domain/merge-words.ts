@@ -12,10 +12,11 @@ export function whyMerged(
   check: MergeReport["check"],
 ): string {
   if (reason) return [reason.message, ...(files.length > 0 ? [`in ${shownFiles(files)}`] : [])].join(" ");
-  if (outcome === "unchanged") return "it changed nothing";
+  if (outcome === "unchanged") return "the worker changed nothing";
   if (ran === null) return "";
-  if (ran.exitCode === 0) return failsOnBase(check) ? "the check passes with it" : "checked";
-  return "the check fails as it did before";
+  if (ran.exitCode === 0)
+    return failsOnBase(check) ? "the check passes with this result" : "the check passes";
+  return "the check fails, as it did before the merge";
 }
 
 const maxFiles = 5;

@@ -88,21 +88,22 @@ export function isOver({ end, announced }: ConversationState): boolean {
  * Judges whether a message of a known type is valid at this point of the conversation, and whether it is new.
  */
 export function judgeMessage(known: ConversationState, message: AdapterMessage | HostMessage): Verdict {
-  if (!isAdapterMessage(message)) return violation(`${message.type} is not for an adapter to send`);
-  if (message.swarmId !== known.swarmId) return violation("swarmId is that of another swarm");
+  if (!isAdapterMessage(message))
+    return violation(`the sandbox sent ${message.type}, which only the host may send`);
+  if (message.swarmId !== known.swarmId) return violation("the message has the swarmId of another swarm");
   if (message.attempt !== known.attempt)
-    return violation(`attempt is ${message.attempt} instead of ${known.attempt}`);
+    return violation(`the message belongs to attempt ${message.attempt} instead of ${known.attempt}`);
   if (message.type === "hello") return judgeHello(known, message);
-  if (!known.announced) return violation(`${message.type} came before hello`);
+  if (!known.announced) return violation(`the adapter sent ${message.type} before hello`);
   if (isJournalled(message)) return judgeJournalled(known, message, known.announced.lastSeq);
 
   // An error without a `seq` is valid: it answers this host's own request.
   if (message.type !== "heartbeat") return { kind: "new", known };
   const { storyId, phase } = message.payload;
   if (storyId !== undefined && !known.statusById.has(storyId))
-    return violation(`${storyId} is no story of this task`);
+    return violation(`the task has no story ${storyId}`);
   if (phase !== "waiting" && isOther(known, message.containerId))
-    return violation("containerId is that of another container");
+    return violation("the message has the containerId of another container");
   return { kind: "new", known };
 }
 
@@ -112,28 +113,31 @@ export function judgeMessage(known: ConversationState, message: AdapterMessage |
 export function judgeUnknown(known: ConversationState, fields: Readonly<Record<string, unknown>>): Verdict {
   const { type, timestamp, swarmId, attempt, containerId, payload, seq } = fields;
   if (typeof type !== "string" || !/^[a-z][a-z0-9-]{0,49}$/.test(type))
-    return violation("type has not the form of a type");
+    return violation("the message has a malformed type");
   if (typeof timestamp !== "string" || !/^\d{4}-\d{2}-\d{2}T[\d:.]{8,18}Z$/.test(timestamp))
-    return violation(`the timestamp of ${type} is none`);
-  if (swarmId !== known.swarmId) return violation("swarmId is that of another swarm");
-  if (attempt !== known.attempt) return violation(`the attempt of ${type} is another one`);
+    return violation(`the message ${type} has an invalid timestamp`);
+  if (swarmId !== known.swarmId) return violation("the message has the swarmId of another swarm");
+  if (attempt !== known.attempt) return violation(`the message ${type} belongs to another attempt`);
   if (typeof containerId !== "string" || !/^([0-9a-f]{12,64})?$/.test(containerId))
-    return violation(`the containerId of ${type} is none`);
-  if (typeof payload !== "object" || payload === null) return violation(`${type} has no payload`);
+    return violation(`the message ${type} has an invalid containerId`);
+  if (typeof payload !== "object" || payload === null) return violation(`the message ${type} has no payload`);
   // The host cannot validate the content, so it cannot journal the message. To skip the `seq` would leave a gap.
-  if (seq !== undefined) return violation(`${type} is unknown and has a seq`);
-  if (!known.announced) return violation(`${type} came before hello`);
+  if (seq !== undefined) return violation(`the message type ${type} is unknown, but the message has a seq`);
+  if (!known.announced) return violation(`the adapter sent ${type} before hello`);
   return { kind: "ignored" };
 }
 
 function judgeHello(known: ConversationState, hello: Extract<AdapterMessage, { type: "hello" }>): Verdict {
   const { protocol, lastSeq, phase } = hello.payload;
-  if (protocol !== protocolVersion) return violation(`the protocol is not ${protocolVersion}`);
+  if (protocol !== protocolVersion)
+    return violation(`the adapter does not use the protocol ${protocolVersion}`);
   // While an adapter waits for its request, it does not know the id of its container yet.
   if (phase !== "waiting" && isOther(known, hello.containerId))
-    return violation("containerId is that of another container");
+    return violation("the message has the containerId of another container");
   if (lastSeq < known.lastSeq)
-    return violation(`its journal ends at ${lastSeq} and once had ${known.lastSeq}: it was lost`);
+    return violation(
+      `the worker's journal was lost: it ends at message ${lastSeq}, but the owner already received ${known.lastSeq}`,
+    );
   // Only a connection's first `hello` counts. A later one answers a request, and says nothing about older messages.
   return { kind: "new", known: known.announced ? known : { ...known, announced: { lastSeq, phase } } };
 }
@@ -141,21 +145,22 @@ function judgeHello(known: ConversationState, hello: Extract<AdapterMessage, { t
 function judgeJournalled(known: ConversationState, message: JournalledMessage, announced: number): Verdict {
   const { seq, type } = message;
   if (seq <= known.lastSeq) return { kind: "known" };
-  if (isOver(known)) return violation(`${type} came after ${nameOf(known.end)}`);
-  if (seq !== known.lastSeq + 1) return violation(`seq ${seq} came after ${known.lastSeq}`);
+  if (isOver(known)) return violation(`the adapter sent ${type} after ${nameOf(known.end)}`);
+  if (seq !== known.lastSeq + 1)
+    return violation(`the adapter sent the message with seq ${seq} directly after seq ${known.lastSeq}`);
   // Messages that are older than the connection may come from an earlier container on the same volume.
   if (seq > announced && isOther(known, message.containerId))
-    return violation("containerId is that of another container");
+    return violation("the message has the containerId of another container");
 
   const next: ConversationState = { ...known, lastSeq: seq, end: null };
   if (type === "completion" || type === "error") return { kind: "new", known: { ...next, end: message } };
   const { storyId } = message.payload;
   const status = known.statusById.get(storyId);
-  if (!status) return violation(`${storyId} is no story of this task`);
+  if (!status) return violation(`the task has no story ${storyId}`);
   if (type !== "progress-update") return { kind: "new", known: next };
   const becomes = message.payload.status;
   if (!mayBecome[status].includes(becomes))
-    return violation(`${storyId} is ${status} and cannot become ${becomes}`);
+    return violation(`the story ${storyId} is ${status} and cannot become ${becomes}`);
   if (becomes === status) return { kind: "new", known: next };
   return { kind: "new", known: { ...next, statusById: new Map([...known.statusById, [storyId, becomes]]) } };
 }
@@ -165,7 +170,9 @@ function isOther(known: ConversationState, containerId: string): boolean {
 }
 
 function nameOf(end: ConversationState["end"]): string {
-  return end?.type === "completion" ? `the completion ${end.payload.status}` : "the error that ended it";
+  return end?.type === "completion"
+    ? `the completion with status ${end.payload.status}`
+    : "the error that ended the attempt";
 }
 
 function violation(reason: string): Verdict {

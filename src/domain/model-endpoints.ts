@@ -135,10 +135,11 @@ export function describeEndpoints(endpoints: readonly EndpointPlan[]): string[] 
       agents === null ? "every agent may call" : `${list(agents)} ${agents.length > 1 ? "call" : "calls"}`;
     const where = agents === null ? `${host} as ${name}` : host;
     const secrets = shownSecrets(credential);
-    if (secrets.length === 0) return `${who} ${where} through the gateway, which has no credentials for it`;
+    if (secrets.length === 0)
+      return `${who} ${where} through the gateway, which has no credentials for this API`;
     const stay = secrets.length > 1 ? "stay" : "stays";
     const sandboxes = agents?.length === 1 ? "its sandbox" : "their sandboxes";
-    return `${who} ${where} through the gateway with ${list(secrets)}, which ${stay} outside of ${sandboxes}`;
+    return `${who} ${where} through the gateway with ${list(secrets)}, which ${stay} outside ${sandboxes}`;
   });
 }
 

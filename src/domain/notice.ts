@@ -15,7 +15,7 @@ export function noticeOf(summary: SwarmSummary, occasion: Occasion): Notice {
   return {
     ...{ event: isEnd ? "ended" : "needs-you", at: madeAt, project, swarmId },
     exit: isEnd ? occasion.exit : null,
-    text: isEnd ? text : `${occasion.worker} needs you: ${occasion.why}`,
+    text: isEnd ? text : `Worker ${occasion.worker} needs your attention: ${occasion.why}`,
     needsYou: [
       ...(isEnd ? [] : [{ worker: occasion.worker, why: occasion.why }]),
       // Omits the worker that is the occasion: the list has this worker already, and swarm writes the

@@ -30,10 +30,10 @@ const maxNameLength = 25;
 export function checkedPrompt(prompt: string): string {
   const text = prompt.trim();
   if (cleanText(text).trim() === "")
-    throw new SwarmError("USAGE", { message: "the prompt is empty: say what is to be done" });
+    throw new SwarmError("USAGE", { message: "the prompt is empty: describe the work" });
   if (text.length > maxPromptLength)
     throw new SwarmError("USAGE", {
-      message: `the prompt has ${text.length} characters, and at most ${maxPromptLength} are taken: put the rest into a file of the repository and name it`,
+      message: `the prompt has ${text.length} characters, but swarm accepts at most ${maxPromptLength}: put the rest into a file of the repository, and name that file in the prompt`,
     });
   return text;
 }
@@ -54,8 +54,8 @@ export function oneStoryTask({ prompt: text, branch, verify, agent, today }: Sto
     userStories: [
       {
         ...{ id: "US-001", title, priority: 1 },
-        description: isShort ? text : "The notes below say what is to be done.",
-        acceptanceCriteria: isShort ? [] : ["What the notes ask for is done"],
+        description: isShort ? text : "The notes below describe the work.",
+        acceptanceCriteria: isShort ? [] : ["The work that the notes describe is done"],
         ...(!isShort && { notes: text }),
       },
     ],

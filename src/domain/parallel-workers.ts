@@ -41,11 +41,16 @@ export function parallelWorkers(
   capacity: HostCapacity | null,
 ): SwarmPlan["parallel"] {
   const { workers: wanted, why } =
-    parallel === "auto" ? automaticWorkers(capacity, memoryBytes) : { workers: parallel, why: "asked for" };
+    parallel === "auto"
+      ? automaticWorkers(capacity, memoryBytes)
+      : { workers: parallel, why: "set by --parallel or a setting" };
   const caps = tasks.flatMap(({ taskFile }) => taskFile.metadata.maxConcurrency ?? []);
   const workers = Math.min(wanted, ...caps.map((cap) => (cap <= 0 ? 4 : cap)));
   if (workers === wanted) return { workers, why };
-  return { workers, why: `metadata.maxConcurrency of a task file lowers it from ${wanted}` };
+  return {
+    workers,
+    why: `metadata.maxConcurrency of a task file lowers the number of workers from ${wanted}`,
+  };
 }
 
 /** Whether more workers could run if the host's other sandboxes ended. */
@@ -60,9 +65,9 @@ export function isHeldBackByOthers(
 }
 
 function automaticWorkers(capacity: HostCapacity | null, memoryBytes: number): SwarmPlan["parallel"] {
-  if (capacity === null) return { workers: 1, why: "what the engine's host has is not known" };
+  if (capacity === null) return { workers: 1, why: "the memory and CPUs of the engine's host are unknown" };
   const workers = workersThatFit(capacity, memoryBytes);
   const isBeside = workers < workersThatFit({ ...capacity, others: noOthers }, memoryBytes);
-  const beside = isBeside ? " beside the other sandboxes there" : "";
-  return { workers, why: `as many as memory and CPUs of ${capacity.name} allow${beside}` };
+  const beside = isBeside ? " in addition to the other sandboxes on this host" : "";
+  return { workers, why: `as many as the memory and CPUs of ${capacity.name} allow${beside}` };
 }

@@ -101,7 +101,7 @@ export function attemptsIn(state: SwarmState | null, resources: readonly EngineR
  * it.
  */
 export function withDiscarded(record: ContainerRecord, now: Date): ContainerRecord {
-  const message = "its container and its volumes were discarded by `swarm cleanup`";
+  const message = "`swarm cleanup` discarded the worker's container and volumes";
   const ended = isTerminal(record.status)
     ? record
     : movedTo(record, "failed", { code: "CONTAINER_LOST", message }, now);
@@ -198,7 +198,7 @@ function whyKept(
 ): string | null {
   const { record } = worker;
   const attempt = attemptOf(worker, resource);
-  if (attempt === null) return "its labels do not name its worker";
+  if (attempt === null) return "the labels of this resource name no worker";
   if (record && attempt.attempt >= record.attempt) {
     const unfinished = whyUnfinished(record);
     if (unfinished !== null) return unfinished;
@@ -209,7 +209,7 @@ function whyKept(
 
 function whyUnfinished(record: ContainerRecord | null): string | null {
   if (record === null || isTerminal(record.status)) return null;
-  return `it is ${record.status}, and so not finished`;
+  return `the worker is ${record.status} and has not finished`;
 }
 
 function attemptOf(worker: LeftWorker, resource: EngineResource): LeftAttempt | null {

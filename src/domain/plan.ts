@@ -120,13 +120,16 @@ function warningsOfReach(
 ): string[] {
   if (network === "none")
     return [...new Set(agents.filter(({ kind }) => needsNetwork(kind)).map(agentName))].map(
-      (agent) => `${agent} needs its model's API: \`swarm start\` refuses it with --network none`,
+      (agent) => `${agent} needs its model's API: \`swarm start\` refuses this agent with --network none`,
     );
   return [
     ...missing.map(
-      ({ agent, variables }) => `${agent} needs one of ${variables.join(", ")}, and none is set`,
+      ({ agent, variables }) =>
+        `${agent} needs one of the variables ${variables.join(", ")}, but none of these variables is set`,
     ),
-    ...problems.map(({ name, expected }) => `${name}: the gateway cannot call this address, ${expected}`),
+    ...problems.map(
+      ({ name, expected }) => `${name}: the gateway cannot call this address; it needs ${expected}`,
+    ),
   ];
 }
 
@@ -140,10 +143,17 @@ function warningsOfGateway(running: readonly LoadedTask[], settings: Settings): 
     (budget) => budget !== null,
   );
   const isAllowed = [...allow, ...metadata.flatMap((each) => each.allow ?? [])].length > 0;
-  const without = `without effect: with --network ${settings.network} there is no gateway`;
   return [
-    ...(isBudgeted ? [`budgets in dollars and tokens are ${without} that counts`] : []),
-    ...(isAllowed ? [`allowed hosts (--allow) are ${without} that opens them`] : []),
+    ...(isBudgeted
+      ? [
+          `budgets in dollars and tokens have no effect: with --network ${settings.network}, no gateway counts the usage`,
+        ]
+      : []),
+    ...(isAllowed
+      ? [
+          `allowed hosts (--allow) have no effect: with --network ${settings.network}, no gateway checks the hosts`,
+        ]
+      : []),
   ];
 }
 
@@ -183,9 +193,10 @@ function planTask(
 }
 
 function whyOf(done: LedgerLine | undefined, waits: readonly string[], open: readonly string[]): string {
-  if (done) return `${done.outcome} on ${done.at.slice(0, 10)} with this very content; --again repeats it`;
+  if (done)
+    return `${done.outcome} on ${done.at.slice(0, 10)} with the same content; --again repeats this task`;
   if (open.length > 0) return `after ${open.join(" and ")}`;
-  return waits.length > 0 ? `at once, since ${waits.join(" and ")} is completed` : "at once";
+  return waits.length > 0 ? `at once, because ${waits.join(" and ")} completed` : "at once";
 }
 
 function runningOf(tasks: readonly LoadedTask[], { ledger, again }: PlanContext): LoadedTask[] {
@@ -218,8 +229,8 @@ function findBranchClashes(tasks: readonly LoadedTask[]): TaskClash[] {
     const otherBranch = other.taskFile.metadata.branchName;
     const problem =
       otherBranch === branch
-        ? `${other.path} uses the branch ${branch}, too`
-        : `the branches ${otherBranch} (${other.path}) and ${branch} cannot exist beside each other`;
+        ? `${other.path} also uses the branch ${branch}`
+        : `git cannot have both branches ${otherBranch} (${other.path}) and ${branch}`;
     return [
       { path, pointer: "/metadata/branchName", problem, hint: "Give each task file a branch of its own." },
     ];

@@ -110,10 +110,10 @@ const testKinds: readonly TestKind[] = [
     recognise(tree) {
       const gems = `${tree.text("Gemfile")}\n${tree.text("Gemfile.lock")}`;
       if (/\brspec/.test(gems) && tree.hasLike(/^spec\/.*_spec\.rb$/))
-        return { command: "bundle exec rspec", by: "the Gemfile has rspec, and spec has tests" };
+        return { command: "bundle exec rspec", by: "the Gemfile lists rspec, and the folder spec has tests" };
       const isTask = /TestTask|^\s*task[ (]+(?::test\b|test:|["']test["'])/m.test(tree.text("Rakefile"));
       if (/\brake\b/.test(gems) && isTask)
-        return { command: "bundle exec rake test", by: "the Rakefile has the task test" };
+        return { command: "bundle exec rake test", by: "the Rakefile has a task named test" };
       return null;
     },
     canRun: (_tree, image) => hasLayer(image, ["bundler"]),
@@ -130,7 +130,7 @@ const testKinds: readonly TestKind[] = [
       const file = makefiles.find((name) =>
         /^(?:[\w.-]+[ \t]+)*test(?:[ \t]+[\w.-]+)*[ \t]*:(?!:?=)/m.test(tree.text(name)),
       );
-      return file === undefined ? null : { command: "make test", by: `${file} has the target test` };
+      return file === undefined ? null : { command: "make test", by: `${file} has a target named test` };
     },
     canRun: (_tree, { layers }) =>
       layers.some(({ prepare }) => prepare.some((line) => line.includes("build-essential"))),

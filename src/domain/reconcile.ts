@@ -76,7 +76,7 @@ function judge(record: ContainerRecord, observed: Observed, context: RecordConte
   switch (observed.kind) {
     case "created":
       return record.status === "running"
-        ? [interrupted("its container was created and never started")]
+        ? [interrupted("the worker's container was created but never started")]
         : collectMissingWork(record, context);
     case "running":
     case "restarting":
@@ -84,7 +84,12 @@ function judge(record: ContainerRecord, observed: Observed, context: RecordConte
     case "paused":
       return record.status === "running" && record.paused
         ? []
-        : [{ kind: "report", note: "paused outside swarm; `swarm resume` unpauses it" }];
+        : [
+            {
+              kind: "report",
+              note: "the container was paused, but not by swarm; `swarm resume` unpauses it",
+            },
+          ];
     case "exited":
       return record.status === "stopped"
         ? collectMissingWork(record, context)
@@ -93,7 +98,7 @@ function judge(record: ContainerRecord, observed: Observed, context: RecordConte
     case "dead":
       return record.status === "stopped"
         ? collectMissingWork(record, context)
-        : [interrupted(`its container is ${observed.kind}`)];
+        : [interrupted(`the worker's container is ${observed.kind}`)];
   }
 }
 
@@ -114,7 +119,7 @@ function judgeMissing(record: ContainerRecord, volume: boolean, context: RecordC
   if (record.status === "stopped") return collectMissingWork(record, context);
   if (record.status === "pending" && record.containerId === null) return [];
   if (volume) return [{ kind: "collect-then-judge" }];
-  const message = "its container and its volume are gone";
+  const message = "the worker's container and its volume no longer exist";
   return [{ kind: "set-status", to: "failed", reason: { code: "CONTAINER_LOST", message } }];
 }
 
@@ -127,7 +132,12 @@ function judgeFinished(
   const unpublished = record.status === "completed" && record.branch?.done === false;
   return [
     ...(alive
-      ? [{ kind: "report", note: "finished, but its container runs on; `swarm cleanup` stops it" } as const]
+      ? [
+          {
+            kind: "report",
+            note: "the worker has finished, but its container is still running; `swarm cleanup` stops the container",
+          } as const,
+        ]
       : []),
     ...collectMissingWork(record, context),
     ...(unpublished ? [{ kind: "publish" } as const] : []),
@@ -151,7 +161,7 @@ function adoptOrReport(observed: Exclude<Observed, { kind: "missing" }>): Correc
 
 const foreign: CorrectionAction = {
   kind: "report",
-  note: "a container of this name is not ours; it is left alone",
+  note: "the container of this name does not belong to this worker; swarm does not touch the container",
 };
 
 function interrupted(message: string): CorrectionAction {
@@ -181,7 +191,7 @@ export function judgeEnded(
     const { exitCode } = container;
     const contradicted = exitCode !== null && exitCode <= 2 && exitCode !== fitting;
     if (!contradicted) return { status: completion, reason: null };
-    const message = `the journal says ${completion}, the container exited with ${container.exitCode}`;
+    const message = `the journal reports ${completion}, but the container exited with ${container.exitCode}`;
     return { status: "failed", reason: { code: "ACP_PROTOCOL_VIOLATION", message } };
   }
   if (container.oomKilled)
@@ -189,15 +199,15 @@ export function judgeEnded(
   if (journal.error) return { status: "failed", reason: journal.error };
   const used = whyExhausted(container);
   if (used !== null) return { status: "failed", reason: { code: "PROCESSES_EXHAUSTED", message: used } };
-  const message = `the container ended with ${container.exitCode ?? "no exit code"} before its work did`;
+  const message = `the container ended with ${container.exitCode ?? "no exit code"} before the worker had finished`;
   return { status: "stopped", reason: { code: "INTERRUPTED", message } };
 }
 
 function whyExhausted({ processes, runtime, exitCode }: EndedContainer): string | null {
   if (processes !== null && areUsedUp(processes) && endedByItself(exitCode))
-    return `the sandbox ended when all its ${processes.most} processes were in use`;
+    return `the sandbox ended when it had used up its limit of ${processes.most} processes`;
   return isGvisorKernelExit(runtime, exitCode)
-    ? "the sandbox's kernel ended, as it does when too many processes run"
+    ? "the sandbox's own kernel ended, as it does when too many processes run"
     : null;
 }
 

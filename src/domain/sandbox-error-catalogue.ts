@@ -88,252 +88,264 @@ export const sandboxCatalogue: {
   ),
   SANDBOX_UNKNOWN: entry(
     usage,
-    (f) => `There is no sandbox ${f.id} here`,
-    () => "`swarm sandbox ls` shows the ids.",
+    (f) => `There is no sandbox ${f.id} in this project`,
+    () => "`swarm sandbox ls` lists the ids of the sandboxes.",
   ),
   SANDBOX_FOREIGN: entry(
     conflict,
-    (f) => `the record of sandbox ${f.id} was not written by this user's swarm, or was changed since`,
     (f) =>
-      `Look at ${f.folder}/run.json. If it came with the repository, remove the folder; nothing of it is used.`,
+      `the record of sandbox ${f.id} was not written by the swarm command of this user, or was changed later`,
+    (f) =>
+      `Inspect ${f.folder}/run.json. If the file came with the repository, remove its folder; swarm uses nothing from that folder.`,
   ),
   SANDBOX_NONE: entry(
     usage,
     (f) => `There is no sandbox in ${f.folder}`,
-    () => "`swarm sandbox up` makes one.",
+    () => "`swarm sandbox up` creates a sandbox.",
   ),
   SANDBOX_EXPIRED: entry(
     limited,
     (f) => `Sandbox ${f.id} reached its time to live of ${f.ttl} at ${f.endedAt}`,
-    () => "Its files are kept below .aimi/sandboxes/; `swarm sandbox up` makes a new one.",
+    () => "The sandbox's files remain below .aimi/sandboxes/; `swarm sandbox up` creates a new sandbox.",
   ),
   SANDBOX_DESTROYED: entry(
     conflict,
     (f) => `Sandbox ${f.id} was destroyed at ${f.at}`,
-    () => "`swarm sandbox up` makes a new one.",
+    () => "`swarm sandbox up` creates a new sandbox.",
   ),
   SANDBOX_ENDED: entry(
     conflict,
     (f) => `Sandbox ${f.id} has ended (${f.status}): ${f.reason}`,
-    () => "Its files are kept below .aimi/sandboxes/; `swarm sandbox up` makes a new one.",
+    () => "The sandbox's files remain below .aimi/sandboxes/; `swarm sandbox up` creates a new sandbox.",
   ),
   SANDBOX_BUSY: entry(
     locked,
     (f) => `Sandbox ${f.id} is in use: ${f.holder}`,
-    () => "Wait for it to finish, or make another sandbox with `swarm sandbox up`.",
+    () => "Wait until that process ends, or create another sandbox with `swarm sandbox up`.",
   ),
   TASK_MISSING: entry(
     usage,
     (f) => `The task file ${f.file} cannot be used: ${f.reason}`,
-    () => "Nothing was started. Check the path.",
+    () => "Check the path of the task file. swarm started nothing.",
   ),
   INPUT_REFUSED: entry(
     usage,
     (f) => `The input ${JSON.stringify(f.pattern)} is refused: ${f.reason}`,
-    () => "Inputs are files below the folder that swarm was started in, without links that lead out of it.",
+    () =>
+      "Inputs must be files below the folder in which swarm was started; links must not lead out of that folder.",
   ),
   DANGEROUS: entry(
     usage,
-    (f) => `${f.what} weakens the sandbox, and that was not allowed`,
-    (f) => `Leave it out; or, if you know what it opens, add ${f.flag}.`,
+    (f) => `${f.what} weakens the sandbox's isolation and was not allowed`,
+    (f) => `Remove this option; or, if you accept the risk, add ${f.flag}.`,
   ),
   PATH_REFUSED: entry(
     usage,
     (f) => `The path ${JSON.stringify(f.path)} is refused: ${f.reason}`,
     (f) =>
       f.reason.includes("leaves")
-        ? "Name a path below the working folder; in a program, `absolute: true` leaves it."
-        : "Check the path; relative ones begin in the working folder.",
+        ? "Name a path below the working folder; a program can pass `absolute: true` for any other path."
+        : "Check the path; relative paths start in the working folder.",
   ),
 
   // Containers
   SPEC_REFUSED: entry(
     usage,
     (f) => `${f.field} is refused: ${f.reason}`,
-    () => "Change the value; nothing was created.",
+    () => "Change the value; swarm created nothing.",
   ),
   CONTAINER_REFUSED: entry(
     environment,
     (f) =>
-      `${f.name} was not started, because the engine made it weaker than asked: ${f.breaches.join("; ")}`,
-    () => "It was removed. Check the engine's defaults (daemon.json); `swarm doctor` measures its runtimes.",
+      `${f.name} was not started, because the engine created this container with weaker isolation than requested: ${f.breaches.join("; ")}`,
+    () =>
+      "swarm removed the container. Check the engine's defaults (daemon.json); `swarm doctor` measures the engine's runtimes.",
   ),
   CONTAINER_GONE: entry(
     conflict,
     (f) => `The engine has no container ${f.id}`,
-    () => "It was removed; make a new one.",
+    () => "The container was removed; create a new one.",
   ),
   CONTAINER_NOT_RUNNING: entry(
     conflict,
-    (f) => `The container ${f.id} does not run: it is ${f.state}`,
-    (f) => f.instead ?? "Start it first, or make a new one.",
+    (f) => `The container ${f.id} is not running: its state is ${f.state}`,
+    (f) => f.instead ?? "Start the container first, or create a new one.",
   ),
   CONTAINER_STUCK: entry(
     environment,
     (f) =>
-      `The container ${f.id} is paused and its engine cannot unpause it: it could not ${f.operation} within ${f.withinMs / 1000} s`,
+      `The container ${f.id} is paused and its engine cannot unpause it: the engine could not ${f.operation} within ${f.withinMs / 1000} s`,
     (f) =>
-      `A program was starting in it when it was paused. On the engine's machine, as root: \`pkill -KILL -f 'exec --process .*${f.id}'\` ends that program, and the engine then recovers by itself. Do not restart the engine: it could not start this container again.`,
+      `A program was starting in the container when the engine paused it. On the engine's machine, run \`pkill -KILL -f 'exec --process .*${f.id}'\` as root: this ends that program, and the engine recovers by itself. Do not restart the engine: a restarted engine cannot start this container again.`,
   ),
   CONTAINER_START_FAILED: entry(
     environment,
     (f) => `The container ${f.name} did not start: ${f.reason}`,
-    () => "`swarm doctor` measures the engine's runtimes; the container was removed.",
+    () => "swarm removed the container. `swarm doctor` measures the engine's runtimes.",
   ),
   NAME_TAKEN: entry(
     conflict,
-    (f) => `The engine already has something else called ${f.name}`,
-    () => "Choose another name, or remove what is there.",
+    (f) => `The engine already has another object named ${f.name}`,
+    () => "Choose another name, or remove the container, network or volume of this name.",
   ),
   SUBNET_TAKEN: entry(
     conflict,
-    (f) => `The engine has a network already whose addresses overlap ${f.subnet}`,
-    () => "SWARM_SUBNETS=10.214.0.0/16 takes the networks of workers from another range.",
+    (f) => `The engine already has a network whose addresses overlap ${f.subnet}`,
+    () =>
+      "Set SWARM_SUBNETS to another address range for the workers' networks, for example SWARM_SUBNETS=10.214.0.0/16.",
   ),
   GATEWAY_FAILED: entry(
     environment,
-    (f) => `The gateway of this swarm does not run: ${f.reason}`,
-    () => "`swarm resume` starts it again; `docker logs` of the container that ends in .gateway says more.",
+    (f) => `The gateway of this swarm is not running: ${f.reason}`,
+    () =>
+      "`swarm resume` restarts the gateway; `docker logs` of the container whose name ends in .gateway shows the gateway's log.",
   ),
   UNSUPPORTED_BY_ENGINE: entry(
     environment,
-    (f) => `The engine cannot do this: ${f.what} (${f.reason})`,
-    () => "Leave it out, or use another engine or runtime.",
+    (f) => `The engine cannot provide ${f.what}: ${f.reason}`,
+    () => "Change the request, or use another engine or runtime.",
   ),
   ISOLATION_UNAVAILABLE: entry(
     environment,
-    (f) => `No usable runtime isolates as demanded (${f.wanted}): ${f.found.join("; ") || "none was found"}`,
+    (f) =>
+      `No usable runtime provides the required isolation (${f.wanted}): ${f.found.join("; ") || "no runtime was found"}`,
     () =>
-      "Install gVisor (`runsc`) or Sysbox and register it in the engine, or demand less; `swarm doctor` shows what was measured.",
+      "Install gVisor (`runsc`) or Sysbox and register the runtime in the engine, or require a weaker isolation level; `swarm doctor` shows the measured isolation of each runtime.",
   ),
   AGENT_NEEDS_NETWORK: entry(
     environment,
     (f) =>
-      `${f.file} is for an agent of kind ${f.kind}, which needs its model's API, and sandboxes of workers have no network`,
+      `${f.file} uses an agent of kind ${f.kind}, which needs its model's API, but the workers' sandboxes have no network`,
     () =>
-      "`--network gateway` lets it reach its model, and nothing else that you do not allow; agents of the kinds `script` and `command` work without a network.",
+      "With `--network gateway`, the agent reaches only its model's API and the hosts that you allow. Agents of the kinds `script` and `command` work without a network.",
   ),
   CREDENTIALS_MISSING: entry(
     credentials,
-    (f) => `${f.file} is for ${f.agent}, which needs one of ${f.variables.join(", ")}, and none is set`,
+    (f) =>
+      `${f.file} uses the agent ${f.agent}, which needs one of the variables ${f.variables.join(", ")}, but none of these variables is set`,
     () =>
-      "Set one where you run this command. With `--network gateway`, the default, the gateway holds it and the agent never has it; with another network it goes into the agent's own environment. It is written nowhere.",
+      "Set one of these variables in the environment of this command. With `--network gateway`, the default, only the gateway receives the credential; with another network, the agent's own environment contains the credential. swarm does not store the credential.",
   ),
   CREDENTIAL_UNREADABLE: entry(
     credentials,
     (f) => `The credential ${f.reference} cannot be used: ${f.reason}`,
     () =>
-      "A credential is env:NAME, file:/path or cmd:program arguments, and holds one line or a login of Claude Code.",
+      "Write the credential as env:NAME, file:/path or cmd:program arguments; its value must be one line or a login of Claude Code.",
   ),
   CLEANUP_FAILED: entry(
     environment,
-    (f) => `Not everything could be removed (${f.reason}): ${f.left.join(", ")}`,
+    (f) => `swarm could not remove ${f.left.join(", ")}: ${f.reason}`,
     () =>
-      "Run the same command again once the engine answers; what is left carries swarm's labels, so swarm finds it again.",
+      "Run the same command again when the engine answers; swarm finds the remaining containers, networks and volumes by their labels.",
   ),
 
   // Commands and files in containers
   EXEC_FAILED: entry(
     environment,
     (f) => `${f.command} could not be run in the container: ${f.reason}`,
-    () => "Check whether the container still runs: `swarm sandbox ls`.",
+    () => "`swarm sandbox ls` shows whether the container is still running.",
   ),
   PROGRAM_NOT_FOUND: entry(
     usage,
     (f) => `There is no program ${JSON.stringify(f.program)} in the container`,
-    () => "Check the name, or use an image that has it.",
+    () => "Check the program's name, or use an image that contains the program.",
   ),
   PROGRAM_NOT_EXECUTABLE: entry(
     usage,
     (f) => `${JSON.stringify(f.program)} in the container cannot be executed`,
-    () => "Check that it is a program, has a `#!` line and the right to be executed.",
+    () =>
+      "Check that the file is a program or a script with a `#!` line, and that it has execute permission.",
   ),
   COMMAND_TIMEOUT: entry(
     limited,
-    (f) => `${f.command} was ended after its limit of ${f.limitMs / 1000} s`,
-    () => "Give it more time, or let it do less.",
+    (f) => `${f.command} was ended after its time limit of ${f.limitMs / 1000} s`,
+    () => "Raise the time limit, or let the command do less.",
   ),
   OUTPUT_TOO_LONG: entry(
     limited,
-    (f) => `${f.command} was ended because it wrote more than ${f.limit}`,
-    () => "Let it write to a file in the container instead.",
+    (f) => `${f.command} was ended because it wrote more than ${f.limit} of output`,
+    () => "Let the command write its output to a file in the container instead.",
   ),
   FILE_NOT_FOUND: entry(
     usage,
-    (f) => `There is no ${f.path} in the container`,
-    () => "Check the path; relative ones begin in the working folder.",
+    (f) => `There is no file ${f.path} in the container`,
+    () => "Check the path; relative paths start in the working folder.",
   ),
   ARCHIVE_REFUSED: entry(
     conflict,
-    (f) => `Files from the container were refused at ${JSON.stringify(f.entry)}: ${f.reason}`,
-    () => "Nothing was kept of it. Only plain files and folders with plain names leave a sandbox.",
+    (f) =>
+      `swarm refused the files from the container because of the entry ${JSON.stringify(f.entry)}: ${f.reason}`,
+    () =>
+      "swarm kept none of these files. Only regular files and folders with ordinary names can leave a sandbox.",
   ),
   OUTPUTS_INCOMPLETE: entry(
     conflict,
     (f) =>
-      `The task ended well, but not all of /outputs came out whole: ${f.first}${f.count > 1 ? `, and ${f.count - 1} more` : ""}`,
+      `The task succeeded, but swarm could not copy all of /outputs completely: ${f.first}${f.count > 1 ? `, and ${f.count - 1} more` : ""}`,
     () =>
-      "The rest is in the sandbox's folder. What is missing is still in the sandbox: `swarm sandbox exec` can end a writer, give rights or pack a large file, and the next `run` or `destroy` brings it out.",
+      "swarm copied the other files to the sandbox's folder. The missing files are still in the sandbox: use `swarm sandbox exec` to end a program that is still writing, to change permissions or to pack a large file; the next `run` or `destroy` copies these files.",
   ),
 
   // Limits
   MEMORY_EXHAUSTED: entry(
     limited,
-    (f) => `${f.name} used up its memory of ${f.limit}`,
-    () => "Give it more memory, or let it do less at once.",
+    (f) => `${f.name} used up its memory limit of ${f.limit}`,
+    () => "Raise the memory limit, or let the programs in the sandbox use less memory at once.",
   ),
   DISK_FULL: entry(
     limited,
-    (f) => `${f.name} was stopped because it holds ${f.used} on disk; its limit is ${f.limit}`,
-    () => "Give it more disk, or let it write less.",
+    (f) => `${f.name} was stopped because it uses ${f.used} of disk space; its limit is ${f.limit}`,
+    () => "Raise the disk limit, or let the programs in the sandbox write less.",
   ),
   FILES_EXHAUSTED: entry(
     limited,
-    (f) => `${f.name} was stopped because it holds more than ${f.limit} files`,
-    () => "Let it make fewer files, or pack them.",
+    (f) => `${f.name} was stopped because it contains more than ${f.limit} files`,
+    () => "Let the programs in the sandbox create fewer files, or pack the files into an archive.",
   ),
   PROCESSES_EXHAUSTED: entry(
     limited,
-    (f) => `${f.name} used up its ${f.limit} processes`,
-    () => "Give it more (`pids`), or let it start fewer at once.",
+    (f) => `${f.name} used up its limit of ${f.limit} processes`,
+    () =>
+      "Raise the process limit (`pids`), or let the programs in the sandbox start fewer processes at once.",
   ),
 
   // Images
   IMAGE_NOT_FOUND: entry(
     environment,
     (f) => `There is no image ${f.image}: ${f.reason}`,
-    () => "`swarm image build` makes swarm's own images; check the name of any other one.",
+    () => "`swarm image build` builds swarm's own images; check the name of any other image.",
   ),
   IMAGE_UNSUITABLE: entry(
     environment,
     (f) => `The image ${f.image} cannot run a sandbox: it lacks ${f.absent.join(", ")}`,
-    () => "Use an image with a C library and these programs; Debian's and Ubuntu's have them.",
+    () => "Use an image with a C library and these programs, for example an image of Debian or Ubuntu.",
   ),
   IMAGE_BUILD_FAILED: entry(
     environment,
     (f) =>
-      `${f.image} could not be built; ${shortened(f.step) || "the build"} failed: ${lastWords(f.reason)}`,
-    () => "Fix the cause, then run the same command again: finished steps are kept.",
+      `The image ${f.image} could not be built; ${shortened(f.step) || "the build"} failed: ${lastWords(f.reason)}`,
+    () => "Fix the cause, then run the same command again: the engine keeps the finished steps.",
   ),
   IMAGE_PULL_FAILED: entry(
     environment,
-    (f) => `${f.image} could not be pulled, twice: ${f.reason}`,
-    () => "Check the name, the network and the registry's login; an image that is present is not pulled.",
+    (f) => `The image ${f.image} could not be pulled in two attempts: ${f.reason}`,
+    () =>
+      "Check the image's name, the network and the login at the registry; swarm does not pull an image that the engine already has.",
   ),
   DOCKERFILE_INVALID: entry(
     usage,
     (f) => `${showLocation(f.place)}: ${f.problem}`,
-    () => "Correct the Dockerfile, or remove it to have one made for you.",
+    () => "Correct the Dockerfile, or remove it: swarm then generates a Dockerfile.",
   ),
   ROOT_FILESYSTEM_FAILED: entry(
     environment,
-    (f) => `No root filesystem could be made for the base image: ${f.reason}`,
+    (f) => `swarm could not create a root filesystem for the base image: ${f.reason}`,
     () =>
-      "Where the engine reaches no image registry, `debootstrap` makes it from Debian packages: that needs root, Linux and a Debian mirror.",
+      "If the engine reaches no image registry, `debootstrap` creates the root filesystem from Debian packages: this needs root, Linux and a Debian mirror.",
   ),
   DOWNLOAD_FAILED: entry(
     environment,
-    (f) => `${f.what} could not be downloaded by npm: ${f.reason}`,
+    (f) => `npm could not download ${f.what}: ${f.reason}`,
     () => "Check the network and npm's registry (`npm config get registry`).",
   ),
 };

@@ -164,8 +164,8 @@ function problemAt(
 function findReferenceProblem(runtime: string): Complaint | undefined {
   if (isImageReference(runtime)) return undefined;
   return {
-    problem: `${quoted(runtime)} is neither a language nor the reference of an image`,
-    hint: "Write python, node, bash, or an image like debian:12-slim or ghcr.io/owner/image@sha256:….",
+    problem: `${quoted(runtime)} is neither a supported language nor an image reference`,
+    hint: "Write python, node, bash, or an image such as debian:12-slim or ghcr.io/owner/image@sha256:….",
   };
 }
 
@@ -174,7 +174,7 @@ function findTtlProblem(ttl: string): Complaint | undefined {
   if (ms >= minTtlMs && ms <= maxTtlMs) return undefined;
   return {
     problem: `the time to live ${quoted(ttl)} is too ${ms < minTtlMs ? "short" : "long"}`,
-    hint: "From 1s to 7d.",
+    hint: "Use a time to live from 1s to 7d.",
   };
 }
 
@@ -183,7 +183,7 @@ function findSizeProblem(size: string): Complaint | undefined {
   if (bytes >= minSizeBytes && bytes <= maxSizeBytes) return undefined;
   return {
     problem: `${quoted(size)} is too ${bytes < minSizeBytes ? "small" : "large"}`,
-    hint: `From ${showBytes(minSizeBytes)} (16m) to ${showBytes(maxSizeBytes)} (16t).`,
+    hint: `Use a size from ${showBytes(minSizeBytes)} (16m) to ${showBytes(maxSizeBytes)} (16t).`,
   };
 }
 
@@ -194,7 +194,7 @@ function findGlobProblem(glob: string): Complaint | undefined {
     ? undefined
     : {
         problem: `the input ${quoted(glob)} ${reason}`,
-        hint: "Name files below the folder that swarm is started in, for example src/**/*.py.",
+        hint: "Name files below the folder in which swarm is started, for example src/**/*.py.",
       };
 }
 
@@ -204,7 +204,7 @@ function findOutputProblem(path: string): Complaint | undefined {
     ? undefined
     : {
         problem: `the output ${quoted(path)} ${reason}`,
-        hint: "Name a path below /outputs without that folder, for example report.json.",
+        hint: "Write the path relative to /outputs, for example report.json.",
       };
 }
 
@@ -212,12 +212,13 @@ function findOutputProblem(path: string): Complaint | undefined {
 function whyOutside(path: string): string | undefined {
   if (path.trim() === "") return "is empty";
   if (/[\p{Cc}\p{Cs}\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/u.test(path))
-    return "holds control characters";
+    return "contains control characters";
   if (path.startsWith("/")) return "is absolute";
-  if (path.includes("\\")) return "holds a backslash";
+  if (path.includes("\\")) return "contains a backslash";
   const parts = path.split("/");
-  if (parts.includes("..")) return "has a `..`";
-  if (parts.some((part) => part.startsWith("~"))) return "has a `~`, which no shell expands here";
+  if (parts.includes("..")) return "contains `..`";
+  if (parts.some((part) => part.startsWith("~")))
+    return "has a part that begins with `~`, which swarm does not expand";
   return undefined;
 }
 
@@ -226,34 +227,38 @@ function whyOutside(path: string): string | undefined {
  * (`{.,x}.`), or it expands without end (`{1..99999999}`).
  */
 function whyUnclear(glob: string): string | undefined {
-  if (/[{}]/.test(glob)) return "has braces; write one line for each";
-  if (/[?*+@!]\(/.test(glob)) return "has a group in parentheses; write one line for each";
-  if (glob.startsWith("!")) return "begins with `!`, and nothing can be left out again";
+  if (/[{}]/.test(glob)) return "has braces; write one line for each alternative";
+  if (/[?*+@!]\(/.test(glob)) return "has a group in parentheses; write one line for each alternative";
+  if (glob.startsWith("!")) return "begins with `!`, but an input cannot exclude files";
   return undefined;
 }
 
 function findEnvNameProblem(name: string): Complaint | undefined {
   if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name) || name.length > maxEnvNameLength)
     return {
-      problem: `${quoted(name)} is not a name for a variable`,
-      hint: `ASCII letters, digits and _, no digit first, at most ${maxEnvNameLength} characters.`,
+      problem: `${quoted(name)} is not a valid name for a variable`,
+      hint: `Use at most ${maxEnvNameLength} characters: ASCII letters, digits and _, with no digit first.`,
     };
   if (/^(?:LD_|AIMI_)/.test(name) || name === "IS_SANDBOX" || name === "GLIBC_TUNABLES")
     return {
-      problem: `${name} cannot be set`,
-      hint: "LD_* and GLIBC_TUNABLES steer how programs are loaded; AIMI_* and IS_SANDBOX are set by swarm.",
+      problem: `the variable ${name} cannot be set`,
+      hint: "LD_* and GLIBC_TUNABLES control how programs are loaded; swarm itself sets AIMI_* and IS_SANDBOX.",
     };
   return undefined;
 }
 
 function findEnvValueProblem(value: string): Complaint | undefined {
-  if (value.includes("\0")) return { problem: "the value holds a NUL character", hint: "Remove it." };
+  if (value.includes("\0"))
+    return { problem: "the value contains a NUL character", hint: "Remove the character." };
   if (!value.isWellFormed())
-    return { problem: "the value holds half a character", hint: "Remove the lone \\ud800 to \\udfff." };
+    return {
+      problem: "the value contains an unpaired surrogate",
+      hint: "Remove the unpaired surrogate (\\ud800 to \\udfff).",
+    };
   if (new TextEncoder().encode(value).length > maxEnvValueBytes)
     return {
       problem: `the value is larger than ${showBytes(maxEnvValueBytes)}`,
-      hint: "Put it into a file and name that in inputs.",
+      hint: "Put the value into a file, and name the file in inputs.",
     };
   return undefined;
 }

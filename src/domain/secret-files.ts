@@ -4,16 +4,19 @@ const samples = /\.(?:example|sample|template|dist|defaults?)$/;
 
 const secretNames: readonly (readonly [pattern: RegExp, reason: string])[] = [
   [/^\.env/, "an environment file"],
-  [/^id_(?:rsa|dsa|ecdsa|ed25519)(?:_sk)?(?:[._-].*)?$/, "a private key by its name"],
-  [/\.(?:pem|key|ppk)$/, "a key or certificate by its name"],
-  [/\.(?:p12|pfx|jks|keystore|kdbx)$/, "a key store by its name"],
+  [/^id_(?:rsa|dsa|ecdsa|ed25519)(?:_sk)?(?:[._-].*)?$/, "a private key, judging by its name"],
+  [/\.(?:pem|key|ppk)$/, "a key or certificate, judging by its name"],
+  [/\.(?:p12|pfx|jks|keystore|kdbx)$/, "a key store, judging by its name"],
   [/^[._]netrc$/, "logins for hosts"],
   [/^\.pypirc$/, "a login for a package index"],
-  [/^\.(?:git-credentials|htpasswd|pgpass|my\.cnf|dockercfg)$/, "logins by its name"],
-  [/^\.?credentials(?:\.(?:json|ya?ml|toml|ini|xml|csv|txt|properties))?$/, "credentials by its name"],
-  [/^\.?secrets?\.(?:json|ya?ml|toml|ini|env|properties)$/, "secrets by its name"],
-  [/^service[-_]?account.*\.json$/, "a service account's key by its name"],
-  [/\.tfstate(?:\.backup)?$/, "a state that holds secrets in clear"],
+  [/^\.(?:git-credentials|htpasswd|pgpass|my\.cnf|dockercfg)$/, "a file of logins, judging by its name"],
+  [
+    /^\.?credentials(?:\.(?:json|ya?ml|toml|ini|xml|csv|txt|properties))?$/,
+    "a file of credentials, judging by its name",
+  ],
+  [/^\.?secrets?\.(?:json|ya?ml|toml|ini|env|properties)$/, "a file of secrets, judging by its name"],
+  [/^service[-_]?account.*\.json$/, "a service account's key, judging by its name"],
+  [/\.tfstate(?:\.backup)?$/, "a Terraform state, which contains secrets in plain text"],
 ];
 
 const secretPaths: readonly (readonly [pattern: RegExp, reason: string])[] = [
@@ -49,9 +52,9 @@ const loginInAddress = /[a-z][a-z0-9+.-]{1,20}:\/\/[^\s/:@"']{0,200}:(?<value>[^
 export function findSecretInManifest(path: string, text: string): string | null {
   const hasLogins = loginFiles.test(nameOf(path));
   for (const [index, line] of text.split("\n").entries()) {
-    if (hasLogins && isLiteral(loginLines.exec(line))) return `line ${index + 1} holds a login`;
+    if (hasLogins && isLiteral(loginLines.exec(line))) return `line ${index + 1} contains a login`;
     if (line.includes("@") && isLiteral(loginInAddress.exec(line)))
-      return `line ${index + 1} holds an address with a password`;
+      return `line ${index + 1} contains an address with a password`;
   }
   return null;
 }

@@ -14,12 +14,13 @@ const maxLength = 2_000;
 
 export function parseReference(text: string): ParsedReference {
   const [, kind, rest = ""] = /^(env|file|cmd):(.*)$/s.exec(text) ?? [];
-  if (text.length > maxLength || /\p{Cc}/u.test(text)) return refused("it is too long, or not one line");
+  if (text.length > maxLength || /\p{Cc}/u.test(text))
+    return refused("the reference is too long, or has more than one line");
   if (kind === "env") return variable(rest);
   if (kind === "file") return file(rest);
   if (kind === "cmd") return command(rest);
   // The text may be the secret itself, so the message does not quote the text.
-  return refused("it is no reference");
+  return refused("the text is not a reference to a secret");
 }
 
 /**
@@ -66,7 +67,8 @@ export function isGitFile(path: string): boolean {
 }
 
 function variable(name: string): ParsedReference {
-  if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) return refused("env: needs the name of a variable");
+  if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name))
+    return refused("env: needs the name of an environment variable");
   return isGitVariable(name) ? refused(gitStays) : { kind: "env", name };
 }
 
@@ -77,12 +79,13 @@ function file(path: string): ParsedReference {
 
 function command(line: string): ParsedReference {
   const [program, ...args] = splitWords(line) ?? [];
-  if (!program) return refused("cmd: needs a program and its arguments, every quote closed");
+  if (!program) return refused("cmd: needs a program with its arguments, and every quote must be closed");
   const name = program.split("/").at(-1) ?? "";
   return /^(?:git|gh|glab|ssh)(?:-.*)?$/.test(name) ? refused(gitStays) : { kind: "cmd", program, args };
 }
 
-const gitStays = "credentials for git's hosts are never handed on; make a token for this purpose alone";
+const gitStays =
+  "swarm never passes on credentials for git or git hosts; create a separate token for the agent";
 
 function refused(reason: string): ParsedReference {
   return { kind: "refused", reason };

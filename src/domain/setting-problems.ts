@@ -41,7 +41,7 @@ function allowProblems(word: string, index: number): SettingProblem[] {
   return parseAllow([word]).problems.map(({ problem }) => ({
     pointer: `/allow/${index}`,
     shown: word.includes("@") ? "…" : cleanText(word, 260),
-    expected: `host:port or a preset (${problem})`,
+    expected: `host:port or a preset (this value ${problem})`,
   }));
 }
 
@@ -57,7 +57,7 @@ function addressProblems(
     const isTwice = parsed.kind === "address" && names.has(parsed.name);
     if (parsed.kind === "address") names.add(parsed.name);
     if (parsed.kind === "address" && !isTwice) return [];
-    const expected = parsed.kind === "refused" ? parsed.reason : `${form}, each name once`;
+    const expected = parsed.kind === "refused" ? parsed.reason : `${form}, with each name only once`;
     return [{ pointer: `/${setting}/${index}`, shown: showWords(word), expected }];
   });
 }
@@ -70,7 +70,7 @@ function registryNameProblems(value: unknown): SettingProblem[] {
   return wordsIn(value).flatMap(({ word, index }) => {
     const parsed = parseRegistry(word);
     if (parsed.kind === "refused" || mirrored.includes(parsed.name)) return [];
-    const expected = `${registryForm}, where the preset is one of ${mirrored.join(", ")}; allow the host of any other registry`;
+    const expected = `${registryForm}, where the preset is one of ${mirrored.join(", ")}; for any other registry, allow its host`;
     return [{ pointer: `/registries/${index}`, shown: showWords(word), expected }];
   });
 }
@@ -83,8 +83,8 @@ function credentialProblems(value: unknown): SettingProblem[] {
     if (isKnown && parsed.kind !== "refused") return [];
     const expected =
       isKnown && parsed.kind === "refused"
-        ? `where the secret is: ${referenceForms}; ${parsed.reason}`
-        : `one of ${modelApis.join(", ")}, and where its secret is: ${referenceForms}`;
+        ? `a reference to a secret: ${referenceForms}; swarm refused this reference: ${parsed.reason}`
+        : `one of ${modelApis.join(", ")}, with a reference to its secret: ${referenceForms}`;
     return [{ pointer: `/credentials/${cleanText(provider, 40)}`, shown: "…", expected }];
   });
 }

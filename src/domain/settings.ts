@@ -165,35 +165,37 @@ function wideningOf(name: SettingName, value: unknown, below: unknown): string |
     case "escalate":
       return null;
     case "prove":
-      return below === true && value === false ? "leaves results unproved" : null;
+      return below === true && value === false ? "turns off the proof of results" : null;
     case "allow":
       return "lets the agent connect to more hosts";
     case "modelEndpoints":
-      return "chooses where models are called";
+      return "chooses the addresses of the model APIs";
     case "registries":
-      return "chooses where packages come from";
+      return "chooses the package registries";
     case "credentials.anthropic":
     case "credentials.openai":
     case "credentials.google":
-      return "chooses a secret of yours";
+      return "chooses which secret of the user swarm sends to a model API";
     case "prices":
-      return "changes what tokens cost";
+      return "overrides the price per million tokens of a model";
     case "network":
-      return value === below || openness(value) < openness(below) ? null : "opens a network to the agents";
+      return value === below || openness(value) < openness(below)
+        ? null
+        : "gives agents a less restricted network";
     case "engine":
-      return "chooses where containers run";
+      return "chooses the engine that runs the containers";
     case "images.python":
     case "images.node":
     case "images.bash":
-      return "chooses an image";
+      return "chooses the image of sandboxes";
     case "isolation":
-      return rank(value) < rank(below) ? "asks for less isolation" : null;
+      return rank(value) < rank(below) ? "lowers the required isolation" : null;
     case "limits.cpus":
     case "limits.pids":
     case "work.files":
       return Number(value) > Number(below) ? "raises a limit" : null;
     case "limits.programs32Bit":
-      return value === true && below !== true ? "opens sockets of every family" : null;
+      return value === true && below !== true ? "lets programs open sockets of every address family" : null;
     case "limits.memory":
     case "limits.swap":
     case "limits.disk":

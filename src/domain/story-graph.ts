@@ -23,7 +23,11 @@ export function findGraphProblems(nodes: readonly Node[]): GraphProblem[] {
   const problems: GraphProblem[] = [];
   nodes.forEach(({ name }, node) => {
     if (firstByName.has(name))
-      problems.push({ node, problem: `${name} stands here a second time`, hint: "Give each its own id." });
+      problems.push({
+        node,
+        problem: `the id ${name} is used a second time`,
+        hint: "Give each story its own id.",
+      });
     else firstByName.set(name, node);
   });
   nodes.forEach(({ name, dependsOn }, node) => {
@@ -33,7 +37,7 @@ export function findGraphProblems(nodes: readonly Node[]): GraphProblem[] {
           node,
           dependency,
           problem: `${name} depends on itself`,
-          hint: "Remove this reference.",
+          hint: "Remove this dependency.",
         });
       } else if (!firstByName.has(other)) {
         problems.push({
@@ -55,7 +59,7 @@ export function findGraphProblems(nodes: readonly Node[]): GraphProblem[] {
     {
       node: first,
       problem: `the dependencies form a cycle: ${names}`,
-      hint: "Remove one of these references.",
+      hint: "Remove one of these dependencies.",
     },
   ];
 }
@@ -67,7 +71,7 @@ function nearest(wanted: string, names: readonly string[]): string {
   );
   return near
     ? `Did you mean ${near}?`
-    : `Known are: ${names.slice(0, 8).join(", ")}${names.length > 8 ? " …" : ""}.`;
+    : `The known names are: ${names.slice(0, 8).join(", ")}${names.length > 8 ? " …" : ""}.`;
 }
 
 /**

@@ -42,7 +42,7 @@ export function storyPrompt(
     id: story.id,
     title: story.title,
     description: story.description,
-    criteria: list(story.acceptanceCriteria) || "- what the description says is true",
+    criteria: list(story.acceptanceCriteria) || "- the work that the description asks for is done",
     notes: section("Notes", story.notes ?? ""),
     earlier: section(
       "Done before",
@@ -100,17 +100,17 @@ export function evidencePrompt({
   readonly storyId: string;
   readonly message: string;
 }): string {
-  return `${storyId} is taken up again, since what was made before is not good enough.
+  return `${storyId} is reopened, because your earlier work on this story is not good enough.
 
 ${message.trim()}
 
-Look at the state of the repository, correct the work so that this does not happen any more, without weakening any check, and then stop.
+Look at the state of the repository, correct the work so that this problem does not occur again, without weakening any check, and then stop.
 `;
 }
 
 /** Renders the prompt with which an agent continues a story after it crashed in the middle of the story. */
 export function goOnPrompt(storyId: string): string {
-  return `Your work on ${storyId} was interrupted. What you had changed is still there. Look at the state of the repository, finish the story, and then stop.
+  return `Your work on ${storyId} was interrupted. Your changes are still in the working tree. Look at the state of the repository, finish the story, and then stop.
 `;
 }
 

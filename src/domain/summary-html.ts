@@ -52,10 +52,10 @@ export function summaryHtml(summary: SwarmSummary): string {
 <header>
 <h1>${htmlText(project)}</h1>
 <p>${htmlText(totalWords(summary))}.</p>
-<p class="small">Swarm <code>${htmlText(swarmId)}</code>, begun ${timeTag(createdAt)}, summed up ${timeTag(madeAt)}${systemCalls === null ? "" : `; system calls: ${htmlText(systemCalls)}`}</p>
+<p class="small">Swarm <code>${htmlText(swarmId)}</code>, started ${timeTag(createdAt)}, summary of ${timeTag(madeAt)}${systemCalls === null ? "" : `; system calls: ${htmlText(systemCalls)}`}</p>
 </header>
 <main>
-${section("Waits for you", [...waiting.map(waitingItem), ...aside.map(asideItem)], "ul")}
+${section("Needs your attention", [...waiting.map(waitingItem), ...aside.map(asideItem)], "ul")}
 ${section("Next", next.map(commandLine))}
 ${picture(summary)}
 ${mergePart(summary)}
@@ -100,7 +100,7 @@ function picture(summary: SwarmSummary): string {
   const timeline = timelineOf(summary);
   if (timeline === null) return "";
   const { bars, from, to } = timeline;
-  return section("Who worked when", [
+  return section("Timeline of the workers", [
     `<p class="small">from ${timeTag(from.toISOString())} to ${timeTag(to.toISOString())}, ${htmlText(showDuration(to.getTime() - from.getTime()))}</p>`,
     bars.map(barRow).join("\n"),
   ]);
@@ -123,13 +123,13 @@ function workerPart(worker: WorkerSummary): string {
   const facts: readonly (readonly [string, string])[] = [
     ["why", reason === null ? "" : `${reason.code}: ${reason.message}`],
     ["attempt", attempt > 1 ? String(attempt) : ""],
-    ...worker.earlier.map((earlier) => ["before", attemptWords(earlier)] as const),
+    ...worker.earlier.map((earlier) => ["earlier attempt", attemptWords(earlier)] as const),
     ["proof", proofWords(worker)],
     ["work", workWords(worker)],
     ["changes", changeWords(worker)],
-    ["took", timeAndCostWords(worker).join(", ")],
+    ["time and cost", timeAndCostWords(worker).join(", ")],
     ["task file", taskFile],
-    ["begun from", base?.slice(0, 12) ?? ""],
+    ["base commit", base?.slice(0, 12) ?? ""],
   ];
   const commits = (changes?.commits ?? []).map(
     ({ id, subject, author }) =>
@@ -150,12 +150,12 @@ ${facts
   .map(([term, words]) => `<dt>${term}</dt><dd>${htmlText(words)}</dd>`)
   .join("\n")}
 </dl>
-${denied.map((words) => `<p>It ${htmlText(words)}</p>`).join("\n")}
+${denied.map((words) => `<p>This worker ${htmlText(words)}</p>`).join("\n")}
 ${stories.map(storyPart).join("\n")}
 ${(worker.proof?.checks ?? []).map(proofPart).join("\n")}
-${list("Tests that deserve a look", weakened, false)}
+${list("Tests to review", weakened, false)}
 ${list("Commits", commits, changes?.isCut ?? false)}
-${list("Changed paths that deserve a look", paths, sensitive.isCut)}
+${list("Changed paths to review", paths, sensitive.isCut)}
 ${list("Deleted files", deleted, hasMoreDeleted(worker))}
 ${next.map(commandLine).join("\n")}
 </details>`;
@@ -173,7 +173,7 @@ function storyPart(story: StorySummary): string {
   return `<article>
 <h3>${marks[status]} ${htmlText([id, ...(title === null ? [] : [title])].join(" "))} <span class="small">${htmlText([status.replace("_", " "), ...facts].join(", "))}</span></h3>
 ${words === "" ? "" : `<p class="words">${htmlText(words)}</p>`}
-${unfinished === null ? "" : `<p>What there was when it failed: <code>${htmlText(unfinished)}</code></p>`}
+${unfinished === null ? "" : `<p>Unfinished work of the failed story: <code>${htmlText(unfinished)}</code></p>`}
 ${checks.map(checkPart).join("\n")}
 </article>`;
 }

@@ -21,12 +21,12 @@ export function summaryMarkdown(summary: SwarmSummary): string {
   const lines = [
     `# Swarm ${inlineText(swarmId)}`,
     "",
-    `Project ${inlineText(project)}, begun ${inlineText(createdAt)}, summed up ${madeAt}.`,
+    `Project ${inlineText(project)}, started ${inlineText(createdAt)}, summary of ${madeAt}.`,
     "",
     `${inlineText(totalWords(summary))}.`,
     "",
     ...(systemCalls === null ? [] : [`System calls: ${inlineText(systemCalls)}.`, ""]),
-    ...(workers.length === 0 ? ["It has no workers.", ""] : tableOf(workers)),
+    ...(workers.length === 0 ? ["This swarm has no workers.", ""] : tableOf(workers)),
     ...mergeLines(summary),
     ...workers.flatMap(workerLines),
     ...(next.length === 0 ? [] : ["## Next", "", ...fenced(next.join("\n"), "sh"), ""]),
@@ -73,7 +73,7 @@ function workerLines(worker: WorkerSummary): string[] {
     ...(reason ? [`reason: ${inlineText(`${reason.code}: ${reason.message}`)}`] : []),
     ...(proofWords(worker) === "" ? [] : [`proof: ${inlineText(proofWords(worker))}`]),
     ...worker.earlier.map((earlier) => inlineText(attemptWords(earlier))),
-    ...(base === null ? [] : [`begun from: ${codeSpan(base)}`]),
+    ...(base === null ? [] : [`base commit: ${codeSpan(base)}`]),
     ...(workWords(worker) === "" ? [] : [`work: ${inlineText(workWords(worker))}`]),
     ...(changes === null ? [] : [`changes: ${inlineText(changeWords(worker))}`]),
     ...(timeAndCostWords(worker).length === 0
@@ -86,7 +86,7 @@ function workerLines(worker: WorkerSummary): string[] {
     ...facts.map((fact) => `- ${fact}`),
     "",
     ...stories.flatMap(storyLines),
-    ...listOf("Tests that deserve a look", weakenedWords(worker).map(inlineText), false),
+    ...listOf("Tests to review", weakenedWords(worker).map(inlineText), false),
     ...(worker.proof?.checks ?? []).flatMap(proofLines),
     ...listOf(
       "Commits",
@@ -97,7 +97,7 @@ function workerLines(worker: WorkerSummary): string[] {
       changes?.isCut ?? false,
     ),
     ...listOf(
-      "Changed paths that deserve a look",
+      "Changed paths to review",
       sensitive.paths.map(({ path, why }) => `${codeSpan(path)} ${inlineText(why.replaceAll("-", " "))}`),
       sensitive.isCut,
     ),
@@ -125,7 +125,7 @@ function storyLines(story: StorySummary): string[] {
     "",
     `- ${inlineText(facts)}${commit === null ? "" : `, commit ${codeSpan(commit.slice(0, 10))}`}`,
     ...(reason === null ? [] : [`- ${inlineText(storyWords(story))}`]),
-    ...(unfinished === null ? [] : [`- what there was when it failed: ${codeSpan(unfinished)}`]),
+    ...(unfinished === null ? [] : [`- unfinished work of the failed story: ${codeSpan(unfinished)}`]),
     "",
     ...(words === "" ? [] : [...fenced(words), ""]),
     ...checks.flatMap((check) => [

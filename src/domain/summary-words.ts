@@ -11,19 +11,19 @@ export function proofWords({ proof }: Pick<WorkerSummary, "proof">): string {
   if (proof.why !== null) return `${verdict}: ${proof.why}`;
   return proof.verdict === "proved"
     ? `proved: ${countOf(proof.checks.length, "check")} in a fresh sandbox`
-    : `${verdict}: there is no check`;
+    : `${verdict}: the task has no check`;
 }
 
 /** Describes how a check of a proof ended. */
 export function ranWords(exitCode: number | null): string {
-  return exitCode === null ? "did not end" : exitCode === 0 ? "passed" : `exit ${exitCode}`;
+  return exitCode === null ? "did not end in time" : exitCode === 0 ? "passed" : `exit ${exitCode}`;
 }
 
 /** Describes the tests that a worker's changes delete or skip, one per line. */
 export function weakenedWords({ proof }: Pick<WorkerSummary, "proof">): string[] {
   if (proof === null) return [];
-  const more = proof.isCut ? ["it is too large for all of its tests to be looked at"] : [];
-  return [...proof.weakened.map((words) => `deletes or skips tests: ${words}`), ...more];
+  const more = proof.isCut ? ["the result is too large: swarm did not examine all of its tests"] : [];
+  return [...proof.weakened.map((words) => `the result deletes or skips tests: ${words}`), ...more];
 }
 
 /** Describes how an earlier attempt ended. */
@@ -53,7 +53,7 @@ export function mergedWords({ branch, tip, command, workers }: NonNullable<Swarm
   return [
     `${countOf(merged, "result")} on ${branch} at ${tip.slice(0, 10)}`,
     ...(aside > 0 ? [`${aside} set aside`] : []),
-    command === null ? "nothing was checked" : `checked with ${command}`,
+    command === null ? "no check was run" : `checked with ${command}`,
   ].join(", ");
 }
 
@@ -71,13 +71,13 @@ export function timeAndCostWords({ workMs, usage }: Pick<WorkerSummary, "workMs"
 }
 
 /**
- * Names the branch, or else the ref, that holds a worker's commits. Without commits: `nothing had to change`
+ * Names the branch, or else the ref, that holds a worker's commits. Without commits: `no change was needed`
  * if the worker is completed, else an empty text.
  */
 export function workWords({ work, status }: Pick<WorkerSummary, "work" | "status">): string {
   if (work === null) return status === "completed" ? "nothing had to change" : "";
   const place = work.branch ?? work.ref;
-  const aside = work.branch !== null && work.branch !== work.wanted ? `, not on ${work.wanted}` : "";
+  const aside = work.branch !== null && work.branch !== work.wanted ? ` instead of ${work.wanted}` : "";
   return `${place} ${work.commit.slice(0, 10)}${aside}`;
 }
 
@@ -94,7 +94,7 @@ export function deletedWords({ sensitive }: Pick<WorkerSummary, "sensitive">): s
   if (total === 0) return [];
   const shown = paths.slice(0, maxDeletedShown);
   const more = total > shown.length ? ` and ${total - shown.length} more` : "";
-  return [`deletes ${countOf(total, "file")}: ${shown.join(", ")}${more}`];
+  return [`the result deletes ${countOf(total, "file")}: ${shown.join(", ")}${more}`];
 }
 
 export function hasMoreDeleted({ sensitive }: Pick<WorkerSummary, "sensitive">): boolean {

@@ -17,7 +17,7 @@ export function swarmLine(swarm: ShownSwarm, { isOwned }: { readonly isOwned: bo
   const parts = [
     `${countIn(swarm, "completed")}/${swarm.containers.length} done`,
     ...others(swarm),
-    ...(isOver(swarm) || isOwned ? [] : ["no process runs it"]),
+    ...(isOver(swarm) || isOwned ? [] : ["no process runs this swarm"]),
     ...(cost > 0 ? [`$${cost.toFixed(2)}`] : []),
   ];
   return `swarm ${shortId(swarm)} ${parts.join(", ")}`;

@@ -35,11 +35,13 @@ const builtIn: readonly string[] = ["default", "builtin", "unconfined"];
 export function chooseFilter(engine: EngineFilter, runtime: string): SystemCallFilter {
   const { architecture, profile, isPodman } = engine;
   const keep = (why: string, isEnough: boolean): SystemCallFilter => ({ kind: "engine", why, isEnough });
-  if (!runtimesThatApplyIt.includes(runtime)) return keep("swarm's own is for runc and crun", true);
-  if (isPodman) return keep("Podman takes no profile inline", false);
-  if (profile === null) return keep("this engine has no filters of system calls", false);
-  if (!builtIn.includes(profile)) return keep(`its administrator chose ${profile}`, true);
-  if (!compiledFor.includes(architecture)) return keep(`ours is not made for ${architecture}`, false);
+  if (!runtimesThatApplyIt.includes(runtime))
+    return keep("swarm's own filter works only with runc and crun", true);
+  if (isPodman) return keep("Podman accepts no inline profile", false);
+  if (profile === null) return keep("this engine does not filter system calls", false);
+  if (!builtIn.includes(profile)) return keep(`the engine's administrator chose the filter ${profile}`, true);
+  if (!compiledFor.includes(architecture))
+    return keep(`swarm's own filter does not support ${architecture}`, false);
   return { kind: "ours" };
 }
 
@@ -50,6 +52,6 @@ export function filterWords(
 ): string {
   if (filter.kind === "engine") return `the engine's own filter: ${filter.why}`;
   return programs32Bit
-    ? "swarm's own filter, open to sockets of every family for 32-bit programs"
+    ? "swarm's own filter, with sockets of every address family allowed for 32-bit programs"
     : "swarm's own filter";
 }

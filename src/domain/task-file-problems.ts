@@ -68,7 +68,7 @@ export function findBranchProblems(
 export function findTaskFileWarnings(taskFile: TaskFile): TaskFileProblem[] {
   const steering = findSteeringText(taskFile).map(({ pointer, text }) => ({
     pointer,
-    problem: `reads as if it wanted to steer the agent: “${text}”`,
+    problem: `the text looks like a prompt injection: “${text}”`,
     hint: "Describe the work; --strict refuses such text.",
   }));
   const titles = [
@@ -82,8 +82,8 @@ export function findTaskFileWarnings(taskFile: TaskFile): TaskFileProblem[] {
     .filter(({ text }) => hasControlCharacters(text))
     .map(({ pointer }) => ({
       pointer,
-      problem: "holds control characters, which are not shown",
-      hint: "Remove them.",
+      problem: "the text contains control characters, which swarm does not show",
+      hint: "Remove the control characters.",
     }));
   return [...steering, ...unclean];
 }

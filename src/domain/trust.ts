@@ -22,9 +22,9 @@ export function findTrustNeeds(
     needs.push({ pointer: `/metadata/${field.replaceAll(".", "/")}`, field: `metadata.${field}`, why });
   };
   if (metadata.allow?.length) need("allow", "lets the agent connect to more hosts");
-  if (metadata.dockerImage) need("dockerImage", "chooses the image");
+  if (metadata.dockerImage) need("dockerImage", "chooses the image of the sandbox");
   if (metadata.agent?.env && Object.keys(metadata.agent.env).length > 0)
-    need("agent.env", "sets the agent's environment");
+    need("agent.env", "sets environment variables of the agent");
   if (metadata.budgetUsd !== undefined && budgetUsd !== null && metadata.budgetUsd > budgetUsd)
     need("budgetUsd", "raises the budget");
   if (metadata.timeout && (parseDurationMs(metadata.timeout) ?? 0) > (parseDurationMs(timeout) ?? 0)) {

@@ -32,13 +32,16 @@ export function composeUserDockerfile({
   const last = stages.at(-1);
   if (!last) {
     const line = (instructions[0]?.firstLine ?? 0) + 1;
-    throw new SwarmError("DOCKERFILE_INVALID", { place: { file, line }, problem: "it has no FROM" });
+    throw new SwarmError("DOCKERFILE_INVALID", {
+      place: { file, line },
+      problem: "the Dockerfile has no FROM instruction",
+    });
   }
 
   return [
     last.name === null ? nameStage(text, last).trimEnd() : text.trimEnd(),
     "",
-    "# From here on: what makes a sandbox of it.",
+    "# swarm adds these lines to make a sandbox image.",
     `FROM ${checkedReference(base)} AS ${baseStage}`,
     "",
     `FROM ${last.name ?? userStage}`,
@@ -69,12 +72,12 @@ function readStages(instructions: readonly Instruction[], file: string): Stage[]
     const [, source, name] = /^((?:--\S+\s+)*[^\s-]\S*)(?:\s+AS\s+(\S+))?$/i.exec(from.argument) ?? [];
     const invalid = (problem: string): SwarmError =>
       new SwarmError("DOCKERFILE_INVALID", { place: { file, line: from.firstLine + 1 }, problem });
-    if (source === undefined) throw invalid("FROM takes an image, and optionally AS with a name");
+    if (source === undefined) throw invalid("FROM needs an image and, optionally, AS with a stage name");
     if (name !== undefined && !/^[a-z][a-z0-9-_.]*$/i.test(name))
-      throw invalid(`a stage cannot have this name: ${name.slice(0, 100)}`);
+      throw invalid(`this name is not valid for a stage: ${name.slice(0, 100)}`);
     const isLast = index === froms.length - 1;
     if (name?.toLowerCase() === baseStage || (name?.toLowerCase() === userStage && !isLast))
-      throw invalid(`the name of this stage is taken by swarm: ${name}`);
+      throw invalid(`swarm reserves this stage name: ${name}`);
     return { from, source, name: name ?? null };
   });
 }

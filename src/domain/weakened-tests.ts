@@ -142,7 +142,7 @@ function weakeningIn(files: readonly ChangedFile[]): Omit<FoundWeakening, "isCut
     if (tests.length < maxShown) tests.push({ path, how, line: cleanText(line.trim(), 200) });
   };
   for (const file of files.filter(({ wasTest }) => wasTest)) {
-    if (!file.isTest) report("deleted", file.from, `it is ${file.path} now`);
+    if (!file.isTest) report("deleted", file.from, `the test file is now ${file.path}`);
     for (const { name, line } of file.removed)
       if ((added.get(name) ?? 0) > 0) count(added, name, -1);
       else report("deleted", file.path, line);

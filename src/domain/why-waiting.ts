@@ -15,20 +15,20 @@ export function whyWaiting(
   { dependsOn, isOwned, now }: WaitingContext,
 ): string | null {
   const { status, paused, wish, creating } = record;
-  if (status === "completed" || status === "failed") return wish === "retry" ? "asked to retry" : null;
+  if (status === "completed" || status === "failed") return wish === "retry" ? "a retry was requested" : null;
   if (paused !== null && paused.until === null) return `paused: ${paused.reason}`;
   // The owner removes a pause some time after its end, so an expired pause does not count here.
   if (paused?.until && Date.parse(paused.until) > now.getTime())
     return `paused until ${paused.until}: ${paused.reason}`;
   const pendingCommand = wish ?? swarm.wish;
-  if (pendingCommand !== null) return `asked to ${pendingCommand}`;
+  if (pendingCommand !== null) return `the command to ${pendingCommand} is pending`;
   if (status !== "pending") return null;
   const open = swarm.containers.filter(
     (other) => other.status !== "completed" && dependsOn.includes(fileNameOf(other)),
   );
   if (open.length > 0) return `waits for ${open.map(workerSlug).join(", ")}`;
-  if (creating !== null && isOwned) return "its container is being made";
-  return isOwned ? "waits for a free slot" : null;
+  if (creating !== null && isOwned) return "the owner is creating the worker's container";
+  return isOwned ? "waits for a free worker slot" : null;
 }
 
 function fileNameOf({ taskFilePath }: ContainerRecord): string {

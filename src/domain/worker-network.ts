@@ -43,5 +43,5 @@ export function describeNetwork(setting: string): string | null {
 }
 
 function unfiltered(name: string, reach: string): string {
-  return `network ${name}: NOT filtered, whatever runs in these sandboxes can reach ${reach}; --network gateway passes only what you allow`;
+  return `network ${name}: NOT filtered, the programs in these sandboxes can reach ${reach}; --network gateway allows only the hosts that you name`;
 }

@@ -69,11 +69,11 @@ const checkout: readonly string[] = joinShellLines([
   // An old git lacks this option and SHA-256, so the option appears only for a commit ID of 64 digits.
   `git init --quiet --template= $(if [ "\${#${commitArgument}}" -eq 64 ]; then echo --object-format=sha256; fi)`,
   `git -c gc.auto=0 fetch --quiet --no-tags ${bundle} refs/heads/workspace`,
-  `if [ "$(git rev-parse FETCH_HEAD)" != "$${commitArgument}" ]; then ${echoMarkedMessage("AIMI-WRONG-BUNDLE:", `it does not hold $${commitArgument}`)}; exit 1; fi`,
+  `if [ "$(git rev-parse FETCH_HEAD)" != "$${commitArgument}" ]; then ${echoMarkedMessage("AIMI-WRONG-BUNDLE:", `the bundle does not contain $${commitArgument}`)}; exit 1; fi`,
   `git checkout --quiet --force -B workspace "$${commitArgument}"`,
   "rm -f .git/FETCH_HEAD",
   "mkdir -p .git/info",
   `git ls-files --others --exclude-standard --directory | { grep -E '${installed}' || true; } | sed '${asPatterns}' >> .git/info/exclude`,
   'dirty="$(git status --porcelain)"',
-  `if [ -n "$dirty" ]; then ${echoMarkedMessage("AIMI-DIRTY:", "the tree differs from the commit:")}; printf '%s\\n' "$dirty"; exit 1; fi`,
+  `if [ -n "$dirty" ]; then ${echoMarkedMessage("AIMI-DIRTY:", "the working tree differs from the commit:")}; printf '%s\\n' "$dirty"; exit 1; fi`,
 ]);

@@ -18,21 +18,22 @@ const specialArguments: Readonly<
   content: { is: isBytes, words: "a string or a Uint8Array" },
 };
 
-const size = "Bytes, a whole number, for example 512 * 1024 ** 2.";
-const time = "Milliseconds, a whole number from 1 to 604800000 (7 days), for example 60_000.";
+const size = "Pass a whole number of bytes, for example 512 * 1024 ** 2.";
+const time = "Pass a whole number of milliseconds from 1 to 604800000 (7 days), for example 60_000.";
 
 /** Hints for invalid arguments, each with an example of a valid value. */
 const hints: Readonly<Record<string, string>> = {
-  command: 'An array of strings, for example ["sh", "-c", "echo hi"]; sh(script) takes a line of shell.',
+  command: 'Pass an array of strings, for example ["sh", "-c", "echo hi"]; sh(script) runs a line of shell.',
   ...{ timeoutMs: time, commandTimeoutMs: time, graceMs: time },
-  ttlMs: "Milliseconds, a whole number from 1000 (1 s) to 604800000 (7 days).",
+  ttlMs: "Pass a whole number of milliseconds from 1000 (1 s) to 604800000 (7 days).",
   ...{ memoryBytes: size, swapBytes: size, diskBytes: size, logBytes: size, maxBytes: size },
-  prefix: "aimi- and then a-z, 0-9 and -, for example aimi-agent-.",
-  workdir: "An absolute path without .., for example /workspace.",
-  labels: 'Names with texts, for example { "com.example.job": "7" }.',
-  env: 'Names with texts, for example { LANG: "C.UTF-8" }.',
-  id: "The id of a sandbox, the first twelve characters of it, or its name.",
-  limits: "Some of cpus, memoryBytes, swapBytes, pids, descriptors, diskBytes, files and logBytes.",
+  prefix: "Pass aimi- followed by a-z, 0-9 and -, for example aimi-agent-.",
+  workdir: "Pass an absolute path without .., for example /workspace.",
+  labels: 'Pass an object of names and strings, for example { "com.example.job": "7" }.',
+  env: 'Pass an object of names and strings, for example { LANG: "C.UTF-8" }.',
+  id: "Pass the id of a sandbox, the first twelve characters of the id, or the sandbox's name.",
+  limits:
+    "Use only the fields cpus, memoryBytes, swapBytes, pids, descriptors, diskBytes, files and logBytes.",
 };
 
 /**
@@ -100,8 +101,8 @@ function checkDeeper(plain: Readonly<Record<string, unknown>>, name: string): Vi
       : [
           {
             pointer,
-            problem: "it is not the reference of an image",
-            hint: "For example debian:12-slim or ghcr.io/owner/image@sha256:….",
+            problem: "the value is not an image reference",
+            hint: "Pass an image such as debian:12-slim or ghcr.io/owner/image@sha256:….",
           },
         ],
   );

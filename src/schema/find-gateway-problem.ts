@@ -4,5 +4,5 @@ import validate from "./generated/gateway.js";
 export function findGatewayProblem(value: unknown): string | null {
   if (validate(value)) return null;
   const [first] = validate.errors ?? [];
-  return `${first?.instancePath || "/"} ${first?.message ?? "is not as it should be"}`;
+  return `${first?.instancePath || "/"} ${first?.message ?? "does not match the schema"}`;
 }

@@ -73,43 +73,45 @@ export async function findViolations(name: SchemaName, value: unknown): Promise<
 
 /** Hints with examples of valid values, by the name of the field. */
 const examples: Readonly<Record<string, string>> = {
-  id: "For example US-001, or US-001a.",
-  dependsOn: "For example US-001.",
-  timeout: "For example 90s, 30m, 6h or 1d.",
-  createdAt: "For example 2026-01-31.",
-  baseRef: "All 40 hexadecimal digits of a commit.",
-  parallel: "A whole number from 1 to 256, or auto.",
-  memory: "For example 512m or 4g.",
-  disk: "For example 8g.",
+  id: "Write an id such as US-001 or US-001a.",
+  dependsOn: "Write the id of a story, for example US-001.",
+  timeout: "Write a duration with its unit, for example 90s, 30m, 6h or 1d.",
+  createdAt: "Write a date, for example 2026-01-31.",
+  baseRef: "Write all 40 hexadecimal digits of a commit id.",
+  parallel: "Write a whole number from 1 to 256, or auto.",
+  memory: "Write a size, for example 512m or 4g.",
+  disk: "Write a size, for example 8g.",
   network:
-    "gateway, none, bridge, or the name of a network of the engine; no network of the host or of another container.",
-  engine: "For example unix:///var/run/docker.sock; unix://, tcp:// and npipe:// are accepted.",
-  verify: 'A list of commands, for example ["npm test"].',
-  escalate: 'A list of changes, for example ["model=claude-opus-5-5"].',
-  allow: 'A list of hosts and presets, for example ["example.org:443", "npm"].',
-  budgetUsd: "An amount above 0, for example 2.50.",
-  budgetTokens: "A whole number, for example 500000.",
-  swarmBudgetUsd: "An amount above 0, for example 20.",
-  swarmBudgetTokens: "A whole number, for example 5000000.",
-  swarmBudgetTime: "For example 30m, 2h or 1d.",
-  modelEndpoints: 'A list, for example ["mine=https://models.example,api=openai"].',
-  registries: 'A list, for example ["npm=https://packages.example"].',
-  credentials: 'Where secrets are, for example {"anthropic": "env:MY_KEY"}.',
-  prices: "A list of prices with model, input, output, cacheRead and cacheWrite.",
-  agent: 'In a task file {"kind": "claude"}, in settings "claude"; also acp, command, script.',
-  acceptanceCriteria: "A list of sentences.",
-  priority: "A number; lower comes first.",
-  name: "For example build-1: a-z, 0-9 and -, at most 30 characters.",
-  runtime: "For example python, node, bash or debian:12-slim.",
-  ttl: "With its unit, for example 90s, 30m or 6h.",
-  inputs: 'A list of globs, for example ["src/**/*.py"].',
-  outputs: 'A list of paths below /outputs, for example ["report.json"].',
-  resources: "Some of cpus, memory, disk and pids.",
-  cpus: "A number, for example 2 or 1.5.",
-  pids: "A whole number of at least 16.",
-  env: 'Names with their values, for example LANG: C.UTF-8; "" is an empty value.',
-  role: "For example arn:aws:iam::123456789012:role/reader.",
-  services: 'A list of services, for example ["s3"].',
+    "Write gateway, none, bridge, or the name of a network of the engine; the networks of the host and of other containers are not accepted.",
+  engine:
+    "Write an address that begins with unix://, tcp:// or npipe://, for example unix:///var/run/docker.sock.",
+  verify: 'Write a list of commands, for example ["npm test"].',
+  escalate: 'Write a list of changes, for example ["model=claude-opus-5-5"].',
+  allow: 'Write a list of hosts and presets, for example ["example.org:443", "npm"].',
+  budgetUsd: "Write an amount above 0, for example 2.50.",
+  budgetTokens: "Write a whole number, for example 500000.",
+  swarmBudgetUsd: "Write an amount above 0, for example 20.",
+  swarmBudgetTokens: "Write a whole number, for example 5000000.",
+  swarmBudgetTime: "Write a duration, for example 30m, 2h or 1d.",
+  modelEndpoints: 'Write a list of addresses, for example ["mine=https://models.example,api=openai"].',
+  registries: 'Write a list of registries, for example ["npm=https://packages.example"].',
+  credentials: 'Write references to secrets, for example {"anthropic": "env:MY_KEY"}.',
+  prices: "Write a list of prices with model, input, output, cacheRead and cacheWrite.",
+  agent:
+    'Write {"kind": "claude"} in a task file, "claude" in settings; other kinds are acp, command and script.',
+  acceptanceCriteria: "Write a list of sentences.",
+  priority: "Write a number; the story with the lowest number comes first.",
+  name: "Write a name of at most 30 characters from a-z, 0-9 and -, for example build-1.",
+  runtime: "Write a language or an image, for example python, node, bash or debian:12-slim.",
+  ttl: "Write a time to live with its unit, for example 90s, 30m or 6h.",
+  inputs: 'Write a list of globs, for example ["src/**/*.py"].',
+  outputs: 'Write a list of paths below /outputs, for example ["report.json"].',
+  resources: "Use only the fields cpus, memory, disk and pids.",
+  cpus: "Write a number, for example 2 or 1.5.",
+  pids: "Write a whole number of at least 16.",
+  env: 'Write names with their values, for example LANG: C.UTF-8; "" is an empty value.',
+  role: "Write the ARN of a role, for example arn:aws:iam::123456789012:role/reader.",
+  services: 'Write a list of services, for example ["s3"].',
 };
 
 /**
@@ -147,7 +149,7 @@ function describe(keyword: string, pointer: string, params: Params, message: str
       return {
         pointer: `${pointer}/${field.replaceAll("~", "~0").replaceAll("/", "~1")}`,
         problem: `${JSON.stringify(field)} is not a field of ${name}`,
-        hint: "Remove it, or look for a typing mistake.",
+        hint: "Remove this field, or correct its name.",
       };
     }
     case "type":
@@ -160,7 +162,7 @@ function describe(keyword: string, pointer: string, params: Params, message: str
       return {
         pointer,
         problem: `${name} must be one of ${JSON.stringify(params["allowedValues"])}`,
-        hint: `One of ${[params["allowedValues"]].flat().join(", ")}.`,
+        hint: `Use one of ${[params["allowedValues"]].flat().join(", ")}.`,
       };
     case "const":
       return {
@@ -177,7 +179,7 @@ function describe(keyword: string, pointer: string, params: Params, message: str
     case "anyOf":
       return {
         pointer,
-        problem: `${name} has none of the forms that are accepted`,
+        problem: `${name} has none of the accepted forms`,
         hint: exampleFor(pointer) ?? "Change the value.",
       };
     default:

@@ -27,7 +27,7 @@ export function parseJson(bytes: Uint8Array, file: string): LocatedJson {
 
   if (text.trim() === "") refuse(0, "the file is empty");
   const tooDeep = findTooDeep(text);
-  if (tooDeep !== undefined) refuse(tooDeep, `nested deeper than ${maxDepth} levels`);
+  if (tooDeep !== undefined) refuse(tooDeep, `the JSON is nested deeper than ${maxDepth} levels`);
 
   const errors: ParseError[] = [];
   const tree = parseTree(text, errors, {
@@ -37,7 +37,7 @@ export function parseJson(bytes: Uint8Array, file: string): LocatedJson {
   });
   const [error] = errors;
   if (error) refuse(error.offset, describe(error, text));
-  if (!tree) return refuse(0, "there is no JSON value");
+  if (!tree) return refuse(0, "the file contains no JSON value");
   const forbidden = findForbiddenKey(tree);
   if (forbidden) refuse(forbidden.offset, forbidden.problem, forbidden.pointer);
 
@@ -80,10 +80,10 @@ function endOfString(text: string, start: number): number {
 }
 
 function describe(error: ParseError, text: string): string {
-  if (error.offset >= text.trimEnd().length) return "the file ends in the middle of its JSON";
+  if (error.offset >= text.trimEnd().length) return "the file ends before its JSON is complete";
   // Turns an error code such as `ValueExpected` into words: `value expected`.
   const words = printParseErrorCode(error.error).replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
-  return `not JSON here: ${words.trim()}`;
+  return `invalid JSON: ${words.trim()}`;
 }
 
 function findForbiddenKey(tree: Node): { offset: number; problem: string; pointer: string } | undefined {
@@ -105,7 +105,7 @@ function findForbiddenKey(tree: Node): { offset: number; problem: string; pointe
       if (seen.has(name))
         return {
           offset: property.offset,
-          problem: `the key ${JSON.stringify(name)} stands here a second time`,
+          problem: `the key ${JSON.stringify(name)} appears a second time`,
           pointer: at,
         };
       seen.add(name);

@@ -62,7 +62,7 @@ export function parseYaml(bytes: Uint8Array, file: string): LocatedYaml {
   if (error)
     refuse({
       offset: error.pos[0],
-      problem: `not YAML here: ${cleanText(error.message, 200)}`,
+      problem: `invalid YAML: ${cleanText(error.message, 200)}`,
       hint: "Correct the YAML at this place.",
     });
   const { contents } = document;
@@ -70,7 +70,7 @@ export function parseYaml(bytes: Uint8Array, file: string): LocatedYaml {
     return refuse({
       offset: 0,
       problem: "the file is empty",
-      hint: "Write {} for a sandbox with nothing but defaults.",
+      hint: "Write {} for a sandbox with default values only.",
     });
   const forbidden = findForbiddenKey(contents);
   if (forbidden) refuse(forbidden);
@@ -90,12 +90,15 @@ function decode(bytes: Uint8Array, file: string): string {
     throw new SwarmError("SANDBOX_SPEC_INVALID", { place: { file }, problem, hint });
   };
   if (bytes.length > largestBytes)
-    return refuse("the file is larger than 64 KiB", "Put large values into files and name those in inputs.");
+    return refuse(
+      "the file is larger than 64 KiB",
+      "Put large values into files, and name these files in inputs.",
+    );
   try {
     // TextDecoder removes a byte order mark, so this code need not.
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
-    return refuse("the file is not UTF-8 text", "Save it as UTF-8.");
+    return refuse("the file is not UTF-8 text", "Save the file as UTF-8.");
   }
 }
 
@@ -108,8 +111,8 @@ function findForbiddenCharacter(text: string): Refusal | undefined {
   const code = (text.codePointAt(offset) ?? 0).toString(16).toUpperCase().padStart(4, "0");
   return {
     offset,
-    problem: `the character U+${code} is not accepted here`,
-    hint: "Remove it; in double quotes it can be written as an escape.",
+    problem: `the character U+${code} is not accepted`,
+    hint: "Remove the character, or write it as an escape in double quotes.",
   };
 }
 
@@ -118,8 +121,8 @@ function findForbiddenToken(tokens: readonly CST.Token[]): Refusal | undefined {
   const [, second] = tokens.filter(({ type }) => type === "document");
   let first: Refusal | undefined = second && {
     offset: second.offset,
-    problem: "a second document begins here",
-    hint: "Keep one document in the file.",
+    problem: "the file contains a second YAML document",
+    hint: "Keep only one YAML document in the file.",
   };
   const open = tokens.map((token) => ({ token, depth: 0 }));
   for (let next = open.pop(); next; next = open.pop()) {
@@ -136,24 +139,24 @@ function findForbiddenToken(tokens: readonly CST.Token[]): Refusal | undefined {
 function findRefusal(token: CST.Token, depth: number): Pick<Refusal, "problem" | "hint"> | undefined {
   if ("items" in token && depth >= maxDepth)
     return {
-      problem: `nested deeper than ${maxDepth} levels`,
-      hint: "Nothing in a spec is nested like this.",
+      problem: `the YAML is nested deeper than ${maxDepth} levels`,
+      hint: "Reduce the nesting: no field of a spec needs so many levels.",
     };
   switch (token.type) {
     case "anchor":
     case "alias":
       return {
-        problem: `${JSON.stringify(cleanText(token.source, 40))} is ${token.type === "alias" ? "an alias" : "an anchor"}, and those are not accepted`,
-        hint: "Write the value out; text that begins with & or * needs quotes.",
+        problem: `${JSON.stringify(cleanText(token.source, 40))} is ${token.type === "alias" ? "an alias" : "an anchor"}; aliases and anchors are not accepted`,
+        hint: "Write the value itself; text that begins with & or * needs quotes.",
       };
     case "tag":
       return {
-        problem: `${JSON.stringify(cleanText(token.source, 40))} is a tag, and those are not accepted`,
-        hint: "Leave it out; text that begins with ! needs quotes.",
+        problem: `${JSON.stringify(cleanText(token.source, 40))} is a tag; tags are not accepted`,
+        hint: "Remove the tag; text that begins with ! needs quotes.",
       };
     case "directive":
       return {
-        problem: "directives are not accepted",
+        problem: "YAML directives are not accepted",
         hint: "Remove the line that begins with %.",
       };
     default:
@@ -213,12 +216,13 @@ function findKeyRefusal(
   name: string,
   seen: ReadonlySet<string>,
 ): Pick<Refusal, "problem" | "hint"> | undefined {
-  if (name === "<<") return { problem: "merge keys are not accepted", hint: "Write the fields out." };
-  if (name === "__proto__") return { problem: "the key __proto__ is not accepted", hint: "Remove it." };
+  if (name === "<<")
+    return { problem: "YAML merge keys are not accepted", hint: "Write the fields themselves." };
+  if (name === "__proto__") return { problem: "the key __proto__ is not accepted", hint: "Remove this key." };
   if (seen.has(name))
     return {
-      problem: `the key ${JSON.stringify(cleanText(name, 80))} stands here a second time`,
-      hint: "Keep one of them.",
+      problem: `the key ${JSON.stringify(cleanText(name, 80))} appears a second time`,
+      hint: "Keep only one of the two keys.",
     };
   return undefined;
 }

@@ -125,7 +125,7 @@ export async function parseProbe(text: string): Promise<Probe> {
   if (first)
     throw new SwarmError("ENGINE_FAILED", {
       operation: "measure a runtime",
-      reason: `the probe answered strangely: ${first.problem}`,
+      reason: `the probe returned an invalid result: ${first.problem}`,
     });
   return value as Probe;
 }

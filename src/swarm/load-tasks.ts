@@ -108,6 +108,6 @@ function refuseBranch({ task, placeOf }: Placed, remotes: readonly string[]): vo
 function findWarnings({ task, placeOf }: Placed, strict: boolean): string[] {
   return findTaskFileWarnings(task.taskFile).map(({ pointer, problem }) => {
     if (strict) throw new SwarmError("TASK_FILE_REFUSED", { place: placeOf(pointer), problem });
-    return `${showLocation(placeOf(pointer))} ${problem}`;
+    return `${showLocation(placeOf(pointer))}: ${problem}`;
   });
 }

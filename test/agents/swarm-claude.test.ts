@@ -199,7 +199,7 @@ test("a swarm of Claude Code whose agent is killed, and then its owner, comes to
   expect(filesWith(folder, key)).toEqual([]);
   expect(filesWith(folder, state.swarmId)).not.toEqual([]);
   expect([stdout, stderr, Buffer.concat(await said).toString()].join().includes(key)).toBe(false);
-  expect(stderr).toContain("with ANTHROPIC_API_KEY, which stays outside of its sandbox");
+  expect(stderr).toContain("with ANTHROPIC_API_KEY, which stays outside its sandbox");
   expect(await leftOnEngine(place)).toEqual([]);
 });
 

@@ -52,7 +52,7 @@ describe("an agent that needs its model", () => {
     const { exit, stderr } = await command(withKey, "start", "--all", "--network", "none");
 
     expect(exit).toBe(3);
-    expect(stderr).toMatch(/error AGENT_NEEDS_NETWORK: .*work-tasks\.json.*\nhint: `--network gateway`/);
+    expect(stderr).toMatch(/error AGENT_NEEDS_NETWORK: .*work-tasks\.json.*\nhint: With `--network gateway`/);
     expectNothingBegun(repository);
   });
 
@@ -100,9 +100,9 @@ describe("an agent that needs its model", () => {
     expect(exit).toBe(3);
     expect(stderr).toContain("ENGINE_UNREACHABLE");
     expect(stderr).toContain(
-      "claude calls api.anthropic.com through the gateway with ANTHROPIC_API_KEY, which stays outside of its sandbox",
+      "claude calls api.anthropic.com through the gateway with ANTHROPIC_API_KEY, which stays outside its sandbox",
     );
-    expect(stderr).toContain("the gateway allows, in addition to models: pypi (packages of Python)");
+    expect(stderr).toContain("in addition to model APIs, the gateway allows: pypi (packages of Python)");
     expect(stderr).not.toMatch(/NOT filtered|goes into/);
     expect(stdout + stderr).not.toContain(key);
     expect(filesWithKey(folder)).toEqual([]);
@@ -117,7 +117,7 @@ describe("an agent that needs its model", () => {
 
     expect(exit).toBe(3);
     expect(stderr).toContain("ENGINE_UNREACHABLE");
-    expect(stderr).toContain("through the gateway with file:~/key, which stays outside of its sandbox");
+    expect(stderr).toContain("through the gateway with file:~/key, which stays outside its sandbox");
     expect(stdout + stderr).not.toContain(key);
     expect(filesWithKey(folder)).toEqual([join(folder, "home/key")]);
   });
@@ -166,7 +166,7 @@ describe("the plan", () => {
       ...{ network: "gateway", credentials: [] },
       reach: [
         expect.stringMatching(/^claude calls api\.anthropic\.com .* with ANTHROPIC_API_KEY, which stays/),
-        "the gateway allows, in addition to models: example.org:8443",
+        "in addition to model APIs, the gateway allows: example.org:8443",
       ],
     });
     expect(plan.warnings.join()).not.toContain("claude");
@@ -191,7 +191,7 @@ describe("the plan", () => {
     const nowhere = await command(here, "plan");
 
     expect(open.stdout).toContain(
-      "network bridge: NOT filtered, whatever runs in these sandboxes can reach the internet",
+      "network bridge: NOT filtered, the programs in these sandboxes can reach the internet",
     );
     expect(open.stdout).toContain("claude: ANTHROPIC_API_KEY goes into the agent's own environment");
     expect(byGateway.stdout).toContain("network gateway");
@@ -199,7 +199,7 @@ describe("the plan", () => {
     expect(byGateway.stderr).not.toContain("claude");
     expect(sealed.stdout).toContain("network none");
     expect(sealed.stderr).toContain("warning: claude needs its model's API");
-    expect(keyless.stderr).toContain("warning: claude needs one of ANTHROPIC_AUTH_TOKEN");
+    expect(keyless.stderr).toContain("warning: claude needs one of the variables ANTHROPIC_AUTH_TOKEN");
     expect(nowhere.stderr).toContain("warning: ANTHROPIC_BASE_URL: the gateway cannot call this address");
   });
 });
@@ -213,7 +213,9 @@ describe("the setting network", () => {
     const after = await command(withKey, "plan", "--json");
 
     expect(exit).toBe(2);
-    expect(stderr).toMatch(/error UNTRUSTED: .*config\.json:2:14.*network opens a network to the agents/);
+    expect(stderr).toMatch(
+      /error UNTRUSTED: .*config\.json:2:14.*network gives agents a less restricted network/,
+    );
     expect(trusted.exit, trusted.stderr).toBe(0);
     expect(JSON.parse(after.stdout)).toMatchObject({ network: "bridge" });
   });

@@ -255,7 +255,7 @@ describe("the hook that approves", () => {
       stdout: "allow: it is one of swarm's own commands\n",
     });
     expect((await explain(`${swarmProgram} trust --yes`)).stdout).toBe(
-      "silent: swarm trust is not among the approved commands\n",
+      "silent: swarm trust is not an approved command\n",
     );
   });
 });
@@ -304,7 +304,7 @@ describe("the status line", () => {
 
     const { store, id } = await ownSwarm(repository, 2);
     await store.update((state) => withChange(state, "aimi-sample-1", { status: "completed" }, now));
-    const ours = `swarm ${id} 1/2 done, 1 pending, no process runs it`;
+    const ours = `swarm ${id} 1/2 done, 1 pending, no process runs this swarm`;
 
     expect((await line()).stdout).toBe(`${ours}\n`);
     expect((await line("--wrap", "grep -o project_dir")).stdout).toBe(`project_dir | ${ours}\n`);

@@ -362,7 +362,7 @@ describe("a function of a sandbox", () => {
   plain("exec shows what a line of shell is written as", async () => {
     await expect(say("exec", ["echo hi"])).rejects.toMatchObject({
       ...{ code: "OPTION_INVALID", exitCode: 2, message: "command: command must be array" },
-      hint: 'An array of strings, for example ["sh", "-c", "echo hi"]; sh(script) takes a line of shell.',
+      hint: 'Pass an array of strings, for example ["sh", "-c", "echo hi"]; sh(script) runs a line of shell.',
     });
   });
 

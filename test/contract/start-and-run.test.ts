@@ -89,7 +89,7 @@ describe("swarm run", () => {
 
     const { stderr } = await swarm("run", "Fix it", ...program);
 
-    expect(stderr).toMatch(/no check: .*make test would be one \(Makefile has the target test\)/);
+    expect(stderr).toMatch(/no check: .*make test would be one \(Makefile has a target named test\)/);
   });
 
   const mistakes: [words: string[], message: RegExp][] = [
@@ -260,7 +260,7 @@ describe("a start with nothing to carry out says why", () => {
       const { stdout, stderr } = await swarm(...start, file, ...program.slice(2));
 
       expect(stdout, stderr).toBe(
-        `Nothing to carry out: ${file} failed on 2026-01-02 with this very content.\n`,
+        `Nothing to carry out: ${file} failed on 2026-01-02 with the same content.\n`,
       );
       expect(stderr).toContain(`next: \`swarm start ${file} --again\` repeats it`);
     });

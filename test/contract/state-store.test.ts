@@ -75,7 +75,7 @@ for (const lockKind of ["kernel", "portable"] as LockKind[]) {
         store.update((state) => withChange(state, name, { status: "completed" }, now)),
       ).rejects.toMatchObject({
         code: "TRANSITION_REFUSED",
-        hint: "From failed it can become: pending.",
+        hint: "The next status after failed can be: pending.",
       });
       expect((await store.read()).containers[0]?.status).toBe("failed");
     });
@@ -104,7 +104,7 @@ describe("a state file that is not what it should be", () => {
       JSON.stringify({ ...swarmOf(1), containers: [{ ...swarmOf(1).containers[0], status: "zombie" }] }),
       /status must be one of/,
     ],
-    ["no JSON", "<<<<<<< HEAD\n", /not JSON here/],
+    ["no JSON", "<<<<<<< HEAD\n", /invalid JSON/],
   ];
   for (const [name, content, problem] of broken) {
     test(`${name}: every command stops and says so, and the file stays as it is`, async ({ folder }) => {

@@ -307,7 +307,7 @@ describe("swarm cleanup", () => {
     expect(exit, stderr).toBe(0);
     expect(stdout).toMatch(/^removed container aimi-\S+-safe \(safe\)$/m);
     expect(stdout).toMatch(/^kept container aimi-\S+-unheard \(unheard\): there is no journal of it here$/m);
-    expect(stdout).toMatch(/^kept volume aimi-\S+-unfinished\.home \(unfinished\): it is stopped, /m);
+    expect(stdout).toMatch(/^kept volume aimi-\S+-unfinished\.home \(unfinished\): the worker is stopped /m);
     expect(stderr).toContain("--discard");
     expect([engine.containers.length, engine.volumes.length]).toEqual([2, 4]);
 
@@ -329,7 +329,9 @@ describe("swarm cleanup", () => {
     expect(await swarm("cleanup", "--discard")).toMatchObject({
       ...{ exit: 6, stderr: expect.stringContaining(`pid ${process.pid}`) },
     });
-    expect((await swarm("cleanup", "--dry-run")).stdout).toMatch(/would keep container .*it is running/);
+    expect((await swarm("cleanup", "--dry-run")).stdout).toMatch(
+      /would keep container .*the worker is running/,
+    );
     expect(engine.containers).toHaveLength(1);
   });
 

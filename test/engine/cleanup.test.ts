@@ -41,7 +41,7 @@ describe("what a killed owner left", () => {
 
     const cleaned = await swarmIn(place, "cleanup");
     expect(cleaned.stdout).toContain(`removed volume ${nameOf("quick")} (quick)`);
-    expect(cleaned.stdout).toContain(`kept volume ${nameOf("slow")} (slow): it is running`);
+    expect(cleaned.stdout).toContain(`kept volume ${nameOf("slow")} (slow): the worker is running`);
     expect((await leftOnEngine(place)).sort()).toEqual([nameOf("slow"), `${nameOf("slow")}.home`].sort());
 
     // As orphans of an archived swarm they hold the only copy of work all the same.

@@ -86,7 +86,7 @@ describe("the page about the library", () => {
       "an agent of your own",
       1,
       [
-        "readFile: FILE_NOT_FOUND: There is no /workspace/sum.py in the container",
+        "readFile: FILE_NOT_FOUND: There is no file /workspace/sum.py in the container",
         "writeFile: wrote sum.py",
         "run: exit 1",
         "writeFile: wrote sum.py",

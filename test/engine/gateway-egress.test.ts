@@ -76,11 +76,11 @@ for (const { runtime, isolation, road, networks } of worlds) {
         await swarmIn(swarm.place, "logs", "second"),
         await swarmIn(swarm.place, "events", "--kind", "egress"),
       ];
-      const words = `was denied ${denied}; --allow ${denied} allows it`;
+      const words = `was denied ${denied}; --allow ${denied} allows this request`;
       expect(status.stdout).toContain(`second ${words}`);
       expect(logs.stdout + logs.stderr).toContain(words);
       expect(events.stdout).toContain(words);
-      expect(events.stdout).toContain("the address is not a public one");
+      expect(events.stdout).toContain("the host's IP address is not public");
     });
 
     test("nothing is left on the engine", async () => {

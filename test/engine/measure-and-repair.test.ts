@@ -62,16 +62,18 @@ describe("swarm doctor", () => {
     });
     expect(find("runtime runc")).toMatchObject({
       state: "good",
-      fact: expect.stringMatching(/^shared-kernel: the engine's kernel, and root inside is root outside$/),
+      fact: expect.stringMatching(
+        /^shared-kernel: the sandbox shares the kernel of the engine's host, and root in the sandbox is root on the host$/,
+      ),
     });
     expect(find("runtime sysbox-runc")).toMatchObject({
       state: "weak",
-      fact: expect.stringContaining("none of Sysbox's mounts are there: another runtime under its name"),
+      fact: expect.stringContaining("has none of Sysbox's mounts: another runtime uses this name"),
     });
     if (await findProgram("runsc", env))
       expect(find("runtime runsc")).toMatchObject({
         state: "good",
-        fact: expect.stringMatching(/^strong: its own kernel/),
+        fact: expect.stringMatching(/^strong: the sandbox has its own kernel/),
       });
     expect(find("builder")?.fact).toBe("BuildKit");
     expect(await ours()).toEqual([]);

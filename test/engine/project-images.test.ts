@@ -669,7 +669,7 @@ describe("in the image", () => {
     const { warnings, id } = await ensure(sample);
 
     expect(warnings).toEqual([
-      "deploy/server.pem is tracked and looks like a key or certificate by its name; it goes in with the tree",
+      "deploy/server.pem is tracked and looks like a key or certificate, judging by its name; it goes in with the tree",
       "others/inner is a submodule, whose files do not go in",
     ]);
     expect(await sayIn(id, "git status --porcelain; ls -A others/inner; ls deploy")).toBe("server.pem");

@@ -192,7 +192,7 @@ describe("bad input", () => {
     const { exit, stderr } = await sandbox(folder, "up");
 
     expect(exit).toBe(3);
-    expect(stderr).toMatch(/error IMAGE_PULL_FAILED: .*could not be pulled, twice/);
+    expect(stderr).toMatch(/error IMAGE_PULL_FAILED: .*could not be pulled in two attempts/);
     await nothingMade(folder);
   });
 
@@ -249,7 +249,7 @@ describe("bad input", () => {
 
   test("an isolation that does not exist names those that do", async ({ folder }) => {
     expect((await sandbox(folder, "up", "--isolation", "nonsense")).stderr).toContain(
-      "One of auto, shared-kernel, userns, strong",
+      "Use one of auto, shared-kernel, userns, strong",
     );
   });
 
@@ -268,7 +268,7 @@ describe("bad input", () => {
     await exited;
 
     expect(destroyed.exit, destroyed.stderr).toBe(0);
-    expect(Buffer.concat(told).toString()).toContain("`swarm sandbox destroy` ended it");
+    expect(Buffer.concat(told).toString()).toContain("`swarm sandbox destroy` ended the sandbox");
     expect(Buffer.concat(told).toString()).not.toContain("from outside");
     expect((await listed(folder))[0]).toMatchObject({ id: record.id, status: "destroyed" });
     expect(outputsOf(folder, record, "kept.txt")).toBe("kept\n");

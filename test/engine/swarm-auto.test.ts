@@ -20,7 +20,7 @@ test("auto counts on the engine's host beside the sandboxes of others, and goes 
     const env = { ...swarmEnv(place), SWARM_PARALLEL: "auto" };
     const planned = await swarm({ folder: place.repository, env }, "plan");
     expect(planned.stdout).toContain(
-      "2 to run, 1 at a time (as many as memory and CPUs of the engine's host allow beside the other sandboxes there)",
+      "2 to run, 1 at a time (as many as the memory and CPUs of the engine's host allow in addition to the other sandboxes on this host)",
     );
 
     const { ended, reach } = await begun(

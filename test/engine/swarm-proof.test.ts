@@ -130,10 +130,10 @@ describe("results that are proved where no agent ever was", () => {
     expect(git(repository, "show", "feat/mending:mended.txt")).toBe("mended\n");
     expect(git(repository, "branch", "--list", "feat/lying")).toBe("");
     expect((await recordOf(place, "feat/lying")).reason?.message).toBe(
-      "`test -e /home/agent/done` exits with 1 in a fresh sandbox, and failed before, too",
+      "`test -e /home/agent/done` exits with 1 in a fresh sandbox and also failed before the work",
     );
     expect(proofOf(place, swarmId, "late")).toMatchObject({
-      why: "`npm test` fails as it did before",
+      why: "`npm test` fails, as it did before the work",
       checks: [{ command: "npm test", isDemanded: false, before: { exitCode: 1 }, after: { exitCode: 1 } }],
     });
     expect(proofOf(place, swarmId, "good")).toMatchObject({
@@ -161,8 +161,8 @@ describe("results that are proved where no agent ever was", () => {
     const again = await swarmIn(place, "merge", "--json");
     expect(JSON.parse(again.stdout)).toMatchObject({ tip: report.tip, moved: false });
     const summary = await swarmIn(place, "summary");
-    expect(summary.stdout).toContain("not worse: `npm test` fails as it did before");
-    expect(summary.stdout).toContain("deletes or skips tests: test/extra.sh: the whole file");
+    expect(summary.stdout).toContain("not worse: `npm test` fails, as it did before the work");
+    expect(summary.stdout).toContain("the result deletes or skips tests: test/extra.sh: the whole file");
     expect(summary.stdout).toContain("attempt 1 ended with PROOF_FAILED: `npm test` exits with 1");
 
     // What was set aside goes back to whoever made it, with what it is to be merged with before it.

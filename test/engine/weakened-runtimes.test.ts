@@ -58,19 +58,19 @@ const weakRuntimes: readonly WeakRuntime[] = [
     name: "sysbox-runc",
     what: "plain runc called sysbox-runc",
     edit: () => {},
-    reason: /none of Sysbox's mounts are there: another runtime under its name/,
+    reason: /has none of Sysbox's mounts: another runtime uses this name/,
   },
   {
     name: "runsc-x",
     what: "plain runc called after gVisor",
     edit: () => {},
-    reason: /called runsc-x, but it runs on the engine's own kernel/,
+    reason: /a runtime called runsc-x, but the sandbox uses the kernel of the engine's host/,
   },
   {
     name: "kata-runtime",
     what: "plain runc called kata-runtime",
     edit: () => {},
-    reason: /called kata-runtime, but it runs on the engine's own kernel/,
+    reason: /a runtime called kata-runtime, but the sandbox uses the kernel of the engine's host/,
   },
   {
     name: "weak-capabilities",
@@ -95,7 +95,7 @@ const weakRuntimes: readonly WeakRuntime[] = [
     edit: ({ linux }) => {
       delete linux.seccomp;
     },
-    reason: /no seccomp filter/,
+    reason: /the sandbox has no seccomp filter/,
   },
   {
     name: "weak-pid",
@@ -159,7 +159,7 @@ const weakRuntimes: readonly WeakRuntime[] = [
     edit: ({ mounts }) => {
       mounts.push({ destination: "/host", type: "bind", source: "/", options: ["rbind", "ro"] });
     },
-    reason: /of the host is mounted at \/host/,
+    reason: /has mounts of the host at \/host/,
   },
   {
     name: "weak-dev",
@@ -167,7 +167,7 @@ const weakRuntimes: readonly WeakRuntime[] = [
     edit: ({ mounts }) => {
       mounts.push({ destination: "/host-dev", type: "bind", source: "/dev", options: ["bind", "ro"] });
     },
-    reason: /of the host is mounted at \/host-dev/,
+    reason: /has mounts of the host at \/host-dev/,
   },
   {
     name: "weak-proc",
@@ -175,7 +175,7 @@ const weakRuntimes: readonly WeakRuntime[] = [
     edit: ({ mounts }) => {
       mounts.push({ destination: "/host-proc", type: "bind", source: "/proc", options: ["rbind", "ro"] });
     },
-    reason: /of the host is mounted at \/host-proc/,
+    reason: /has mounts of the host at \/host-proc/,
   },
   {
     name: "weak-masked",
@@ -183,7 +183,7 @@ const weakRuntimes: readonly WeakRuntime[] = [
     edit: ({ linux }) => {
       linux.maskedPaths = [];
     },
-    reason: /\/proc\/(?:keys|kcore|timer_list)\b.* stand open/,
+    reason: /does not protect .*\/proc\/(?:keys|kcore|timer_list)\b.*/,
   },
   {
     name: "weak-readonly",
@@ -191,7 +191,7 @@ const weakRuntimes: readonly WeakRuntime[] = [
     edit: ({ linux }) => {
       linux.readonlyPaths = [];
     },
-    reason: /\/proc\/sys.* stand open/,
+    reason: /does not protect .*\/proc\/sys/,
   },
   {
     name: "weak-user",
@@ -315,7 +315,8 @@ describe("runtimes that are weaker than their name or what they are told", () =>
 
     expect(chooseRuntime("auto", measurements, order)).toEqual({
       ...{ kind: "chosen", runtime: "runc", level: "shared-kernel" },
-      evidence: "the engine's kernel, and root inside is root outside",
+      evidence:
+        "the sandbox shares the kernel of the engine's host, and root in the sandbox is root on the host",
       passedOver: order.slice(0, -1).map((name) => expect.stringMatching(`^${name}: `)),
     });
     expect(weakRuntimes.length).toBeGreaterThanOrEqual(12);
@@ -376,7 +377,7 @@ describe("an engine whose every runtime is weakened", () => {
             expect.stringMatching(/^runsc: called runsc/),
             expect.stringMatching(/^kata: called kata/),
             expect.stringMatching(/^kata-runtime: called kata-runtime/),
-            expect.stringMatching(/^runc: no seccomp filter/),
+            expect.stringMatching(/^runc: the sandbox has no seccomp filter/),
           ],
         },
       });
@@ -414,7 +415,7 @@ describe.skipIf(!existsSync("/etc/subuid"))("an engine that maps its users", () 
     const found = judgeIsolation("runc", await mappedEngine.probe("runc"), kernel);
 
     expect(found).toEqual({
-      ...{ level: "userns", evidence: "root inside is user 165536 outside" },
+      ...{ level: "userns", evidence: "root in the sandbox is user 165536 on the host" },
       ...{ falseName: null, unconfined: [], unusable: [] },
     });
     expect(chooseRuntime("userns", new Map([["runc", { kind: "measured", found }]]))).toMatchObject({

@@ -90,7 +90,7 @@ describe("before anything starts", () => {
           message: expect.stringMatching(
             /^\.aimi\/tasks\/a-tasks\.json .*ANTHROPIC_API_KEY, CLAUDE_CODE_OAUTH_TOKEN/,
           ),
-          hint: expect.stringContaining("the gateway holds it and the agent never has it"),
+          hint: expect.stringContaining("only the gateway receives the credential"),
         }),
       );
     },
@@ -146,7 +146,7 @@ describe("before anything starts", () => {
       expect.stringMatching(
         /^claude calls api\.anthropic\.com .* with ANTHROPIC_API_KEY, which stays outside/,
       ),
-      expect.stringMatching(/allows, in addition to models: pypi \(packages of Python\), example\.org:8443$/),
+      expect.stringMatching(/the gateway allows: pypi \(packages of Python\), example\.org:8443$/),
     ]);
     expect(open).toEqual([
       expect.stringContaining("network bridge: NOT filtered"),

@@ -107,12 +107,12 @@ describe("what goes into an agent's environment", () => {
     const lines = accessesOf(agents, (name) => name in rich).map(describeCredentials);
 
     expect(lines).toEqual([
-      "claude: ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL, ANTHROPIC_MODEL go into the agent's own environment inside its sandbox (memory only); the agent can read them",
-      "acp gemini: GEMINI_API_KEY, GOOGLE_GEMINI_BASE_URL go into the agent's own environment inside its sandbox (memory only); the agent can read them",
-      "acp ab: nothing of this environment goes into it; a trusted task file can set agent.env",
+      "claude: ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL, ANTHROPIC_MODEL go into the agent's own environment inside its sandbox (in memory only), where the agent can read them",
+      "acp gemini: GEMINI_API_KEY, GOOGLE_GEMINI_BASE_URL go into the agent's own environment inside its sandbox (in memory only), where the agent can read them",
+      "acp ab: swarm passes no variable of this environment to the agent; a trusted task file can set agent.env",
     ]);
     expect(describeCredentials({ agent: "claude", variables: ["ANTHROPIC_API_KEY"] })).toBe(
-      "claude: ANTHROPIC_API_KEY goes into the agent's own environment inside its sandbox (memory only); the agent can read it",
+      "claude: ANTHROPIC_API_KEY goes into the agent's own environment inside its sandbox (in memory only), where the agent can read it",
     );
   });
 
@@ -142,7 +142,7 @@ describe("the network of workers", () => {
   test("is said to be unfiltered wherever nobody stands before it", () => {
     expect(["none", "gateway"].map(describeNetwork)).toEqual([null, null]);
     expect(describeNetwork("bridge")).toContain(
-      "network bridge: NOT filtered, whatever runs in these sandboxes can reach the internet",
+      "network bridge: NOT filtered, the programs in these sandboxes can reach the internet",
     );
     expect(describeNetwork("agents")).toMatch(/^network agents: NOT filtered, .*--network gateway/);
   });

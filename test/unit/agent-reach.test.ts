@@ -20,19 +20,19 @@ function settings(change: Partial<ReachSettings> = {}): ReachSettings {
 }
 
 describe("what agents reach by the gateway", () => {
-  test("is their model's API, by a key that stays outside of their sandboxes", () => {
+  test("is their model's API, by a key that stays outside their sandboxes", () => {
     const one = reachOf([claude], [], settings(), withKey);
     const two = reachOf([claude, gemini, claude], [], settings(), { ...withKey, GEMINI_API_KEY: "sesame" });
 
     expect(one).toEqual({
       lines: [
-        "claude calls api.anthropic.com through the gateway with ANTHROPIC_API_KEY, which stays outside of its sandbox",
+        "claude calls api.anthropic.com through the gateway with ANTHROPIC_API_KEY, which stays outside its sandbox",
       ],
       ...{ missing: [], problems: [] },
     });
     expect(two.lines).toEqual([
       ...one.lines,
-      "acp gemini calls generativelanguage.googleapis.com through the gateway with GEMINI_API_KEY, which stays outside of its sandbox",
+      "acp gemini calls generativelanguage.googleapis.com through the gateway with GEMINI_API_KEY, which stays outside its sandbox",
     ]);
     expect(JSON.stringify([one, two])).not.toContain("sesame");
   });
@@ -77,7 +77,7 @@ describe("what agents reach by the gateway", () => {
 
     expect(lines).toEqual([
       expect.stringContaining("api.anthropic.com"),
-      `the gateway allows, in addition to models: npm (${presets["npm"]?.opens}), example.com:443, example.org:8443, github (${presets["github"]?.opens})`,
+      `in addition to model APIs, the gateway allows: npm (${presets["npm"]?.opens}), example.com:443, example.org:8443, github (${presets["github"]?.opens})`,
     ]);
   });
 
@@ -86,7 +86,7 @@ describe("what agents reach by the gateway", () => {
     (word) => {
       expect(reachOf([claude], [word], settings(), withKey).lines).toHaveLength(1);
       expect(reachOf([claude], ["pypi", word], settings(), withKey).lines.at(-1)).toMatch(
-        /in addition to models: pypi \(packages of Python\)$/,
+        /the gateway allows: pypi \(packages of Python\)$/,
       );
     },
   );
@@ -99,7 +99,7 @@ describe("what agents reach by the gateway", () => {
   test.each([
     ["http://localhost:4000", "the container itself"],
     ["http://127.0.0.1:4000", "the container itself"],
-    ["https://user:sesame@models.example", "without a name and a password"],
+    ["https://user:sesame@models.example", "without a user name and a password"],
   ])("is no address like %s: a problem with the variable's name", (address, expected) => {
     const { problems } = reachOf([claude], [], settings(), { ...withKey, ANTHROPIC_BASE_URL: address });
 
@@ -130,7 +130,7 @@ describe("what agents reach by the gateway", () => {
   test("is, of a script, only what was allowed", () => {
     expect(reachOf([script], [], settings(), withKey).lines).toEqual([]);
     expect(reachOf([script], ["pypi"], settings(), withKey)).toEqual({
-      lines: ["the gateway allows, in addition to models: pypi (packages of Python)"],
+      lines: ["in addition to model APIs, the gateway allows: pypi (packages of Python)"],
       ...{ missing: [], problems: [] },
     });
   });

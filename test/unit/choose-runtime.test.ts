@@ -60,7 +60,7 @@ describe("auto", () => {
       kind: "chosen",
       runtime: "sysbox-runc",
       level: "userns",
-      evidence: "root inside is user 165536 outside",
+      evidence: "root in the sandbox is user 165536 on the host",
       passedOver: [],
     });
   });
@@ -71,7 +71,7 @@ describe("auto", () => {
     [
       "Sysbox's mounts over plain users",
       { ...trueSysbox, uidMap: plain.uidMap },
-      "root inside is root outside",
+      "root in the sandbox is root on the host",
     ],
     ["Sysbox with the host's processes", { ...trueSysbox, sharedNamespaces: ["pid"] }, "pid namespace"],
     ["Sysbox with capabilities for agents", { ...trueSysbox, capabilities: "1" }, "capabilities"],
@@ -93,7 +93,7 @@ describe("auto", () => {
     expect(chooseRuntime("auto", found)).toMatchObject({
       ...{ kind: "chosen", runtime: "runc", level: "shared-kernel" },
       passedOver: [
-        expect.stringMatching(/^sysbox-runc: called sysbox/),
+        expect.stringMatching(/^sysbox-runc: a runtime called sysbox/),
         expect.stringMatching(/^runsc: .*ls -la/),
       ],
     });
@@ -105,9 +105,9 @@ describe("auto", () => {
     expect(chooseRuntime("auto", found)).toEqual({
       kind: "none",
       found: [
-        expect.stringMatching(/^sysbox-runc: called sysbox/),
-        "runsc: called runsc, but it runs on the engine's own kernel",
-        "runc: no seccomp filter",
+        expect.stringMatching(/^sysbox-runc: a runtime called sysbox/),
+        "runsc: a runtime called runsc, but the sandbox uses the kernel of the engine's host",
+        "runc: the sandbox has no seccomp filter",
       ],
     });
   });
@@ -135,10 +135,14 @@ describe("a demand", () => {
   });
 
   test.each([
-    ["strong", { "sysbox-runc": trueSysbox, runc: plain }, "it isolates only as userns"],
+    [
+      "strong",
+      { "sysbox-runc": trueSysbox, runc: plain },
+      "the runtime provides only the isolation level userns",
+    ],
     ["strong", { runsc: plain, runc: plain }, "called runsc"],
     ["strong", { runsc: "it does not start", runc: plain }, "it does not start"],
-    ["userns", { runc: plain }, "it isolates only as shared-kernel"],
+    ["userns", { runc: plain }, "the runtime provides only the isolation level shared-kernel"],
     ["userns", { "sysbox-runc": plain, runc: plain }, "called sysbox"],
     ["strong", { runsc: { ...gvisor, capabilities: "a80425fb" }, runc: plain }, "capabilities"],
     ["strong", { runsc: { ...gvisor, sharedNamespaces: ["net"] }, runc: plain }, "net namespace"],
@@ -227,7 +231,9 @@ describe("finding the runtime of a sandbox", () => {
     await expect(findWith({ runsc: fails, runc: plain }, "strong")).rejects.toMatchObject({
       code: "ISOLATION_UNAVAILABLE",
       exitCode: 3,
-      message: expect.stringMatching(/strong.*no such file.*runc: it isolates only as shared-kernel/),
+      message: expect.stringMatching(
+        /strong.*no such file.*runc: the runtime provides only the isolation level shared-kernel/,
+      ),
     });
   });
 

@@ -109,7 +109,10 @@ describe("what is brought out of a sandbox", () => {
     truncateSync(run, 2 ** 33);
 
     expect(await folders.list()).toMatchObject({
-      ...{ records: [], unreadable: [expect.stringContaining("8589934592 bytes; at most")] },
+      ...{
+        records: [],
+        unreadable: [expect.stringContaining("8589934592 bytes, but swarm accepts at most")],
+      },
     });
   });
 });

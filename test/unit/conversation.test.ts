@@ -565,7 +565,10 @@ describe("a violation", () => {
       },
     });
 
-    expect(end).toMatchObject({ kind: "violation", reason: { message: "seq 9 came after 2" } });
+    expect(end).toMatchObject({
+      kind: "violation",
+      reason: { message: "the adapter sent the message with seq 9 directly after seq 2" },
+    });
     expect(seqsOf(events)).toEqual([1, 2]);
     expect(journal.messages).toHaveLength(2);
     expect(adapter.joined).toBe(0);

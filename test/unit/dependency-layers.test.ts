@@ -260,7 +260,12 @@ describe("scripts", () => {
   test("of gems cannot be held back, so there is no layer", () => {
     expect(find(trees.bundler, { ignoreScripts: true })).toEqual({
       layers: [],
-      leftOut: [{ path: "Gemfile", reason: "gems run code of their own when they are installed" }],
+      leftOut: [
+        {
+          path: "Gemfile",
+          reason: "gems run their own code during installation, which --ignore-scripts forbids",
+        },
+      ],
     });
   });
 });
@@ -273,7 +278,7 @@ describe("what is left out, and told", () => {
       "a folder outside",
       { "package.json": json({ dependencies: { a: "file:../a" } }), ...lock },
       "package.json",
-      /outside the tree/,
+      /outside the repository/,
     ],
     [
       "a folder inside",
@@ -320,19 +325,19 @@ describe("what is left out, and told", () => {
       "package.json",
       /patch/,
     ],
-    ["what is no JSON", { "package.json": "{", ...lock }, "package.json", /no JSON/],
+    ["what is no JSON", { "package.json": "{", ...lock }, "package.json", /not a JSON object/],
     ["a subfolder without a lockfile", { "web/package.json": dependent }, "web/package.json", /no lockfile/],
     [
       "a second lockfile",
       { "package.json": dependent, ...lock, "yarn.lock": "" },
       "package-lock.json",
-      /of yarn beside it/,
+      /lockfile of yarn in the same folder/,
     ],
     [
       "uv's folder",
       { "pyproject.toml": '[tool.uv.sources]\nx = { path = "../x" }', "uv.lock": "" },
       "pyproject.toml",
-      /source in a folder/,
+      /local source folder/,
     ],
     [
       "poetry's folder",
@@ -341,7 +346,7 @@ describe("what is left out, and told", () => {
         "poetry.lock": "",
       },
       "pyproject.toml",
-      /dependency in a folder/,
+      /dependency in a local folder/,
     ],
     [
       "a project without a lockfile",
@@ -361,7 +366,7 @@ describe("what is left out, and told", () => {
       "Cargo's folder",
       { "Cargo.toml": '[dependencies]\nx = { version = "1", path = "../x" }', "Cargo.lock": "" },
       "Cargo.toml",
-      /without Cargo\.toml/,
+      /without a Cargo\.toml/,
     ],
     [
       "Go's folder",
@@ -380,7 +385,7 @@ describe("what is left out, and told", () => {
           "<project><artifactId>b</artifactId><dependencies><dependency><artifactId>a</artifactId></dependency></dependencies></project>",
       },
       "b/pom.xml",
-      /module beside it/,
+      /another module of this repository/,
     ],
   ])("%s", (_what, tree, path, reason) => {
     const { leftOut } = find(tree);
@@ -397,7 +402,7 @@ describe("what is left out, and told", () => {
 
     expect(layers[0]?.files).toEqual(["package-lock.json", "package.json"]);
     expect(leftOut).toEqual([
-      { path: ".npmrc", reason: expect.stringMatching(new RegExp(`^it looks secret: line ${line} `)) },
+      { path: ".npmrc", reason: expect.stringMatching(new RegExp(`^the file looks secret: line ${line} `)) },
     ]);
   });
 
@@ -412,7 +417,7 @@ describe("what is left out, and told", () => {
     const { layers, leftOut } = find({ ...trees.npm, ...trees.pip, ".dockerignore": "*\n!package*.json\n" });
 
     expect(layers.map(({ manager }) => manager)).toEqual(["npm"]);
-    expect(leftOut).toContainEqual({ path: "requirements.txt", reason: ".dockerignore leaves it out" });
+    expect(leftOut).toContainEqual({ path: "requirements.txt", reason: ".dockerignore excludes this file" });
   });
 
   test("vendored files and fixtures, in one line", () => {
@@ -426,7 +431,7 @@ describe("what is left out, and told", () => {
     expect(leftOut).toEqual([
       {
         path: "test/fixtures/a/package.json",
-        reason: expect.stringContaining("and so do 2 other manifests"),
+        reason: expect.stringContaining("like 2 other manifests"),
       },
     ]);
   });
@@ -475,7 +480,7 @@ describe("hostile trees", () => {
 
     const { leftOut } = find({ ...tree, ".dockerignore": `${"**/".repeat(50)}x*\n`.repeat(20) });
 
-    expect(leftOut.at(-1)?.reason).toMatch(/more were left out/);
+    expect(leftOut.at(-1)?.reason).toMatch(/^swarm left out \d+ more paths$/);
     // What looks at each again for each other one takes minutes.
     expect(performance.now() - started).toBeLessThan(4_500);
   });

@@ -52,7 +52,7 @@ describe("the page about the gateway", () => {
   test("shows a denial as it is shown, and numbers as they are", () => {
     const denied = "api.example.com:443";
 
-    expect(page).toContain(`${allowFlag({ what: denied, why: "not-allowed" })} allows it`);
+    expect(page).toContain(`${allowFlag({ what: denied, why: "not-allowed" })} allows this request`);
     expect(page).toContain(`127.0.0.1:${gatewayPort}`);
     expect(page).toContain(defaultSubnets);
     expect(page).toContain(`published on ${modelPricesDate}`);

@@ -50,7 +50,7 @@ describe("the catalogue of errors", () => {
     expect(await findViolations("error", JSON.parse(printed))).toEqual([]);
     expect(JSON.parse(printed).error).toMatchObject({
       code: "LOCK_TIMEOUT",
-      message: "state.lock is locked by pid 7; gave up after 10 s",
+      message: "state.lock is locked by pid 7; swarm stopped waiting after 10 s",
     });
     expect(String(stderr.read())).toBe(`error LOCK_TIMEOUT: ${error.message}\nhint: ${error.hint}\n`);
   });

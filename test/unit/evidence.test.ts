@@ -32,7 +32,7 @@ describe("what an agent is told of", () => {
     expect(evidenceOfProof(proofOf({}, [[], []]), record)).toEqual({
       storyId: "US-002",
       message: expect.stringMatching(
-        /It passed before your work\..*\(exit 3\): `npm test`.*boom.*still there/s,
+        /The check passed before your work\..*\(exit 3\): `npm test`.*boom.*still in the repository/s,
       ),
       isKept: true,
       checks: ["npm test"],
@@ -103,6 +103,6 @@ describe("what an agent is told of", () => {
     });
 
     expect(told).toMatchObject({ storyId: "US-001", isKept: false, checks: [] });
-    expect(told.message).toMatch(/VERIFY_FAILED: `npm test` failed.*\nred\n.*taken back/s);
+    expect(told.message).toMatch(/VERIFY_FAILED: `npm test` failed.*\nred\n.*were undone/s);
   });
 });

@@ -122,7 +122,7 @@ describe("a hostile title in summary, reports, notices, status and events", () =
 
 test.each(hostileTitles)("%s is in no name of a branch", (_what, title) => {
   expect(findBranchProblem(`feat/${title.replaceAll(" ", "-")}`, [])).toMatch(
-    /^(is not a name|holds characters)/,
+    /^(is not a name|contains invisible characters)/,
   );
 });
 

@@ -46,7 +46,7 @@ describe("what a runtime isolates", () => {
   ] as const)("%s is told for what it is", (_name, runtime, probe) => {
     const { falseName } = judgeIsolation(runtime, probe, engineKernel);
 
-    expect(falseName).toMatch(/^called/);
+    expect(falseName).toMatch(/^a runtime called/);
   });
 
   test("Sysbox's mounts excuse nothing where root inside is root outside", () => {
@@ -54,7 +54,7 @@ describe("what a runtime isolates", () => {
 
     expect(judgeIsolation("sysbox-runc", probe, engineKernel).unconfined).toEqual([
       "an agent could gain privileges",
-      "no seccomp filter",
+      "the sandbox has no seccomp filter",
     ]);
   });
 
@@ -76,7 +76,7 @@ describe("what a runtime isolates", () => {
   test.each([
     ["capabilities", { capabilities: "00000000a80425fb" }, "an agent would have capabilities"],
     ["privileges to gain", { noNewPrivileges: false }, "an agent could gain privileges"],
-    ["no seccomp", { seccomp: 0 }, "no seccomp filter"],
+    ["no seccomp", { seccomp: 0 }, "the sandbox has no seccomp filter"],
   ])("%s on the engine's kernel: not confined", (_name, change, problem) => {
     expect(judgeIsolation("runc", { ...plain, ...change }, engineKernel).unconfined).toEqual([problem]);
     expect(judgeIsolation("runc", plain, engineKernel).unconfined).toEqual([]);

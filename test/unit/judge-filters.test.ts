@@ -22,8 +22,8 @@ test.each([
 test("doctor says it of each runtime, and of builds", () => {
   expect(judgeFilters({ filter: docker, runtimes: ["runsc", "runc"] }, wide).fact).toBe(
     [
-      "runsc: the engine's own filter: swarm's own is for runc and crun",
-      "runc: swarm's own filter, open to sockets of every family for 32-bit programs",
+      "runsc: the engine's own filter: swarm's own filter works only with runc and crun",
+      "runc: swarm's own filter, with sockets of every address family allowed for 32-bit programs",
       "builds: the engine's own filter",
     ].join("; "),
   );

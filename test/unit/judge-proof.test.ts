@@ -15,25 +15,25 @@ describe("a result in a fresh sandbox", () => {
       "is not worse where only what failed before fails",
       [check(1, 1)],
       "not-worse",
-      "`npm test` fails as it did before",
+      "`npm test` fails, as it did before the work",
     ],
     [
       "is broken where what passed before fails",
       [check(0, 3), check(1, 0, true)],
       "broken",
-      "`npm test` exits with 3 in a fresh sandbox, and passed before",
+      "`npm test` exits with 3 in a fresh sandbox and passed before the work",
     ],
     [
       "is broken where what the task demands fails, though it failed before",
       [check(1, 1, true), check(0, 1)],
       "broken",
-      "`npm test` exits with 1 in a fresh sandbox, and failed before, too, and 1 more check",
+      "`npm test` exits with 1 in a fresh sandbox and also failed before the work (and 1 more check)",
     ],
     [
       "is broken by a check that does not end",
       [check(0, null)],
       "broken",
-      "`npm test` did not end in a fresh sandbox, and passed before",
+      "`npm test` did not end in time in a fresh sandbox and passed before the work",
     ],
   ] as const)("%s", ([, checks, verdict, why]) => {
     expect(judgeProof(checks)).toEqual({ verdict, why });

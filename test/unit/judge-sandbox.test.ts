@@ -75,9 +75,11 @@ describe("what a sandbox's record must say of its container", () => {
       judgeSandbox(recordOf({}), ended({ exitCode }), { now, isDestroyed })?.reason;
 
     expect(messageOf(true)).toEqual({
-      ...{ code: "CONTAINER_ENDED", message: "`swarm sandbox destroy` ended it" },
+      ...{ code: "CONTAINER_ENDED", message: "`swarm sandbox destroy` ended the sandbox" },
     });
-    expect(messageOf(false)?.message).toBe(`its container was ended from outside (exit ${exitCode})`);
+    expect(messageOf(false)?.message).toBe(
+      `the sandbox's container was ended from outside (exit code ${exitCode})`,
+    );
   });
 
   test("a task that failed leaves a sandbox that can be used; one that broke its limits does not", () => {

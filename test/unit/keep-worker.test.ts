@@ -8,7 +8,7 @@ import { fakeSwarm } from "../fakes/fake-swarm.ts";
 
 const away = new SwarmError("ENGINE_UNREACHABLE", { tried: ["/nowhere"] });
 
-const budget = { code: "BUDGET_EXCEEDED", message: "its budget is used up" };
+const budget = { code: "BUDGET_EXCEEDED", message: "the budget of the worker or of the swarm is used up" };
 
 /** Network access that ends for one worker as soon as it is opened, or before. */
 function endedAccess(slug: string) {
@@ -201,7 +201,7 @@ describe("a worker that is kept", () => {
         : [
             {
               ...{ event: "given up", worker: "one" },
-              why: "the container ended with 134 before its work did, twice in the same way",
+              why: "the container ended with 134 before the worker had finished, twice in the same way",
             },
           ],
     );

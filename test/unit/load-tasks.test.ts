@@ -127,7 +127,7 @@ describe("task files", () => {
     [
       "ids that stand twice",
       taskFileWith({ stories: [storyWith(), storyWith()] }),
-      /\(\/userStories\/1\/id\): US-001 stands here a second time/,
+      /\(\/userStories\/1\/id\): the id US-001 is used a second time/,
     ],
     [
       "a missing reference",
@@ -157,11 +157,7 @@ describe("task files", () => {
       taskFileWith({ metadata: { agent: { kind: "command" } } }),
       /needs a command/,
     ],
-    [
-      "a key that stands twice",
-      '{"schemaVersion": "3.0", "schemaVersion": "3.1"}',
-      /stands here a second time/,
-    ],
+    ["a key that stands twice", '{"schemaVersion": "3.0", "schemaVersion": "3.1"}', /appears a second time/],
     ["__proto__", '{"schemaVersion": "3.0", "__proto__": {}}', /__proto__ is not accepted/],
     ["nesting without end", `{"a":${"[".repeat(10_000)}`, /nested deeper than 100 levels/],
   ];
@@ -188,11 +184,14 @@ describe("task files", () => {
   }) => {
     git(repository, "remote", "add", "team/up", "https://example.invalid/x.git");
     for (const [branchName, why] of [
-      ["stash", "is what git calls a commit of its own"],
-      ["FETCH_HEAD", "is what git calls a commit of its own"],
-      ["refs/heads/main", "begins with refs/, where git keeps refs that are no branches"],
-      ["origin/main", "begins with origin, the name of a remote, and hides its branches"],
-      ["team/up/main", "begins with team/up, the name of a remote, and hides its branches"],
+      ["stash", "is a name that git reserves for its own references, for example HEAD"],
+      ["FETCH_HEAD", "is a name that git reserves for its own references, for example HEAD"],
+      ["refs/heads/main", "begins with refs/, where git keeps refs that are not branches"],
+      ["origin/main", "begins with origin, the name of a remote, and would hide the branches of this remote"],
+      [
+        "team/up/main",
+        "begins with team/up, the name of a remote, and would hide the branches of this remote",
+      ],
     ] as const) {
       writeTask(repository, "x-tasks.json", taskFileWith({ metadata: { branchName } }));
 
@@ -215,7 +214,7 @@ describe("task files", () => {
   test("50 MB are refused by their size, without being read", async ({ repository }) => {
     writeTask(repository, "x-tasks.json", `{"a":"${"x".repeat(50_000_000)}"}`);
 
-    expect(await refusal(repository)).toMatch(/^FILE_TOO_LARGE .* at most 8323072 are accepted/);
+    expect(await refusal(repository)).toMatch(/^FILE_TOO_LARGE .* accepts at most 8323072 bytes/);
   });
 
   test("ten thousand stories are no problem", async ({ repository }) => {
@@ -282,7 +281,7 @@ describe("task files", () => {
 
     expect(warnings).toEqual([
       expect.stringMatching(
-        /^\.aimi\/tasks\/x-tasks\.json:13:22 \(\/userStories\/0\/description\) reads as if it wanted to steer/,
+        /^\.aimi\/tasks\/x-tasks\.json:13:22 \(\/userStories\/0\/description\): the text looks like a prompt injection/,
       ),
     ]);
     expect(await refusal(repository, { strict: true })).toMatch(/^TASK_FILE_REFUSED/);
@@ -294,12 +293,12 @@ describe("task files together", () => {
     [
       "one branch for two",
       { a: { branchName: "feat/x" }, b: { branchName: "feat/x" } },
-      /uses the branch feat\/x, too/,
+      /also uses the branch feat\/x/,
     ],
     [
       "branches that cannot stand beside each other",
       { a: { branchName: "feat" }, b: { branchName: "feat/x" } },
-      /cannot exist beside each other/,
+      /git cannot have both branches/,
     ],
     [
       "a dependency on nothing",

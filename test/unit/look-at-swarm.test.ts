@@ -262,8 +262,8 @@ describe("why a worker waits", () => {
       `paused until ${later}: asked to pause`,
     ],
     [{ status: "running", paused: { ...paused, until: earlier } }, true, null],
-    [{ wish: "stop" }, true, "asked to stop"],
-    [{ status: "failed", wish: "retry" }, true, "asked to retry"],
+    [{ wish: "stop" }, true, "the command to stop is pending"],
+    [{ status: "failed", wish: "retry" }, true, "a retry was requested"],
   ])("%o", ([change, isOwned, why]) => {
     const state = swarmWith(change, {});
 
@@ -280,9 +280,9 @@ describe("why a worker waits", () => {
     const why = (isOwned: boolean) =>
       whyWaiting(record, state, { dependsOn: ["2-tasks.json"], isOwned, now });
 
-    expect([why(true), why(false)]).toEqual(["waits for a free slot", null]);
+    expect([why(true), why(false)]).toEqual(["waits for a free worker slot", null]);
     expect(whyWaiting(record, { ...state, wish: "stop" }, { dependsOn: [], isOwned: true, now })).toBe(
-      "asked to stop",
+      "the command to stop is pending",
     );
   });
 });

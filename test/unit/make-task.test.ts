@@ -155,7 +155,11 @@ describe("a task file from a prompt", () => {
 
   test.for<[name: string, wrong: Partial<NewTaskRequest>, message: RegExp]>([
     ["an empty prompt", { prompt: " \n\u0007 " }, /prompt is empty/],
-    ["a prompt without end", { prompt: "x".repeat(120_001) }, /120001 characters, and at most 120000/],
+    [
+      "a prompt without end",
+      { prompt: "x".repeat(120_001) },
+      /120001 characters, but swarm accepts at most 120000/,
+    ],
     ["a branch like a flag", { branch: "-x" }, /--branch cannot be "-x"/],
     ["a long branch", { branch: "x".repeat(201) }, /--branch cannot be/],
     ["an empty check", { verify: [" "] }, /--verify cannot be " "/],

@@ -296,11 +296,11 @@ describe("what is said of endpoints", () => {
     );
 
     expect(describeEndpoints(endpoints)).toEqual([
-      "claude and acp claude-agent-acp call api.anthropic.com through the gateway with ANTHROPIC_API_KEY, which stays outside of their sandboxes",
-      "acp codex-acp calls api.openai.com through the gateway with cmd:fetch …, which stays outside of its sandbox",
-      "acp gemini calls generativelanguage.googleapis.com through the gateway with file:~/google, which stays outside of its sandbox",
-      "every agent may call models.example:8443 as mine through the gateway, which has no credentials for it",
-      "every agent may call two.example as two through the gateway with A and B, which stay outside of their sandboxes",
+      "claude and acp claude-agent-acp call api.anthropic.com through the gateway with ANTHROPIC_API_KEY, which stays outside their sandboxes",
+      "acp codex-acp calls api.openai.com through the gateway with cmd:fetch …, which stays outside its sandbox",
+      "acp gemini calls generativelanguage.googleapis.com through the gateway with file:~/google, which stays outside its sandbox",
+      "every agent may call models.example:8443 as mine through the gateway, which has no credentials for this API",
+      "every agent may call two.example as two through the gateway with A and B, which stay outside their sandboxes",
     ]);
   });
 });

@@ -22,18 +22,18 @@ describe("JSON from outside", () => {
   test.each([
     ["nothing", "", "the file is empty", 1, 1],
     ["only white space", " \n\n", "the file is empty", 1, 1],
-    ["a cut file", '{"a": [1, 2', "the file ends in the middle of its JSON", 1, 12],
-    ["a cut string", '{"a": "b', "not JSON here: unexpected end of string", 1, 7],
-    ["a missing comma", '{\n  "a": 1\n  "b": 2\n}', "not JSON here: comma expected", 3, 3],
-    ["a trailing comma", '{"a": 1,}', "not JSON here: property name expected", 1, 9],
-    ["a comment", '{"a": 1 // one\n}', "not JSON here: invalid comment token", 1, 9],
-    ["single quotes", "{'a': 1}", "not JSON here: invalid symbol", 1, 2],
-    ["two values", "{} {}", "not JSON here: end of file expected", 1, 4],
-    ["a key that stands twice", '{"a": 1, "a": 2}', 'the key "a" stands here a second time', 1, 10],
+    ["a cut file", '{"a": [1, 2', "the file ends before its JSON is complete", 1, 12],
+    ["a cut string", '{"a": "b', "invalid JSON: unexpected end of string", 1, 7],
+    ["a missing comma", '{\n  "a": 1\n  "b": 2\n}', "invalid JSON: comma expected", 3, 3],
+    ["a trailing comma", '{"a": 1,}', "invalid JSON: property name expected", 1, 9],
+    ["a comment", '{"a": 1 // one\n}', "invalid JSON: invalid comment token", 1, 9],
+    ["single quotes", "{'a': 1}", "invalid JSON: invalid symbol", 1, 2],
+    ["two values", "{} {}", "invalid JSON: end of file expected", 1, 4],
+    ["a key that stands twice", '{"a": 1, "a": 2}', 'the key "a" appears a second time', 1, 10],
     [
       "a key that stands twice deep down",
       '{"a": [{"b": 1,\n "b": 2}]}',
-      'the key "b" stands here a second time',
+      'the key "b" appears a second time',
       2,
       2,
     ],
@@ -42,11 +42,11 @@ describe("JSON from outside", () => {
     [
       "ten thousand brackets",
       "[".repeat(10_000) + "]".repeat(10_000),
-      "nested deeper than 100 levels",
+      "the JSON is nested deeper than 100 levels",
       1,
       101,
     ],
-    ["ten thousand objects", '{"a":'.repeat(10_000), "nested deeper than 100 levels", 1, 501],
+    ["ten thousand objects", '{"a":'.repeat(10_000), "the JSON is nested deeper than 100 levels", 1, 501],
   ])("%s is one clear error at its place", (_name, text, problem, line, column) => {
     expect(problemIn(text)).toMatchObject({ problem, line, column });
   });

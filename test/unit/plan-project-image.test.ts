@@ -188,7 +188,7 @@ describe("what goes into a project's image", () => {
     expect(asked).not.toContain(sha256("source").slice(0, 40));
     expect(layers).toEqual([]);
     expect(warnings).toContainEqual(
-      expect.stringContaining("package.json: it is no JSON object, or too large"),
+      expect.stringContaining("package.json: the file is not a JSON object, or is too large"),
     );
   });
 

@@ -120,28 +120,28 @@ describe("the plan", () => {
   });
 
   test.each([
-    [[], "auto", {}, 4, "as many as memory and CPUs of the engine's host allow"],
+    [[], "auto", {}, 4, "as many as the memory and CPUs of the engine's host allow"],
     [
       [],
       "auto",
       { cpus: 32, memoryBytes: 64 * gigabyte },
       14,
-      "as many as memory and CPUs of the engine's host allow",
+      "as many as the memory and CPUs of the engine's host allow",
     ],
     [
       [],
       "auto",
       { others: { workers: 3, memoryBytes: 0 } },
       1,
-      "as many as memory and CPUs of the engine's host allow beside the other sandboxes there",
+      "as many as the memory and CPUs of the engine's host allow in addition to the other sandboxes on this host",
     ],
-    [[], "auto", { name: "this machine" }, 4, "as many as memory and CPUs of this machine allow"],
-    [[], "auto", null, 1, "what the engine's host has is not known"],
-    [[], 9, null, 9, "asked for"],
-    [[3, 1, 2], 9, null, 1, "metadata.maxConcurrency of a task file lowers it from 9"],
-    [[3], "auto", {}, 3, "metadata.maxConcurrency of a task file lowers it from 4"],
-    [[5], "auto", {}, 4, "as many as memory and CPUs of the engine's host allow"],
-    [[0], 9, null, 4, "metadata.maxConcurrency of a task file lowers it from 9"],
+    [[], "auto", { name: "this machine" }, 4, "as many as the memory and CPUs of this machine allow"],
+    [[], "auto", null, 1, "the memory and CPUs of the engine's host are unknown"],
+    [[], 9, null, 9, "set by --parallel or a setting"],
+    [[3, 1, 2], 9, null, 1, "metadata.maxConcurrency of a task file lowers the number of workers from 9"],
+    [[3], "auto", {}, 3, "metadata.maxConcurrency of a task file lowers the number of workers from 4"],
+    [[5], "auto", {}, 4, "as many as the memory and CPUs of the engine's host allow"],
+    [[0], 9, null, 4, "metadata.maxConcurrency of a task file lowers the number of workers from 9"],
   ] as const)(
     "with maxConcurrency %j and --parallel %s on %o there are %i, and it says why",
     (caps, parallel, room, workers, why) => {
@@ -198,7 +198,7 @@ describe("the plan", () => {
     const planned = planSwarm(tasks, context({ env, flags: { allow: ["pypi"] } }));
 
     expect(planned.reach.at(-1)).toMatch(
-      /allows, in addition to models: pypi \(packages of Python\), example\.org:8443$/,
+      /the gateway allows: pypi \(packages of Python\), example\.org:8443$/,
     );
     expect(planned.tasks[0]?.allow).toEqual(["pypi", "example.org:8443"]);
     expect(await findViolations("plan", JSON.parse(JSON.stringify(planned)))).toEqual([]);
@@ -211,7 +211,9 @@ describe("the plan", () => {
     const here = { ...env, ANTHROPIC_BASE_URL: "http://localhost:4000" };
 
     expect(sealed.warnings).toEqual([expect.stringContaining("--network none")]);
-    expect(keyless.warnings).toEqual([expect.stringContaining("needs one of ANTHROPIC_AUTH_TOKEN")]);
+    expect(keyless.warnings).toEqual([
+      expect.stringContaining("needs one of the variables ANTHROPIC_AUTH_TOKEN"),
+    ]);
     expect(keylessByGateway.warnings).toEqual(keyless.warnings);
     expect(planSwarm([task("a")], context({ env: here })).warnings).toEqual([
       expect.stringMatching(/^ANTHROPIC_BASE_URL: the gateway cannot call this address/),

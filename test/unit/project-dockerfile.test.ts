@@ -198,13 +198,13 @@ describe("a Dockerfile of the user's own", () => {
     ["nothing in it", "", 1, /no FROM/],
     ["no FROM", "# x\n\nRUN y", 3, /no FROM/],
     ["a FROM only in a comment", "# FROM a", 1, /no FROM/],
-    ["a FROM of nothing", "RUN x\nFROM", 2, /takes an image/],
-    ["a FROM of two", "FROM a b", 1, /takes an image/],
-    ["AS of nothing", "FROM a AS", 1, /takes an image/],
-    ["a name that is none", "FROM a AS $x", 1, /cannot have this name/],
-    ["our base's name", "FROM a AS aimi-base", 1, /taken/],
-    ["our base's name in other letters", "FROM a\nFROM b as AIMI-Base\nFROM c", 2, /taken/],
-    ["our stage's name for another stage", "FROM a AS aimi-user\nFROM b", 1, /taken/],
+    ["a FROM of nothing", "RUN x\nFROM", 2, /FROM needs an image/],
+    ["a FROM of two", "FROM a b", 1, /FROM needs an image/],
+    ["AS of nothing", "FROM a AS", 1, /FROM needs an image/],
+    ["a name that is none", "FROM a AS $x", 1, /not valid for a stage/],
+    ["our base's name", "FROM a AS aimi-base", 1, /swarm reserves/],
+    ["our base's name in other letters", "FROM a\nFROM b as AIMI-Base\nFROM c", 2, /swarm reserves/],
+    ["our stage's name for another stage", "FROM a AS aimi-user\nFROM b", 1, /swarm reserves/],
   ])("with %s is refused, with its line", (_what, text, line, problem) => {
     const thrown = catchError(() => compose(text));
 
@@ -271,7 +271,7 @@ describe("the workspace layer, in a real shell with a real git", () => {
     const { status, stdout } = runLayer(folder, commit);
 
     expect(status).toBe(1);
-    expect(stdout).toBe('AIMI-DIRTY: the tree differs from the commit:\n?? "left over.txt"\n');
+    expect(stdout).toBe('AIMI-DIRTY: the working tree differs from the commit:\n?? "left over.txt"\n');
   });
 
   test("is refused when the bundle holds another commit", ({ folder }) => {

@@ -112,8 +112,8 @@ describe("a secret", () => {
     ["a program that is not there", "cmd:no-such-program-here", "ENOENT"],
     ["a program that prints nothing", "cmd:true", "empty"],
     ["a program that fails", "cmd:false", "exit 1"],
-    ["an open quote", "cmd:printf 'x", "every quote closed"],
-    ["no reference", secret, "it is no reference"],
+    ["an open quote", "cmd:printf 'x", "every quote must be closed"],
+    ["no reference", secret, "the text is not a reference to a secret"],
   ])("that is %s is refused, and nothing of it is told", async ([, reference, reason], { folder }) => {
     mkdirSync(join(folder, "below"));
     keep(folder, "empty", "\n");

@@ -205,9 +205,9 @@ describe("values that open the host", () => {
 
 const unknown = "is not a field of the file";
 const notAField = "is not a field of";
-const notAnImage = "is neither a language nor the reference of an image";
+const notAnImage = "is neither a supported language nor an image reference";
 const notAName = "name does not have the expected form";
-const notAVariable = "is not a name for a variable";
+const notAVariable = "is not a valid name for a variable";
 
 /** Each tries to get at the host, at what is beside it, or at the program that reads it. */
 const hostile: [what: string, text: string, line: number, column: number, problem: string][] = [
@@ -262,28 +262,28 @@ const hostile: [what: string, text: string, line: number, column: number, proble
   ["a line end in a variable's name", 'env: {"A\\nLD_PRELOAD": x}', 1, 7, notAVariable],
   ["a look-alike of a variable", "env:\n  LD_PRELОAD: /x.so\n", 2, 3, notAVariable],
   ["a variable without a name", 'env: {"": x}', 1, 7, notAVariable],
-  ["a NUL in a value", 'env: {A: "x\\0LD_PRELOAD=y"}', 1, 7, "the value holds a NUL character"],
-  ["half a character in a value", 'env: {A: "\\ud800"}', 1, 7, "the value holds half a character"],
+  ["a NUL in a value", 'env: {A: "x\\0LD_PRELOAD=y"}', 1, 7, "the value contains a NUL character"],
+  ["half a character in a value", 'env: {A: "\\ud800"}', 1, 7, "the value contains an unpaired surrogate"],
   ["an endless value", `env: {A: ${"é".repeat(16_385)}}`, 1, 7, "the value is larger than 32 KiB"],
   ["a list for a value", "env: {A: [b]}", 1, 7, "A must be string or number or boolean"],
   ["no value", "env:\n  A:\n", 2, 3, "A must be string or number or boolean"],
   // Files beside the folder
-  ["a way out", "inputs:\n  - ok.txt\n  - ../../etc/passwd\n", 3, 5, "has a `..`"],
+  ["a way out", "inputs:\n  - ok.txt\n  - ../../etc/passwd\n", 3, 5, "contains `..`"],
   ["an absolute input", "inputs: [/etc/shadow]", 1, 10, "is absolute"],
-  ["somebody's home", "inputs: [~/.aws/*]", 1, 10, "has a `~`"],
-  ["a way out in the middle", "inputs: [a/../../b]", 1, 10, "has a `..`"],
+  ["somebody's home", "inputs: [~/.aws/*]", 1, 10, "has a part that begins with `~`"],
+  ["a way out in the middle", "inputs: [a/../../b]", 1, 10, "contains `..`"],
   ["a way out in braces", "inputs: ['{.,x}./etc']", 1, 10, "has braces"],
-  ["a way out in brackets", "inputs: ['[.][.]/etc/passwd']", 1, 10, "has a `..`"],
+  ["a way out in brackets", "inputs: ['[.][.]/etc/passwd']", 1, 10, "contains `..`"],
   ["a way out in a group", "inputs: ['@(..)/x']", 1, 10, "has a group in parentheses"],
   ["a thousand million inputs", "inputs: ['{1..999999999}']", 1, 10, "has braces"],
-  ["a way out with backslashes", "inputs: ['..\\..\\x']", 1, 10, "holds a backslash"],
-  ["a NUL in an input", 'inputs: ["a\\0/../../etc"]', 1, 10, "holds control characters"],
+  ["a way out with backslashes", "inputs: ['..\\..\\x']", 1, 10, "contains a backslash"],
+  ["a NUL in an input", 'inputs: ["a\\0/../../etc"]', 1, 10, "contains control characters"],
   ["an input that is blank", "inputs: ['  ']", 1, 10, "is empty"],
   ["everything but one", "inputs: ['!a']", 1, 10, "begins with `!`"],
-  ["an output beside /outputs", "outputs:\n  - ../x\n", 2, 5, "has a `..`"],
+  ["an output beside /outputs", "outputs:\n  - ../x\n", 2, 5, "contains `..`"],
   ["an absolute output", "outputs: [/etc/cron.d/x]", 1, 11, "is absolute"],
   ["a pattern for an output", "outputs: ['*.html']", 1, 11, "is a pattern, not a path"],
-  ["a line end in an output", 'outputs: ["a\\nb"]', 1, 11, "holds control characters"],
+  ["a line end in an output", 'outputs: ["a\\nb"]', 1, 11, "contains control characters"],
   // Amounts
   ["all the memory", "resources:\n  memory: 999999t\n", 2, 3, '"999999t" is too large'],
   ["no memory", "resources: {memory: 0m}", 1, 13, '"0m" is too small'],
@@ -305,18 +305,18 @@ const hostile: [what: string, text: string, line: number, column: number, proble
   ["a bomb of aliases", "a: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]\n", 1, 4, '"&a" is an anchor'],
   ["an alias of nothing", "name: *x", 1, 7, '"*x" is an alias'],
   ["a bomb of merge keys", "x: &x {env: {}}\n<<: [*x, *x]\n", 1, 4, '"&x" is an anchor'],
-  ["a merge key", "name: a\n<<: {privileged: true}\n", 2, 1, "merge keys are not accepted"],
+  ["a merge key", "name: a\n<<: {privileged: true}\n", 2, 1, "YAML merge keys are not accepted"],
   ["code", "name: !!js/function 'function () {}'", 1, 7, '"!!js/function" is a tag'],
   ["somebody's own tag", "env:\n  A: !include /etc/passwd\n", 2, 6, '"!include" is a tag'],
   ["a tag on the file", "!!map\nname: a\n", 1, 1, '"!!map" is a tag'],
-  ["an older YAML", "%YAML 1.1\n---\nname: a\n", 1, 1, "directives are not accepted"],
+  ["an older YAML", "%YAML 1.1\n---\nname: a\n", 1, 1, "YAML directives are not accepted"],
   ["a prototype", "name: a\n__proto__: {privileged: true}\n", 2, 1, "the key __proto__ is not accepted"],
   ["a prototype among variables", 'env: {"__proto__": x}', 1, 7, "the key __proto__ is not accepted"],
   ["a constructor", "constructor: {prototype: {}}", 1, 1, unknown],
-  ["a key that stands twice", "network: none\nname: a\nnetwork: host\n", 3, 1, "stands here a second time"],
+  ["a key that stands twice", "network: none\nname: a\nnetwork: host\n", 3, 1, "appears a second time"],
   ["a key that is no text", "env:\n  1: a\n", 2, 3, "a key must be text"],
   ["a list for a key", "? [a]\n: b\n", 1, 3, "a key must be text"],
-  ["a second document", "name: a\n---\nprivileged: true\n", 2, 1, "a second document begins here"],
+  ["a second document", "name: a\n---\nprivileged: true\n", 2, 1, "the file contains a second YAML document"],
   ["ten thousand brackets", `x: ${"[".repeat(10_000)}`, 1, 23, "nested deeper than 20 levels"],
   ["ten thousand dashes", "- ".repeat(10_000), 1, 41, "nested deeper than 20 levels"],
   ["text that turns its direction", "name: a # \u202e\nttl: 1s", 1, 11, "U+202E is not accepted"],
@@ -340,11 +340,11 @@ describe("a broken sandbox.yaml", () => {
     ["only a null", "---\n~\n", "the file is empty", 1],
     ["a word", "bash", "the file must be object", 1],
     ["a list", "- name: a", "the file must be object", 1],
-    ["tabs", "resources:\n\tcpus: 1", "not YAML here: Tabs are not allowed as indentation", 2],
-    ["an open quote", 'name: "a', "not YAML here: Missing closing", 1],
-    ["an open bracket", "inputs: [a,\n", "not YAML here: Flow sequence", 2],
-    ["bad indentation", "resources:\n    cpus: 1\n  pids: 16\n", "not YAML here", 3],
-    ["a reserved character", "name: @a", "not YAML here: Plain value cannot start with", 1],
+    ["tabs", "resources:\n\tcpus: 1", "invalid YAML: Tabs are not allowed as indentation", 2],
+    ["an open quote", 'name: "a', "invalid YAML: Missing closing", 1],
+    ["an open bracket", "inputs: [a,\n", "invalid YAML: Flow sequence", 2],
+    ["bad indentation", "resources:\n    cpus: 1\n  pids: 16\n", "invalid YAML", 3],
+    ["a reserved character", "name: @a", "invalid YAML: Plain value cannot start with", 1],
   ])("%s is one clear error", async (_what, text, problem, line) => {
     expect(await refusalOf(text)).toMatchObject({ problem: expect.stringContaining(problem), line });
   });

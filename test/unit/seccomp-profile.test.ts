@@ -149,37 +149,42 @@ describe("which filter a container has", () => {
       "swarm's own filter",
     ],
     ["arm64", { ...docker, Architecture: "aarch64" }, "runc", "swarm's own filter"],
-    ["gVisor", docker, "runsc", "the engine's own filter: swarm's own is for runc and crun"],
-    ["Sysbox", docker, "sysbox-runc", "the engine's own filter: swarm's own is for runc and crun"],
+    ["gVisor", docker, "runsc", "the engine's own filter: swarm's own filter works only with runc and crun"],
+    [
+      "Sysbox",
+      docker,
+      "sysbox-runc",
+      "the engine's own filter: swarm's own filter works only with runc and crun",
+    ],
     [
       "Podman",
       { ...docker, BuildahVersion: "1.28.2" },
       "crun",
-      "the engine's own filter: Podman takes no profile inline",
+      "the engine's own filter: Podman accepts no inline profile",
     ],
     [
       "an administrator's profile",
       { ...docker, SecurityOptions: ["name=seccomp,profile=/etc/docker/strict.json"] },
       "runc",
-      "the engine's own filter: its administrator chose /etc/docker/strict.json",
+      "the engine's own filter: the engine's administrator chose the filter /etc/docker/strict.json",
     ],
     [
       "a kernel without seccomp",
       { ...docker, SecurityOptions: [] },
       "runc",
-      "the engine's own filter: this engine has no filters of system calls",
+      "the engine's own filter: this engine does not filter system calls",
     ],
     [
       "an engine that says nothing of it",
       {},
       "runc",
-      "the engine's own filter: this engine has no filters of system calls",
+      "the engine's own filter: this engine does not filter system calls",
     ],
     [
       "another architecture",
       { ...docker, Architecture: "s390x" },
       "runc",
-      "the engine's own filter: ours is not made for s390x",
+      "the engine's own filter: swarm's own filter does not support s390x",
     ],
   ])("%s", (_what, info, runtime, words) => {
     const filter = chooseFilter(engineFilterOf(info), runtime);
@@ -192,7 +197,7 @@ describe("which filter a container has", () => {
     const filter = chooseFilter(engineFilterOf(docker), "runc");
 
     expect(filterWords(filter, { programs32Bit: true })).toBe(
-      "swarm's own filter, open to sockets of every family for 32-bit programs",
+      "swarm's own filter, with sockets of every address family allowed for 32-bit programs",
     );
     expect(profileFor(docker, { runtime: "runc", limits: { programs32Bit: true } })).toBe(
       seccompProfile({ programs32Bit: true }),

@@ -232,7 +232,7 @@ describe("words of settings", () => {
       "a key of GitHub",
       { credentials: { openai: "env:GITHUB_TOKEN" } },
       "/credentials/openai",
-      "git's hosts",
+      "git or git hosts",
     ],
     ["a file here", { credentials: { openai: "file:key" } }, "/credentials/openai", "begins with / or ~/"],
     [
@@ -271,7 +271,7 @@ describe("words of settings", () => {
       "a name twice",
       { modelEndpoints: ["a=https://a.example", "a=https://b.example"] },
       "/modelEndpoints",
-      "each name once",
+      "each name only once",
     ],
     [
       "a header of the connection",

@@ -127,7 +127,7 @@ describe("the story graph", () => {
     ],
     ["a reference to itself", [["A", "A"]], "A depends on itself"],
     ["a reference to nothing", [["A", "Z"]], "A depends on Z, which does not exist"],
-    ["an id that stands twice", [["A"], ["A"]], "A stands here a second time"],
+    ["an id that stands twice", [["A"], ["A"]], "the id A is used a second time"],
   ])("%s is found", (_name, nodes, problem) => {
     const found = findGraphProblems(nodes.map(([name = "", ...dependsOn]) => ({ name, dependsOn })));
 

@@ -37,7 +37,7 @@ describe("the prompt of a story", () => {
     const prompt = storyPrompt({ ...nothing, story: { ...story, acceptanceCriteria: [] } });
 
     expect(prompt).not.toMatch(/Notes|Done before|will be run/);
-    expect(prompt).toContain("- what the description says is true");
+    expect(prompt).toContain("- the work that the description asks for is done");
   });
 
   test("by a template of one's own leaves names that it does not know", () => {

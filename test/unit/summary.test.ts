@@ -114,7 +114,7 @@ describe("a summary", () => {
       "    | 42 passing",
       "  commit cccccccccc Add a form (An agent)",
       "  look at .github/workflows/a.yml (workflow)",
-      "  deletes 2 files: old/a.txt, old/b.txt",
+      "  the result deletes 2 files: old/a.txt, old/b.txt",
       "  next: git log --oneline bbbbbbbbbbbb..feat/login",
       "  next: swarm diff login",
     ]);
@@ -123,7 +123,8 @@ describe("a summary", () => {
 
   plain("says whose filter of system calls its sandboxes had, where that was written down", async () => {
     const engine = { name: "test", endpoint: "unix:///engine", id: "E", isolation: "shared-kernel" } as const;
-    const words = "the engine's own filter: its administrator chose /etc/<b>x</b>\u001b[31m";
+    const words =
+      "the engine's own filter: the engine's administrator chose the filter /etc/<b>x</b>\u001b[31m";
 
     const [told, untold] = await Promise.all(
       [{ ...engine, systemCalls: words }, engine].map((one) =>
@@ -133,7 +134,7 @@ describe("a summary", () => {
 
     if (!told || !untold) throw new Error("two were asked for");
     expect(await findViolations("summary", told)).toEqual([]);
-    expect(told.systemCalls).toContain("its administrator chose /etc/<b>x</b>");
+    expect(told.systemCalls).toContain("the engine's administrator chose the filter /etc/<b>x</b>");
     expect(hasControlCharacters(String(told.systemCalls))).toBe(false);
     expect(summaryLines(told)[2]).toContain("system calls: the engine's own filter");
     expect(summaryMarkdown(told)).toContain("System calls: ");
@@ -184,7 +185,7 @@ describe("a summary", () => {
 
     expect(summary.next).toEqual(["swarm plan"]);
     expect(summaryLines(summary)[1]).toBe("0 of 0 workers completed; 0 of 0 stories; 0 ms of work");
-    expect(summaryMarkdown(summary)).toContain("It has no workers.");
+    expect(summaryMarkdown(summary)).toContain("This swarm has no workers.");
   });
 
   plain.for<[string, Partial<ContainerRecord>, boolean, string[]]>([
@@ -251,7 +252,7 @@ describe("a summary", () => {
     const summary = await summaryOf([login({ branch: aside }), login({ branch: null })]);
 
     expect(summaryLines(summary).join("\n")).toContain(
-      "  feat/login-swarm-3f2b8c cccccccccc, not on feat/login, 1 commit",
+      "  feat/login-swarm-3f2b8c cccccccccc instead of feat/login, 1 commit",
     );
     expect(summary.workers[1]?.next).toContain(`git branch swarm-login ${collected.ref}`);
   });

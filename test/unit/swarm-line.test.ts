@@ -11,7 +11,12 @@ const all: readonly ContainerStatus[] = ["completed", "completed", "running", "p
 describe("a swarm in a line", () => {
   test.each<[string, ShownSwarm, boolean, string]>([
     ["of every kind", of(all), true, "swarm 3f2b8c 2/6 done, 1 running, 1 pending, 1 stopped, 1 failed"],
-    ["that nobody acts on", of(["pending"]), false, "swarm 3f2b8c 0/1 done, 1 pending, no process runs it"],
+    [
+      "that nobody acts on",
+      of(["pending"]),
+      false,
+      "swarm 3f2b8c 0/1 done, 1 pending, no process runs this swarm",
+    ],
     ["that is over", of(["completed", "failed"]), false, "swarm 3f2b8c 1/2 done, 1 failed"],
     ["with its cost", of(["completed"], 1.2), false, "swarm 3f2b8c 1/1 done, $1.20"],
   ])("%s", (_name, swarm, isOwned, line) => {

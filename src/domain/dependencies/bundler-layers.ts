@@ -23,9 +23,10 @@ function judge(tree: ManifestTree, folder: string, { ignoreScripts }: LayerOptio
   const path = joinPath(folder, "Gemfile");
   const lock = joinPath(folder, "Gemfile.lock");
   if (!tree.has(lock) && folder !== "") return null;
-  if (ignoreScripts) return { path, reason: "gems run code of their own when they are installed" };
+  if (ignoreScripts)
+    return { path, reason: "gems run their own code during installation, which --ignore-scripts forbids" };
   const line = (tree.readText(path) ?? "").split("\n").findIndex(wantsSources);
-  if (line >= 0) return { path, reason: `line ${line + 1} wants files that are not there yet` };
+  if (line >= 0) return { path, reason: `line ${line + 1} needs files that the image does not contain yet` };
 
   return {
     layer: layer({
@@ -38,7 +39,7 @@ function judge(tree: ManifestTree, folder: string, { ignoreScripts }: LayerOptio
       prepare,
       install: [
         'bundle config set --global path "$HOME/.local/share/gems"',
-        `${tree.has(lock) ? "BUNDLE_FROZEN=true bundle install" : "bundle install"} || { code=$?; test $code -eq ${wrongRubyExit} && ${echoMarkedMessage(leftOutMark, "the Gemfile needs another Ruby than $(ruby --version)")} || exit $code; }`,
+        `${tree.has(lock) ? "BUNDLE_FROZEN=true bundle install" : "bundle install"} || { code=$?; test $code -eq ${wrongRubyExit} && ${echoMarkedMessage(leftOutMark, "the Gemfile needs a Ruby version other than $(ruby --version)")} || exit $code; }`,
         ...(tree.has(lock) ? [] : ["rm -f Gemfile.lock"]),
       ],
     }),

@@ -28,7 +28,7 @@ function judge(tree: ManifestTree, folder: string): Verdict {
       if (other === null || !tree.has(joinPath(other, "Cargo.toml")))
         return {
           path: joinPath(each, "Cargo.toml"),
-          reason: "it wants a package in a folder without Cargo.toml",
+          reason: "the Cargo.toml needs a package in a folder without a Cargo.toml",
         };
       packages.add(other);
     }

@@ -31,7 +31,7 @@ function judge(tree: ManifestTree, folder: string): Verdict {
       if (other === null || !tree.has(joinPath(other, "go.mod")))
         return {
           path,
-          reason: `it replaces a module by ${target.slice(0, 100)}, where no go.mod is tracked`,
+          reason: `the file replaces a module by ${target.slice(0, 100)}, where git tracks no go.mod`,
         };
       replaced.push(joinPath(other, "go.mod"));
     }

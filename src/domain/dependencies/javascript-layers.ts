@@ -44,7 +44,7 @@ function judge(tree: ManifestTree, folder: string, options: LayerOptions): Verdi
   const locks = lockfiles.filter(([name]) => tree.has(joinPath(folder, name)));
   if (locks.length === 0 && folder.includes("/")) return null;
   const manifest = parseObject(tree.readText(path));
-  if (!manifest) return { path, reason: "it is no JSON object, or too large to be read" };
+  if (!manifest) return { path, reason: "the file is not a JSON object, or is too large to read" };
 
   const wanted = textOf(manifest["packageManager"]);
   const lock = locks.find(([, manager]) => wanted.startsWith(`${manager}@`)) ?? locks[0];
@@ -52,7 +52,8 @@ function judge(tree: ManifestTree, folder: string, options: LayerOptions): Verdi
   const members = findMembers(tree, folder, manager, manifest);
   const manifests = [path, ...members.map((member) => joinPath(member, "package.json"))];
   if (!lock && !manifests.some((each) => asksForSomething(parseObject(tree.readText(each))))) return null;
-  if (!lock && folder !== "") return { path, reason: "it has no lockfile and is not at the root" };
+  if (!lock && folder !== "")
+    return { path, reason: "the package has no lockfile and is not at the root of the repository" };
 
   const obstacle = findJavascriptObstacle(tree, { manager, manifests, hasLock: lock !== undefined });
   if (obstacle) return obstacle;
@@ -123,7 +124,7 @@ function losingLocks(tree: ManifestTree, { layers }: Findings): Findings["leftOu
     lockfiles
       .map(([name]) => joinPath(folder, name))
       .filter((path) => tree.has(path) && !files.includes(path))
-      .map((path) => ({ path, reason: `the lockfile of ${manager} beside it is the one that counts` })),
+      .map((path) => ({ path, reason: `swarm uses the lockfile of ${manager} in the same folder instead` })),
   );
 }
 

@@ -23,11 +23,12 @@ export function findJavascriptObstacle(
 ): LeftOut | null {
   for (const path of manifests) {
     const manifest = parseObject(tree.readText(path));
-    if (!manifest) return { path, reason: "it is no JSON object, or too large to be read" };
+    if (!manifest) return { path, reason: "the file is not a JSON object, or is too large to read" };
     for (const [name, wanted] of wantedVersions(manifest)) {
       const problem = hasLock || !/^(?:workspace|catalog):/.test(wanted) ? null : "which needs a lockfile";
       const missing = problem ?? missingFolder(tree, { manager, manifests, folder: folderOf(path), wanted });
-      if (missing) return { path, reason: `it wants ${shown(name)} from ${shown(wanted)}, ${missing}` };
+      if (missing)
+        return { path, reason: `the package needs ${shown(name)} from ${shown(wanted)}, ${missing}` };
     }
   }
   return null;
@@ -58,7 +59,7 @@ function missingFolder(
 ): string | null {
   if (/\.(?:patch|diff)$/.test(wanted) && !wanted.includes(":")) {
     const path = resolvePath(folder, wanted);
-    return path !== null && tree.has(path) ? null : "a patch that is not below `patches`";
+    return path !== null && tree.has(path) ? null : "a patch that is not in the folder `patches`";
   }
   const [, scheme = "", place] = /^(file|link|portal):(.*)$/.exec(wanted) ?? [
     "",
@@ -67,11 +68,11 @@ function missingFolder(
   ];
   if (place === undefined) return null;
   const target = resolvePath(folder, place);
-  if (target === null) return "which lies outside the tree";
+  if (target === null) return "which is outside the repository";
   // A link needs only the target's manifest. Other dependencies copy the target's files, which are not in the image yet.
   const isLink = scheme !== "file" || manager === "npm";
   const isIn = manifests.includes(joinPath(target, "package.json"));
-  return isLink && isIn ? null : "which is not there before the sources are";
+  return isLink && isIn ? null : "which the image does not contain before the sources";
 }
 
 function shown(text: string): string {

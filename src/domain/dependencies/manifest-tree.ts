@@ -84,8 +84,8 @@ export function manifestTree({ paths, readText }: Commit): { tree: ManifestTree;
 }
 
 function reasonElsewhere(more: number): string {
-  const same = more === 0 ? "" : `, and so do ${countOf(more, "other manifest")}`;
-  return `it lies among vendored files or fixtures${same}`;
+  const same = more === 0 ? "" : `, like ${countOf(more, "other manifest")}`;
+  return `the manifest is among vendored files or fixtures${same}`;
 }
 
 function reasonToLeaveOut(
@@ -93,9 +93,9 @@ function reasonToLeaveOut(
   isIgnored: (path: string) => boolean,
   readText: Commit["readText"],
 ): string | null {
-  if (isIgnored(path)) return ".dockerignore leaves it out";
+  if (isIgnored(path)) return ".dockerignore excludes this file";
   const secret = looksSecret(path) ?? findSecretInManifest(path, readText(path) ?? "");
-  return secret && `it looks secret: ${secret}`;
+  return secret && `the file looks secret: ${secret}`;
 }
 
 /**
@@ -119,11 +119,17 @@ export function findLayersByFolder(folders: readonly string[], judge: (folder: s
     if (covered.has(folder)) continue;
     // The folder's name goes into the Dockerfile, where other characters could have a special meaning.
     if (!/^[A-Za-z0-9._@/ -]*$/.test(folder)) {
-      leftOut.push({ path: folder, reason: "its name has characters that do not go into a Dockerfile" });
+      leftOut.push({
+        path: folder,
+        reason: "the folder's name has characters that a Dockerfile cannot contain",
+      });
       continue;
     }
     if (layers.length === maxLayers) {
-      leftOut.push({ path: folder, reason: `there are already ${maxLayers} layers` });
+      leftOut.push({
+        path: folder,
+        reason: `the image already has its maximum of ${maxLayers} dependency layers`,
+      });
       continue;
     }
     const verdict = judge(folder);

@@ -16,7 +16,8 @@ function judge(tree: ManifestTree, folder: string): Verdict {
     for (const name of elements(tree.readText(pom) ?? "", "module")) {
       const target = resolvePath(folderOf(pom), name);
       const module = target?.endsWith(".xml") ? target : joinPath(target ?? "..", "pom.xml");
-      if (!tree.has(module)) return { path: pom, reason: `its module ${name.slice(0, 100)} is not tracked` };
+      if (!tree.has(module))
+        return { path: pom, reason: `git does not track the module ${name.slice(0, 100)}` };
       poms.add(module);
     }
   }
@@ -25,7 +26,11 @@ function judge(tree: ManifestTree, folder: string): Verdict {
   const tied = [...poms].find((pom) =>
     dependencyNames(tree.readText(pom) ?? "").some((name) => own.has(name)),
   );
-  if (tied) return { path: tied, reason: "it depends on a module beside it, which is not built yet" };
+  if (tied)
+    return {
+      path: tied,
+      reason: "the module depends on another module of this repository, which is not built yet",
+    };
 
   const covers = [...poms].map(folderOf).filter((each) => each !== folder);
   for (const pom of poms) for (const parent of parentsOf(tree, pom)) poms.add(parent);

@@ -13,14 +13,15 @@ export function readRequirements(
   const files = new Set(starts);
   for (const path of files) {
     const text = tree.readText(path);
-    if (text === undefined) return { path, reason: "it is too large to be read" };
+    if (text === undefined) return { path, reason: "the file is too large to read" };
     for (const [index, line] of joinedLines(text).entries()) {
       const leftOut = (problem: string): LeftOut => ({ path, reason: `line ${index + 1} ${problem}` });
-      if (isLocal(line)) return leftOut("needs a folder or an archive that is not there yet");
+      if (isLocal(line)) return leftOut("needs a folder or an archive that the image does not contain yet");
       const [, named] = /^(?:-r|-c|--requirement|--constraint)[\s=]*(\S+)$/.exec(line) ?? [];
       if (named === undefined || named.includes("://")) continue;
       const other = resolvePath(folderOf(path), named);
-      if (other === null || !tree.has(other)) return leftOut("names a file that does not go in");
+      if (other === null || !tree.has(other))
+        return leftOut("names a file that swarm does not copy into the image");
       files.add(other);
     }
   }
