@@ -63,7 +63,7 @@ export async function openSwarmNetworkAccess(
   const timeUp = new AbortController();
   const reason: Reason = {
     code: "BUDGET_EXCEEDED",
-    message: `the swarm's time of ${time} is over; swarm retry goes on with a longer --budget-time`,
+    message: `the swarm's time budget of ${time} is used up; run \`swarm retry\` with a longer --budget-time`,
   };
   const timer =
     time === null

@@ -69,7 +69,10 @@ export async function buildOwnerServices(
   const commits = commitReader(root);
   const imageCommit = await commits.head();
   if (imageCommit === null)
-    throw new SwarmError("GIT_FAILED", { command: "rev-parse HEAD", reason: "there is no commit yet" });
+    throw new SwarmError("GIT_FAILED", {
+      command: "rev-parse HEAD",
+      reason: "the repository has no commit yet",
+    });
   const ledger = await deps.ledger();
   const work = workRepository({ commonFolder });
   const prover: ProverContext = { state, work, commits, engine, runtime, image };

@@ -124,7 +124,7 @@ async function findWorkersAtWork(
 
 function subnetRange(env: Environment): string {
   const range = env["SWARM_SUBNETS"] ?? defaultSubnets;
-  const expected = "a range of private addresses like 10.214.0.0/16";
+  const expected = "a range of private IP addresses such as 10.214.0.0/16";
   if (!isSubnetRange(range))
     throw new SwarmError("INVALID_VALUE", { name: "SWARM_SUBNETS", value: range, expected });
   return range;
@@ -171,7 +171,7 @@ async function secretReader({ env, folders, settings, onWarning }: GatewayParts)
     storeLogin(reference, login) {
       writeLogin(reference, login, { home }).catch((error: unknown) => {
         const why = error instanceof Error ? error.message : String(error);
-        onWarning(`A renewed login could not be written back: ${why}`);
+        onWarning(`The renewed login could not be written to its credential file: ${why}`);
       });
     },
   };

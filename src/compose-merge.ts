@@ -66,7 +66,7 @@ export function composeMerge(deps: ComposeMergeDeps): MergeOperations {
             check.kind === "recognised" ? recognisedCheck(deps, commits) : check.command,
           async runCheck(commit, command, ending) {
             const [ran] = await (await checker())(commit, [command], ending);
-            if (!ran) throw new Error("A check ended without saying how");
+            if (!ran) throw new Error("a check ended without a result");
             return ran;
           },
           looksAhead: fitsTwoChecks(await deps.limits()),
@@ -122,7 +122,7 @@ export function composeMerge(deps: ComposeMergeDeps): MergeOperations {
       await mergeFile(root, async () => true).write(report);
       await writeReport(root, await deps.summary());
     } catch (error) {
-      onStep(`The report cannot be written: ${error instanceof Error ? error.message : String(error)}`);
+      onStep(`The merge report cannot be written: ${error instanceof Error ? error.message : String(error)}`);
     }
   }
 }

@@ -241,7 +241,7 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
       await writeReport((await deps.repository()).root, summary);
     } catch (error) {
       report.onStep(
-        `The report cannot be written: ${error instanceof Error ? error.message : String(error)}`,
+        `The summary report cannot be written: ${error instanceof Error ? error.message : String(error)}`,
       );
     }
   }
@@ -255,7 +255,7 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
     const folder = dirname(await ownFile(root, "events.ndjson"));
     const onFailure = (error: unknown): void =>
       report.onStep(
-        `The events cannot be written: ${error instanceof Error ? error.message : String(error)}`,
+        `The event log cannot be written: ${error instanceof Error ? error.message : String(error)}`,
       );
     return eventLog({ folder, swarmId, clock: deps.clock, onFailure });
   }
@@ -281,7 +281,7 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
       ({ status, containerId }) => !isTerminal(status) && containerId !== null,
     );
     if (!isAnyThere || recorded?.network === undefined || recorded.network === network) return;
-    const expected = `${recorded.network}, with which sandboxes of this swarm were made that are not finished`;
+    const expected = `${recorded.network}, because unfinished sandboxes of this swarm use this network`;
     throw new SwarmError("INVALID_VALUE", { name: "--network", value: network, expected });
   }
 
@@ -321,7 +321,7 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
     emit: (event: SwarmEvent) => void,
   ): Promise<WorkerTask | null> {
     const task = await recall(swarmId, record);
-    const why = `for its task file ${record.taskFilePath}, which is gone or broken`;
+    const why = `for the task file ${record.taskFilePath}, which is missing or invalid`;
     if (task === null) emit({ event: "waiting", worker: workerSlug(record), why });
     return task;
   }

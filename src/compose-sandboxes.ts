@@ -74,7 +74,7 @@ export function composeSandboxes(deps: ComposeSandboxesDeps): ComposedSandboxes 
         // engine that this user's settings do not name.
         if (!(await deps.knownEndpoints()).includes(endpoint))
           throw new SwarmError("ENGINE_UNREACHABLE", {
-            tried: [`${endpoint}: it is named by a sandbox's record, and by none of your settings`],
+            tried: [`${endpoint}: a sandbox's record names this engine, but none of your settings does`],
           });
         const engine = engines.get(endpoint) ?? openAt(endpoint);
         engines.set(endpoint, engine);
@@ -272,12 +272,13 @@ async function readTask(folder: string, file: string): Promise<Uint8Array> {
   try {
     const content = await readFile(resolve(folder, file));
     if (content.length > maxTaskBytes)
-      throw new SwarmError("TASK_MISSING", { file, reason: "it is larger than 16 MiB" });
+      throw new SwarmError("TASK_MISSING", { file, reason: "the file is larger than 16 MiB" });
     return content;
   } catch (error) {
     if (error instanceof SwarmError) throw error;
     const { code = "" } = error as NodeJS.ErrnoException;
-    const reason = code === "ENOENT" ? "it does not exist" : code === "EISDIR" ? "it is a folder" : code;
+    const reason =
+      code === "ENOENT" ? "the file does not exist" : code === "EISDIR" ? "the path is a folder" : code;
     throw new SwarmError("TASK_MISSING", { file, reason }, error);
   }
 }

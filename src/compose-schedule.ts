@@ -45,7 +45,8 @@ export function composeSchedule({ env, repository, project }: ComposeScheduleDep
       });
       if (line === null)
         throw new SwarmError("USAGE", {
-          message: "no line of a crontab can hold this: it is too long, or has a forbidden character",
+          message:
+            "the command does not fit in a crontab line: the line is too long, or a value has a forbidden character",
         });
       return line;
     },

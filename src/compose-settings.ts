@@ -48,7 +48,7 @@ export function composeSettings({
           : null,
       readUser: () => readSettingsFile(join(folders.config, "config.json")),
       flags: await parsers.checkSettings(flags, (pointer) =>
-        pointer.startsWith("/agentCommand") ? "the program after --" : flagOf(pointer),
+        pointer.startsWith("/agentCommand") ? "the agent's program after --" : flagOf(pointer),
       ),
       environment: await parsers.checkSettings(
         settings,

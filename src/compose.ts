@@ -176,7 +176,7 @@ export function compose({
       // The state file came with the repository, so the engine, workers and texts in it are not this user's.
       throw new SwarmError("PROJECT_MOVED", {
         was: `project ${state.project.id}`,
-        is: "no project known here",
+        is: "a folder without a project identity of swarm",
       });
     }
     const { id } = await project();

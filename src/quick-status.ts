@@ -109,7 +109,7 @@ function findRoot(folder: string): string {
     if (existsSync(join(gitFolder, "HEAD"))) return root;
     // A `.git` file marks a linked worktree or a submodule. The whole program handles them.
     if (existsSync(gitFolder) && !statSync(gitFolder).isDirectory())
-      throw new Error("not a plain repository");
-    if (root === dirname(root)) throw new Error("not in a repository");
+      throw new Error("the repository is a linked worktree or a submodule");
+    if (root === dirname(root)) throw new Error("the folder is not in a git repository");
   }
 }

@@ -10,5 +10,5 @@ export async function askToInstall(output: Output, engine: PrivateEngine, yes: b
   const packages = await engine.missingPackages();
   if (packages.length === 0) return true;
   output.note(`The private engine needs Debian packages: ${packages.join(", ")}`);
-  return yes || isConfirmed(output, "Install them?");
+  return yes || isConfirmed(output, "Install these packages?");
 }

@@ -43,14 +43,12 @@ export async function runWithProgress<Result>(
   const stopNow = new AbortController();
   const ask = (): void => {
     output.note(
-      "Stopping: agents may end their turn, at most a minute, and their work is kept. A second signal (Ctrl-C) stops the containers now.",
+      "Stopping: agents may end their turn, within one minute, and their work is kept. A second Ctrl-C stops the containers now.",
     );
-    halt.abort({ reason: "asked to stop", graceMs });
+    halt.abort({ reason: "the user asked to stop", graceMs });
   };
   onSecondSignal(() => {
-    output.note(
-      "Stopping the containers. A third signal (Ctrl-C) exits at once; `swarm resume` continues the swarm.",
-    );
+    output.note("Stopping the containers. A third Ctrl-C exits at once; `swarm resume` continues the swarm.");
     stopNow.abort();
   });
   if (signal.aborted) ask();
@@ -60,9 +58,9 @@ export async function runWithProgress<Result>(
     until &&
     callAt(until.at, () => {
       output.note(
-        `The night is over (--until ${until.text}): nothing more is begun, agents may end their turn, and work is kept.`,
+        `The time limit --until ${until.text} is reached: no more workers start, agents may end their turn, and their work is kept.`,
       );
-      halt.abort({ reason: `the night ended, as --until ${until.text} says`, graceMs: nightGraceMs });
+      halt.abort({ reason: `the time limit --until ${until.text} is reached`, graceMs: nightGraceMs });
     });
   try {
     return await work({
@@ -92,7 +90,7 @@ export async function runWithProgress<Result>(
 export function reportEnd({ output }: Pick<CommandContext, "output">, state: SwarmState): ExitCode {
   output.result({ swarm: state }, () => [
     ...resultLines(state),
-    `report  .aimi/reports/${reportName(state)}.md, and .html`,
+    `report  .aimi/reports/${reportName(state)}.md and .html`,
   ]);
   const { exit, next } = outcomeOf(state);
   output.next(next);

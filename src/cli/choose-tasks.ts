@@ -34,7 +34,10 @@ export async function chooseTasks(
   { again, strict }: CommandOptions,
 ): Promise<readonly string[]> {
   if (!output.canAsk)
-    throw new SwarmError("WOULD_ASK", { question: "which task files?", flag: "their names, or --all" });
+    throw new SwarmError("WOULD_ASK", {
+      question: "which task files?",
+      flag: "the names of task files, or --all",
+    });
   const { tasks } = await swarm.plan({ files: [], again: again === true, strict: strict === true });
   if (!tasks.some(({ action }) => action === "run")) {
     const { why, next } = nothingToRun(tasks, []);
@@ -45,11 +48,15 @@ export async function chooseTasks(
   for (const line of choiceLines(tasks)) output.note(line);
   let problem = "";
   for (let count = 0; count < maxAnswers; count += 1) {
-    const answer = await output.ask("Which? 1,3 or 1-4 or names; a for all, nothing for none:");
+    const answer = await output.ask(
+      "Which task files? Type 1,3 or 1-4 or names, a for all, nothing for none:",
+    );
     const choice = parseChoice(answer ?? "", tasks);
     if (choice.kind === "chosen") return choice.files;
     if (choice.kind === "none") {
-      output.next("`swarm start --all` carries out all of them, `swarm plan` shows them with their stories");
+      output.next(
+        "`swarm start --all` carries out all task files, `swarm plan` shows them with their stories",
+      );
       return [];
     }
     problem = choice.problem;
@@ -96,12 +103,15 @@ function meantBy(word: string, tasks: readonly PlannedTask[]): readonly PlannedT
   if (from !== undefined && to !== undefined) {
     const range = tasks.slice(Math.max(0, Number(from) - 1), Number(to));
     if (Number(from) < 1 || Number(to) > tasks.length || range.length === 0)
-      return `${word} is no range from 1 to ${tasks.length}`;
+      return `${word} is not a range between 1 and ${tasks.length}`;
     const left = range.filter((task) => runnable.includes(task));
-    return left.length > 0 ? left : `all of ${word} were carried out before; --again repeats them`;
+    return left.length > 0
+      ? left
+      : `all tasks in the range ${word} were already carried out; --again carries them out again`;
   }
-  if (/^\d+$/.test(word)) return one(word, tasks[Number(word) - 1], `there are 1 to ${tasks.length}`);
-  return one(word, bySlug(word, tasks), "it is neither a number nor the name of one task");
+  if (/^\d+$/.test(word))
+    return one(word, tasks[Number(word) - 1], `the tasks have the numbers 1 to ${tasks.length}`);
+  return one(word, bySlug(word, tasks), "the answer is neither the number nor the name of a task");
 }
 
 function one(

@@ -19,16 +19,16 @@ export const commands: readonly Command[] = [
   {
     name: "init",
     group: "START",
-    description: "write settings, an example task file and ignore rules into this repository",
+    description: "write settings, an example task file and .gitignore rules into this repository",
     load: async () => (await import("./commands/init.ts")).init,
   },
   {
     name: "doctor",
     group: "START",
-    description: "check everything that a swarm needs, and say how to mend what is missing",
+    description: "check everything that a swarm needs, and show how to fix each problem",
     options: [
-      ["--fix", "mend what can be mended: start the private engine if none answers"],
-      ["--yes", "install Debian packages without asking"],
+      ["--fix", "fix what swarm can fix: start the private engine if no engine answers"],
+      ["--yes", "install missing Debian packages without asking"],
       engineFlag,
     ],
     settings: flagSettings,
@@ -37,8 +37,13 @@ export const commands: readonly Command[] = [
   {
     name: "plan [files...]",
     group: "START",
-    description: "show what would run, in which order and why; changes nothing",
-    options: [["--all", "every task file, as without names"], againFlag, strictFlag, ...settingFlags],
+    description: "show which task files would run, in which order and why; changes nothing",
+    options: [
+      ["--all", "show all task files; the default without names"],
+      againFlag,
+      strictFlag,
+      ...settingFlags,
+    ],
     takesProgram: true,
     settings: flagSettings,
     load: async () => (await import("./commands/plan.ts")).plan,
@@ -46,7 +51,7 @@ export const commands: readonly Command[] = [
   {
     name: "start [files...]",
     group: "START",
-    description: "carry out task files, each in a sealed sandbox, up to verified branches",
+    description: "carry out task files, each in its own sealed sandbox; the results are verified branches",
     options: startOptions,
     takesProgram: true,
     settings: flagSettings,
@@ -55,15 +60,18 @@ export const commands: readonly Command[] = [
   {
     name: "run <prompt...>",
     group: "START",
-    description: "write a task file for one piece of work and carry it out, up to a verified branch",
+    description: "write a task file from a prompt and carry it out; the result is a verified branch",
     options: [
       [
         "--verify <command>",
-        "the check that it must pass, any number of them; without it the repository's own tests",
+        "a command that the result must pass, repeatable; the default is the repository's own tests",
         "many",
       ],
-      ["--no-verify", "no check: the agent's word is enough"],
-      ["--branch <name>", "where the work goes; without it swarm/ and the first words"],
+      ["--no-verify", "run no check: accept the work when the agent reports that it is done"],
+      [
+        "--branch <name>",
+        "the branch for the result; the default is swarm/ and the first words of the prompt",
+      ],
       ["--append", "add the task to the running swarm"],
       forceFlag,
       detachFlag,
@@ -76,7 +84,7 @@ export const commands: readonly Command[] = [
   {
     name: "resume",
     group: "START",
-    description: "go on with the workers of this swarm that have not come to their end",
+    description: "continue the workers of this swarm that have not completed or failed",
     options: [...nightFlags, detachFlag, ...ownerFlags],
     takesProgram: true,
     settings: flagSettings,
@@ -85,11 +93,12 @@ export const commands: readonly Command[] = [
   {
     name: "retry <workers...>",
     group: "START",
-    description: "try failed or stopped workers again, from their last good commit; @failed for all of them",
+    description:
+      "retry failed or stopped workers from their last good commit; @failed selects all failed workers",
     options: [
       [
         "--onto <branch>",
-        "merge each result with this branch, and let its agent continue from there; `integration` names the branch of `swarm merge`",
+        "merge each result with this branch, and let the agent continue from the merge commit; `integration` stands for the branch of `swarm merge`",
       ],
       ...ownerFlags,
     ],
@@ -102,19 +111,22 @@ export const commands: readonly Command[] = [
     group: "WATCH",
     description: "show the swarm of this worktree, compared with its engine",
     options: [
-      ["-w, --watch", "show it again whenever it changes, until every worker has ended"],
-      ["--exit-status", "exit 0 completed, 5 some failed, 7 ended by limits, 8 not finished, 3 not compared"],
+      ["-w, --watch", "show the status again after each change, until all workers have ended"],
+      [
+        "--exit-status",
+        "exit with 0 if all workers completed, 5 if some failed, 7 if limits ended some, 8 if unfinished, 3 if no engine answered",
+      ],
     ],
     load: async () => (await import("./commands/status.ts")).status,
   },
   {
     name: "logs <worker>",
     group: "WATCH",
-    description: "show a worker's log, story by story, with its checks; also when its container is gone",
+    description: "show a worker's log, story by story, with the checks; also after its container was removed",
     options: [
-      ["-f, --follow", "go on until it has ended, through further attempts"],
-      ["--story <id>", "only this story"],
-      ["--attempt <n>", "only this attempt"],
+      ["-f, --follow", "follow the log until the worker has ended, including further attempts"],
+      ["--story <id>", "show only this story"],
+      ["--attempt <n>", "show only this attempt"],
     ],
     load: async () => (await import("./commands/logs.ts")).logs,
   },
@@ -122,50 +134,55 @@ export const commands: readonly Command[] = [
     name: "events",
     group: "WATCH",
     description:
-      "show the owner's decisions and actions with reasons; with --json as stored, a line for each",
+      "show the owner's decisions and actions with reasons; --json prints each stored event as a line",
     options: [
-      ["-f, --follow", "also show new events as they come"],
-      ["--worker <worker>", "only of this one"],
-      ["--kind <kind>", "only the agents' network access: `model` for calls, `egress` for other hosts"],
-      ["--swarm <id>", "of an earlier swarm: its id or the beginning of it, or all"],
+      ["-f, --follow", "also show new events as they occur"],
+      ["--worker <worker>", "show only events of this worker"],
+      [
+        "--kind <kind>",
+        "show only the agents' network access: `model` for calls to model APIs, `egress` for other hosts",
+      ],
+      ["--swarm <id>", "show events of an earlier swarm: its id, the beginning of its id, or all"],
     ],
     load: async () => (await import("./commands/events.ts")).events,
   },
   {
     name: "attach <worker>",
     group: "WATCH",
-    description: "watch a running worker from inside its sandbox; Ctrl-C leaves it as it is",
+    description:
+      "watch the output of a running worker from inside its sandbox; Ctrl-C does not affect the worker",
     load: async () => (await import("./commands/attach.ts")).attach,
   },
   {
     name: "wait [workers...]",
     group: "WATCH",
-    description: "wait until workers, or all of them, have ended; the exit code says how",
-    options: [["--timeout <time>", "at most so long, for example 30m"]],
+    description: "wait until the named workers, or all workers, have ended; the exit code shows their status",
+    options: [["--timeout <time>", "the maximum time to wait, for example 30m"]],
     load: async () => (await import("./commands/wait.ts")).wait,
   },
   {
     name: "stop [workers...]",
     group: "STEER",
-    description: "end workers, or all of them, so that they can go on later; their work is kept",
+    description: "stop the named workers, or all workers; their work is kept, and they can continue later",
     load: async () => (await import("./commands/steer.ts")).stop,
   },
   {
     name: "pause [workers...]",
     group: "STEER",
-    description: "halt workers where they are",
+    description: "pause the named workers, or all workers: their containers are frozen",
     load: async () => (await import("./commands/steer.ts")).pause,
   },
   {
     name: "unpause [workers...]",
     group: "STEER",
-    description: "let paused workers go on",
+    description: "continue paused workers",
     load: async () => (await import("./commands/steer.ts")).unpause,
   },
   {
     name: "shell <worker> [command...]",
     group: "STEER",
-    description: "open a shell in a running worker's sandbox as the agent's user: shell login -- git status",
+    description:
+      "open a shell in a running worker's sandbox as the agent's user, or run a command: shell login -- git status",
     passesWordsOn: true,
     load: async () => (await import("./commands/shell.ts")).shell,
   },
@@ -173,40 +190,46 @@ export const commands: readonly Command[] = [
     name: "diff <worker>",
     group: "REVIEW",
     description: "show a worker's changes, as imported into this repository",
-    options: [["--stat", "only the changed files with line counts"]],
+    options: [["--stat", "show only the changed files with line counts"]],
     load: async () => (await import("./commands/diff.ts")).diff,
   },
   {
     name: "summary",
     group: "REVIEW",
-    description: "summarise every worker's work, cost, failures and reasons, and the next steps",
+    description: "summarise each worker's work, cost and failures, and the next steps",
     options: [
-      ["--markdown", "as a page"],
-      ["--html", "as a page for a browser, with a timeline of the workers"],
+      ["--markdown", "print the summary as Markdown"],
+      ["--html", "print the summary as HTML, with a timeline of the workers"],
     ],
     load: async () => (await import("./commands/summary.ts")).summary,
   },
   {
     name: "merge [workers...]",
     group: "REVIEW",
-    description: "bring results together on one branch, each checked in a fresh sandbox",
+    description: "merge results into one branch; each merge is checked in a fresh sandbox",
     options: [
-      ["--into <branch>", "the target branch; without it, one of the swarm's own"],
-      ["--check <command>", "the check that each merge must pass; without it, the repository's own tests"],
-      ["--no-check", "merge all results that can be merged, and check nothing"],
+      ["--into <branch>", "the target branch; the default is the swarm's own integration branch"],
+      [
+        "--check <command>",
+        "the command that each merge must pass; the default is the repository's own tests",
+      ],
+      ["--no-check", "merge all results that do not conflict, without running checks"],
     ],
     load: async () => (await import("./commands/merge.ts")).merge,
   },
   {
     name: "cleanup [workers...]",
     group: "UPKEEP",
-    description: "remove the leftovers on the engine of workers whose work is in the repository",
+    description: "remove from the engine what is left of workers whose work is in the repository",
     options: [
-      ["--all", "also the files of archived swarms: journals, requests, old states"],
-      ["--discard", "also those that hold the only copy of work, which is then lost"],
-      ["--everything", "also this project's images, the private engine and swarm's own state folder"],
-      ["--dry-run", "only show what would be removed and what kept, and why"],
-      ["--yes", "with --everything: without asking"],
+      ["--all", "also remove the files of archived swarms: journals, requests, old states"],
+      [
+        "--discard",
+        "also remove containers and volumes that hold the only copy of work; that work is then lost",
+      ],
+      ["--everything", "also remove this project's images, the private engine and swarm's own state folder"],
+      ["--dry-run", "only show what would be removed and what would be kept, and why"],
+      ["--yes", "with --everything: do not ask for confirmation"],
     ],
     load: async () => (await import("./commands/cleanup.ts")).cleanup,
   },
@@ -219,31 +242,31 @@ export const commands: readonly Command[] = [
   {
     name: "state",
     group: "UPKEEP",
-    description: "read and change the state file, one locked step at a time",
+    description: "read and change the state file under its lock",
     commands: stateCommands,
   },
   {
     name: "engine",
     group: "UPKEEP",
-    description: "run a private container engine beside any other one",
+    description: "run a private container engine, separate from the machine's other engines",
     commands: [
       {
         name: "start",
-        description: "start it; on Debian and Ubuntu, as root, install what is missing",
+        description: "start the private engine; on Debian and Ubuntu, as root, install missing packages",
         options: [
-          ["--yes", "install Debian packages without asking"],
-          ["--reset", "move its data aside and start with nothing"],
+          ["--yes", "install missing Debian packages without asking"],
+          ["--reset", "move the engine's data aside and start with an empty engine"],
         ],
         load: async () => (await import("./commands/engine.ts")).start,
       },
       {
         name: "stop",
-        description: "stop it and its containers, and remove its network",
+        description: "stop the private engine and its containers, and remove its network",
         load: async () => (await import("./commands/engine.ts")).stop,
       },
       {
         name: "status",
-        description: "say whether it runs and where",
+        description: "show whether the private engine runs, and its endpoint",
         load: async () => (await import("./commands/engine.ts")).status,
       },
     ],
@@ -251,20 +274,20 @@ export const commands: readonly Command[] = [
   {
     name: "schedule",
     group: "UPKEEP",
-    description: "start swarms by your crontab, for example every night",
+    description: "schedule swarms in your crontab, for example every night",
     commands: scheduleCommands,
   },
   {
     name: "trust",
     group: "UPKEEP",
-    description: "let this project's files ask for more than an untrusted repository may",
-    options: [["--yes", "trust without asking"]],
+    description: "allow this project's files to use settings that an untrusted repository may not use",
+    options: [["--yes", "do not ask for confirmation"]],
     load: async () => (await import("./commands/trust.ts")).trust,
   },
   {
     name: "sandbox",
     group: "SANDBOX",
-    description: "single sandboxes: run a file or a command in a sealed container",
+    description: "run a file or a command in a single sealed container",
     commands: sandboxCommands,
   },
   {
@@ -272,8 +295,8 @@ export const commands: readonly Command[] = [
     group: "OTHER",
     description: "answer Claude Code's hooks: pre-tool-use, session-start, post-tool-use",
     options: [
-      ["--plugin <folder>", "the plugin's folder, as Claude Code calls it"],
-      ["--explain", "with pre-tool-use: the decision about a call and its reason, as text"],
+      ["--plugin <folder>", "the path of the plugin's folder, as Claude Code passes it to hooks"],
+      ["--explain", "with pre-tool-use: print the decision about a tool call and the reason as text"],
     ],
     isQuiet: true,
     load: async () => (await import("./commands/hook.ts")).hook,
@@ -282,7 +305,7 @@ export const commands: readonly Command[] = [
     name: "statusline",
     group: "OTHER",
     description: "print a line for Claude Code's status line, from the state file; empty without a swarm",
-    options: [["--wrap <command>", "another status line's command, whose output comes first"]],
+    options: [["--wrap <command>", "the command of another status line; its output is printed first"]],
     load: async () => (await import("./commands/statusline.ts")).statusline,
   },
   {
@@ -292,17 +315,17 @@ export const commands: readonly Command[] = [
     commands: [
       {
         name: "install",
-        description: "install it into the claude on the PATH",
+        description: "install the plugin with the `claude` program on the PATH",
         load: async () => (await import("./commands/plugin.ts")).install,
       },
       {
         name: "validate",
-        description: "let Claude Code check it, and replay calls through its hook",
+        description: "let Claude Code validate the plugin, and test the hook with sample calls",
         load: async () => (await import("./commands/plugin.ts")).validate,
       },
       {
         name: "path",
-        description: "print its folder, for `claude --plugin-dir`",
+        description: "print the path of the plugin's folder, for `claude --plugin-dir`",
         load: async () => (await import("./commands/plugin.ts")).path,
       },
     ],
@@ -314,7 +337,7 @@ export const commands: readonly Command[] = [
     commands: [
       {
         name: "explain",
-        description: "show each setting and where it comes from",
+        description: "show the value and the origin of each setting",
         options: settingFlags,
         takesProgram: true,
         settings: flagSettings,
@@ -337,7 +360,7 @@ export const commands: readonly Command[] = [
   },
   {
     name: "own <verb> [files...]",
-    description: "the background process of `-d`",
+    description: "the background process that `swarm start -d` starts",
     hidden: true,
     options: [...startFlags, ...nightFlags, ["--swarm-id <id>", ""], ...ownerFlags, ...oldStartFlags],
     takesProgram: true,

@@ -5,17 +5,17 @@ import type { ShownCorrection } from "../domain/swarm-status.ts";
 export function describeCorrection({ from, action }: Correction): string {
   switch (action.kind) {
     case "set-status":
-      return `${from.status}, should be ${action.to}${action.reason ? ` (${action.reason.code}: ${action.reason.message})` : ""}`;
+      return `recorded as ${from.status}, should be ${action.to}${action.reason ? ` (${action.reason.code}: ${action.reason.message})` : ""}`;
     case "clear-creating":
-      return "its creation was cut off and left nothing";
+      return "the creation of the container was interrupted and left nothing behind";
     case "adopt":
-      return `it is now container ${action.containerId.slice(0, 12)}`;
+      return `the worker's container is now ${action.containerId.slice(0, 12)}`;
     case "collect-then-judge":
-      return `${from.status}, but its container has ended; its work waits to be collected`;
+      return `recorded as ${from.status}, but the container has exited; the worker's commits are not collected yet`;
     case "collect":
-      return "has work that is not collected yet";
+      return "the worker has commits that are not collected yet";
     case "publish":
-      return "is collected, but its branch was not moved yet";
+      return "the worker's commits are collected, but the branch was not moved yet";
     case "report":
       return action.note;
   }
@@ -35,14 +35,15 @@ export function describeShown(
     case "collect-then-judge":
       return ownerPid === null
         ? `${describeCorrection(correction)}: run \`swarm resume\``
-        : `its container has exited, being collected by pid ${ownerPid}`;
+        : `the container has exited; the owner (pid ${ownerPid}) is collecting the worker's commits`;
     case "collect":
     case "publish":
-      return `${describeCorrection(correction)}: ${ownerPid === null ? "run `swarm resume`" : `left to pid ${ownerPid}`}`;
+      return `${describeCorrection(correction)}: ${ownerPid === null ? "run `swarm resume`" : `the owner (pid ${ownerPid}) will collect the commits and move the branch`}`;
     case "set-status":
     case "clear-creating":
     case "adopt":
-      if (ownerPid !== null) return `${describeCorrection(correction)}; pid ${ownerPid} will correct it`;
+      if (ownerPid !== null)
+        return `${describeCorrection(correction)}; the owner (pid ${ownerPid}) will correct the record`;
       return `${describeCorrection(correction)}: run \`swarm ${isOwnEngine ? "resume" : "state repair"}\``;
     case "report":
       return describeCorrection(correction);

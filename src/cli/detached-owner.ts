@@ -29,9 +29,9 @@ export async function startDetached(
   );
   const { swarmId, pid, log } = owner;
   output.result(owner, () => [
-    `swarm ${swarmId} runs in the background, pid ${pid}; what it says goes to ${log}`,
+    `swarm ${swarmId} runs in the background as process ${pid}; its output goes to ${log}`,
   ]);
-  output.next("`swarm status -w` watches it, `swarm wait` waits for it, `swarm stop` ends it");
+  output.next("`swarm status -w` watches the swarm, `swarm wait` waits for its end, `swarm stop` stops it");
   return exitCodes.done;
 }
 
@@ -52,7 +52,9 @@ export function ownCommand(verbs: Readonly<Record<string, CommandHandler>>): Com
   return async (context, args, options) => {
     const verb = verbs[argumentAt(args, 0)];
     if (!verb || !process.send)
-      throw new SwarmError("USAGE", { message: "`swarm own` is started by `swarm start -d`" });
+      throw new SwarmError("USAGE", {
+        message: "do not run `swarm own` yourself: `swarm start -d` starts it",
+      });
     let isTold = false;
     const send = (word: object): void => {
       if (isTold || !process.connected) return;

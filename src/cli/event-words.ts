@@ -28,54 +28,57 @@ const wordsByEvent: ReadonlyMap<string, (facts: Facts) => string> = new Map(
   Object.entries({
     begun: (facts) => {
       const parallel = numberOf(facts["parallel"]);
-      const atOnce = parallel === null ? "" : `, ${parallel} at once`;
-      return `swarm ${textOf(facts["swarmId"])} begun with ${workersIn(facts["workers"])}${atOnce}`;
+      const atOnce = parallel === null ? "" : `, at most ${parallel} in parallel`;
+      return `swarm ${textOf(facts["swarmId"])} started with ${workersIn(facts["workers"])}${atOnce}`;
     },
     waiting: (facts) => `waits${because(facts)}`,
     started: () => "started",
     created: (facts) => `created${partOf(", container ", textOf(facts["containerId"]).slice(0, 12))}`,
-    line: (facts) => `connection ${textOf(facts["status"])}${because(facts)}`,
+    line: (facts) => `connection to the worker ${textOf(facts["status"])}${because(facts)}`,
     collected: (facts) =>
       `collected ${textOf(facts["commit"]).slice(0, 10)}${partOf(" at ", textOf(facts["ref"]))}`,
     refused: (facts) => `refused${partOf(" for ", textOf(facts["ref"]))}${reasonIn(facts)}`,
     published: (facts) => publishedWords(facts),
-    sensitive: (facts) => `changed what deserves a look: ${listOf(facts["paths"], pathWords)}`,
+    sensitive: (facts) => `changed files that need review: ${listOf(facts["paths"], pathWords)}`,
     ended: (facts) => `${textOf(facts["status"])}${reasonIn(facts)}`,
     proved: (facts) =>
       `proof: ${textOf(facts["verdict"]).replace("-", " ")}${partOf(": ", textOf(facts["why"]))}${weakenedIn(facts)}`,
     skipped: (facts) => `skipped${reasonIn(facts)}`,
     restarted: (facts) => `starts again${waitIn(facts)}${because(facts)}`,
     retried: (facts) =>
-      `is tried again, attempt ${numberOf(facts["attempt"]) ?? "?"}${waitIn(facts)}${because(facts)}`,
-    "given up": (facts) => `is not tried again${because(facts)}`,
+      `is retried, attempt ${numberOf(facts["attempt"]) ?? "?"}${waitIn(facts)}${because(facts)}`,
+    "given up": (facts) => `is not retried${because(facts)}`,
     paused: (facts) => `paused${because(facts)}`,
     unpaused: (facts) => `unpaused${because(facts)}`,
     stopping: (facts) => `stopping${because(facts)}`,
     wish: (facts) =>
       `command to ${textOf(facts["wish"])}${facts["reason"] ? `, refused${reasonIn(facts)}` : ""}`,
     appended: (facts) => `appended to the swarm${because(facts)}`,
-    kept: () => "its container is stopped and kept, with all that it has",
-    removing: (facts) => `its container is being removed${because(facts)}`,
-    removed: () => "its container is removed",
+    kept: () => "the worker's container was stopped, and is kept with its files",
+    removing: (facts) => `the worker's container is being removed${because(facts)}`,
+    removed: () => "the worker's container was removed",
     gateway: (facts) => gatewayWords(facts),
     called: (facts) =>
       `called ${textOf(facts["model"]) || textOf(facts["endpoint"])}: ${numberOf(facts["status"]) || "no answer"}${spentWords(facts)}`,
     reached: (facts) => `reached ${placeOf(facts)}${partOf("", textOf(facts["path"]))}`,
     denied: (facts) => deniedWords(deniedIn(facts)),
-    limited: (facts) => `${textOf(facts["endpoint"])} takes no calls until ${textOf(facts["until"])}`,
+    limited: (facts) =>
+      `the model endpoint ${textOf(facts["endpoint"])} accepts no calls until ${textOf(facts["until"])}`,
     budget: (facts) => budgetWords(facts),
     finished: (facts) => `swarm finished${partOf(": ", countsIn(facts))}`,
-    lost: (facts) => `${countOf(numberOf(facts["events"]) ?? 0, "event")} could not be written down`,
+    lost: (facts) =>
+      `${countOf(numberOf(facts["events"]) ?? 0, "event")} could not be written to the event log`,
   } satisfies Record<string, (facts: Facts) => string>),
 );
 
 function weakenedIn(facts: Facts): string {
   const count = numberOf(facts["weakenedTests"]) ?? 0;
-  return count === 0 ? "" : `; it deletes or skips ${countOf(count, "test")}`;
+  return count === 0 ? "" : `; the result deletes or skips ${countOf(count, "test")}`;
 }
 
 function publishedWords(facts: Facts): string {
-  if (facts["kind"] === "refused") return `got no branch: ${listOf(facts["obstacles"], obstacleWords)}`;
+  if (facts["kind"] === "refused")
+    return `the work got no branch: ${listOf(facts["obstacles"], obstacleWords)}`;
   const aside = facts["aside"] ? `, not on ${obstacleWords(facts["aside"])}` : "";
   return `published ${textOf(facts["ref"]).replace("refs/heads/", "")}${partOf(", ", textOf(facts["how"]))}${aside}`;
 }
@@ -95,7 +98,7 @@ function gatewayWords(facts: Facts): string {
     case "ready":
       return `gateway ready: ${transportWords(facts["road"] === "socket" ? "socket" : "network")}`;
     case "lost":
-      return `gateway lost${because(facts)}; the owner reconnects to it, or replaces it`;
+      return `gateway lost${because(facts)}; the owner reconnects to the gateway or replaces it`;
     default:
       return `gateway ${textOf(facts["status"])}`;
   }

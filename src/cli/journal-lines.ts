@@ -37,11 +37,11 @@ function describe(message: JournalledMessage): string[] {
       const cost = costUsd === undefined ? "" : `, $${costUsd.toFixed(2)}`;
       const cached = cacheReadTokens > 0 ? ` (${cacheReadTokens} from the cache)` : "";
       const taken = inputTokens + cacheReadTokens + cacheWriteTokens;
-      return [`${cleanText(storyId)}  so far ${taken} tokens in${cached}, ${outputTokens} out${cost}`];
+      return [`${cleanText(storyId)}  tokens so far: ${taken} in${cached}, ${outputTokens} out${cost}`];
     }
     case "checkpoint": {
       const { storyId, commit, bundle, bytes } = message.payload;
-      const stored = bundle === null ? "nothing new" : showBytes(bytes);
+      const stored = bundle === null ? "no new commits" : showBytes(bytes);
       return [`${cleanText(storyId)}  stored up to commit ${commit.slice(0, 10)}, ${stored}`];
     }
     case "completion": {
@@ -51,7 +51,7 @@ function describe(message: JournalledMessage): string[] {
     }
     case "error": {
       const [first = "", ...more] = linesOf(message.payload.message);
-      return [`worker cannot go on, ${cleanText(message.payload.code)}: ${first}`, ...more];
+      return [`worker cannot continue, ${cleanText(message.payload.code)}: ${first}`, ...more];
     }
   }
 }
@@ -79,7 +79,7 @@ function progressOf({
     ...more,
     ...(reason && output !== "" && output !== reason.message ? linesOf(output) : []),
     ...(checks ?? []).flatMap(checkLines),
-    ...(failedWork ? [`what was there is kept as commit ${failedWork.commit.slice(0, 10)}`] : []),
+    ...(failedWork ? [`the unfinished changes are kept as commit ${failedWork.commit.slice(0, 10)}`] : []),
   ];
 }
 

@@ -17,10 +17,10 @@ export function nextSandboxStep(records: readonly Listed[]): string {
   if (ready !== undefined)
     return ready === latest ? "`swarm sandbox run FILE`" : `\`swarm sandbox run --sandbox ${ready.id} FILE\``;
   const busy = present.find((record) => !isOver(record) && record.execution !== null);
-  if (busy !== undefined) return `\`swarm sandbox logs -f ${busy.id}\` follows its task`;
+  if (busy !== undefined) return `\`swarm sandbox logs -f ${busy.id}\` shows the output of the running task`;
   const making = present.find((record) => !isOver(record));
-  if (making !== undefined) return "`swarm sandbox ls` again: one is being made";
+  if (making !== undefined) return "run `swarm sandbox ls` again: a sandbox is being created";
   return latest === undefined
     ? "`swarm sandbox up`"
-    : `\`swarm sandbox up\` makes another one; \`swarm sandbox destroy ${latest.id}\` removes what is left of the last`;
+    : `\`swarm sandbox up\` creates a new sandbox; \`swarm sandbox destroy ${latest.id}\` removes the rest of the last sandbox`;
 }

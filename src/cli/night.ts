@@ -21,7 +21,7 @@ export function nightIn(
   if (then !== undefined && output.json)
     throw new SwarmError("USAGE", {
       message:
-        "--then and --json exclude each other: there would be two documents. `swarm merge --json` is one",
+        "--then and --json exclude each other: they would print two JSON documents. Use `swarm merge --json` afterwards",
     });
   if (notify !== undefined && String(notify).trim() === "")
     throw new SwarmError("INVALID_VALUE", { name: "--notify", value: "", expected: "a command" });
@@ -34,7 +34,7 @@ export function nightIn(
 function untilIn(text: string): NonNullable<Night["until"]> {
   const at = nightEnd(text, new Date());
   if (at !== null) return { at, text };
-  const expected = "a time of day such as 07:00, or a time such as 6h, at most 24h";
+  const expected = "a time of day such as 07:00, or a duration such as 6h, at most 24h";
   throw new SwarmError("INVALID_VALUE", { name: "--until", value: text, expected });
 }
 

@@ -14,12 +14,12 @@ export function nothingToRun(
 ): { readonly why: string; readonly next: string } {
   const [first, ...others] = tasks;
   if (first === undefined)
-    return { why: "there is no task file here", next: "`swarm init` writes an example task file" };
+    return { why: "this repository has no task file", next: "`swarm init` writes an example task file" };
   const again = `\`swarm start ${named.length > 0 ? named.map(shellWord).join(" ") : "--all"} --again\``;
   if (others.length === 0)
-    return { why: `${first.file} ${first.why.replace(/;.*$/, "")}`, next: `${again} repeats it` };
+    return { why: `${first.file} ${first.why.replace(/;.*$/, "")}`, next: `${again} carries it out again` };
   return {
-    why: `all ${countOf(tasks.length, "task file")} were carried out before with this very content`,
-    next: `${again} repeats them`,
+    why: `all ${countOf(tasks.length, "task file")} were already carried out with the same content`,
+    next: `${again} carries them out again`,
   };
 }

@@ -231,12 +231,15 @@ export function hasUnicode(env: Readonly<Record<string, string | undefined>>): b
 export class OutputClosedError extends Error {}
 
 async function written(target: NodeJS.WriteStream, bytes: string | Uint8Array): Promise<void> {
-  if (target.destroyed || target.errored) throw new OutputClosedError("the output is closed");
+  if (target.destroyed || target.errored)
+    throw new OutputClosedError("the program that reads swarm's output has closed the pipe");
   if (target.write(bytes)) return;
   try {
     await once(target, "drain");
   } catch (error) {
-    throw new OutputClosedError("the output is closed", { cause: error });
+    throw new OutputClosedError("the program that reads swarm's output has closed the pipe", {
+      cause: error,
+    });
   }
 }
 
@@ -271,7 +274,7 @@ async function duringOnTerminal<Result>(
     },
   );
   await tasks.run();
-  if (!result) throw new Error(`${title} ended without a result`);
+  if (!result) throw new Error(`the step "${title}" ended without a result`);
   return result.value;
 }
 

@@ -43,7 +43,9 @@ function reportBug(error: unknown, { json, stdout, stderr, reportFolder, now }: 
       .map((line) => cleanText(line))
       .join("\n")}\n`,
   );
-  stderr.write(`This is a mistake in swarm, not yours.${isSaved ? ` The report is ${file}.` : ""}\n`);
+  stderr.write(
+    `This is a bug in swarm, not a mistake of yours.${isSaved ? ` The bug report is in ${file}.` : ""}\n`,
+  );
   return exitCodes.bug;
 }
 

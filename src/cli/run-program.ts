@@ -53,7 +53,7 @@ type Run = (command: Command, args: CommandArguments, options: CommandOptions) =
 function makeParser(run: Run): Parser {
   const program = new Parser("swarm")
     .description(
-      "Task files for coding agents, each carried out in a sealed container of its own, up to verified git branches.",
+      "Runs task files with coding agents, each in its own sealed container. The results are verified git branches.",
     )
     .version(version, "-V, --version", "print the version")
     .helpOption("-h, --help", "show help")
@@ -105,14 +105,14 @@ function addCommand(parent: Parser, command: Command, run: Run): void {
   if (!command.load) {
     parser.action(() => {
       throw new SwarmError("USAGE", {
-        message: `swarm ${name} wants one of: ${command.commands?.map((child) => child.name.split(" ")[0]).join(", ")}`,
+        message: `swarm ${name} needs a subcommand: one of ${command.commands?.map((child) => child.name.split(" ")[0]).join(", ")}`,
       });
     });
     parser.allowExcessArguments(true);
     return;
   }
   parser.option("--json", "print one JSON document");
-  parser.addOption(new Option("--progress <mode>", "how progress is shown").choices(progressModes));
+  parser.addOption(new Option("--progress <mode>", "how to show progress").choices(progressModes));
   parser.action(async (...given: unknown[]) => {
     const options = given.at(-2) as CommandOptions;
     await run(command, given.slice(0, -2) as CommandArguments, options);
@@ -152,7 +152,7 @@ async function runCommand(
       args,
       options,
     );
-    if (!command.isQuiet) output.end("`swarm status` shows where things are");
+    if (!command.isQuiet) output.end("`swarm status` shows the state of the swarm");
     return exitCode;
   } catch (error) {
     if (error instanceof OutputClosedError) return outputClosed;

@@ -1,19 +1,22 @@
 import type { Command } from "./command.ts";
 import { engineFlag, flagSettings } from "./setting-flags.ts";
 
-const sandboxFlag = ["--sandbox <id>", "its id, name or container; without it the latest one"] as const;
+const sandboxFlag = [
+  "--sandbox <id>",
+  "the sandbox's id, name or container; the default is the latest sandbox",
+] as const;
 
 /** The definitions of the commands below `swarm sandbox`. */
 export const sandboxCommands: readonly Command[] = [
   {
     name: "up",
-    description: "make a sandbox; the first use starts it, and its time to live",
+    description: "create a sandbox; its first use starts the container and the time to live",
     options: [
-      ["--spec <file>", "its specification; without it sandbox.yaml, if there is one"],
-      ["--dangerous-allow-host-network", "let the spec give it the host's network"],
-      ["--dangerous-allow-privileged", "let the spec remove its protection"],
-      ["--no-auto-destroy", "no time to live: it stays until `swarm sandbox destroy`"],
-      ["--isolation <level>", "the least isolation that is accepted: auto, shared-kernel, userns, strong"],
+      ["--spec <file>", "the sandbox's specification file; the default is sandbox.yaml, if that file exists"],
+      ["--dangerous-allow-host-network", "allow the spec to give the sandbox the host's network"],
+      ["--dangerous-allow-privileged", "allow the spec to remove the sandbox's protection"],
+      ["--no-auto-destroy", "no time to live: the sandbox exists until `swarm sandbox destroy`"],
+      ["--isolation <level>", "the minimum isolation of the sandbox: auto, shared-kernel, userns or strong"],
       engineFlag,
     ],
     settings: flagSettings,
@@ -21,49 +24,50 @@ export const sandboxCommands: readonly Command[] = [
   },
   {
     name: "run <file>",
-    description: "run a task file by its runtime's interpreter, and bring out what it writes to /outputs",
+    description:
+      "run a script in a sandbox with the interpreter of the sandbox's runtime, and copy its /outputs to this machine",
     options: [sandboxFlag],
     load: async () => (await import("./commands/sandbox.ts")).run,
   },
   {
     name: "exec [command...]",
-    description: "run a command: exec ls -la",
+    description: "run a command in a sandbox, for example: exec ls -la",
     passesWordsOn: true,
-    options: [sandboxFlag, ["-i, --interactive", "pass on standard input"]],
+    options: [sandboxFlag, ["-i, --interactive", "pass standard input to the command"]],
     load: async () => (await import("./commands/sandbox.ts")).exec,
   },
   {
     name: "cp <from> <to>",
-    description: "copy a file or folder; a path in a sandbox is id:/path, or :/path for the latest one",
+    description: "copy a file or folder; a path in a sandbox is id:/path, or :/path for the latest sandbox",
     load: async () => (await import("./commands/sandbox.ts")).cp,
   },
   {
     name: "logs [sandbox]",
-    description: "show the output of the last task, in order",
+    description: "show the output of the sandbox's last task, in order",
     options: [
-      ["-f, --follow", "until the task ends"],
-      ["--stdout", "only this stream"],
-      ["--stderr", "only this stream"],
+      ["-f, --follow", "follow the output until the task ends"],
+      ["--stdout", "show only this output stream"],
+      ["--stderr", "show only this output stream"],
     ],
     load: async () => (await import("./commands/sandbox.ts")).logs,
   },
   {
     name: "ls",
     description: "list the sandboxes of this folder",
-    options: [["--all", "also destroyed ones"]],
+    options: [["--all", "also list destroyed sandboxes"]],
     load: async () => (await import("./commands/sandbox.ts")).ls,
   },
   {
     name: "stats [sandbox]",
-    description: "show its current use of resources",
+    description: "show the sandbox's current use of CPU, memory, disk and network",
     load: async () => (await import("./commands/sandbox.ts")).stats,
   },
   {
     name: "destroy [sandbox]",
-    description: "end and remove it; its outputs stay",
+    description: "end and remove a sandbox; its outputs on this machine are kept",
     options: [
-      ["--all", "every sandbox of this folder"],
-      ["--purge", "its outputs too"],
+      ["--all", "destroy all sandboxes of this folder"],
+      ["--purge", "also remove the outputs of the sandbox"],
     ],
     load: async () => (await import("./commands/sandbox.ts")).destroy,
   },
@@ -72,20 +76,20 @@ export const sandboxCommands: readonly Command[] = [
 const imageFlags = [
   [
     "--agents <list>",
-    "agents in the base image, by commas: claude, codex, gemini, opencode, claude-acp, codex-acp; or none (without this flag: those it has)",
+    "agents to install in the base image, separated by commas: claude, codex, gemini, opencode, claude-acp, codex-acp, or none; the default is the agents of the present image",
   ],
   ["--ignore-scripts", "install dependencies without running their scripts"],
-  ["--no-build-network", "no network for the steps of the project's image"],
+  ["--no-build-network", "build the project's image without network"],
 ] as const;
 
 /** The definitions of the commands below `swarm image`. */
 export const imageCommands: readonly Command[] = [
   {
     name: "build",
-    description: "build the base image and this repository's, as far as something changed",
+    description: "build the base image and this repository's image, if their inputs have changed",
     options: [
-      ["--base", "only the base image"],
-      ["--fresh", "build anew, with the newest packages"],
+      ["--base", "build only the base image"],
+      ["--fresh", "build without the cache, with the newest packages"],
       ...imageFlags,
       engineFlag,
     ],
@@ -94,17 +98,17 @@ export const imageCommands: readonly Command[] = [
   },
   {
     name: "ls",
-    description: "list the images",
+    description: "list swarm's images",
     options: [engineFlag],
     settings: flagSettings,
     load: async () => (await import("./commands/image.ts")).ls,
   },
   {
     name: "prune",
-    description: "remove images that are no longer needed; those in use stay",
+    description: "remove swarm's images that are no longer needed; images in use are kept",
     options: [
-      ["--all", "every image of swarm, of other projects too"],
-      ["--dry-run", "only list them"],
+      ["--all", "remove all images of swarm that no container uses, including images of other projects"],
+      ["--dry-run", "only list the images that would be removed"],
       engineFlag,
     ],
     settings: flagSettings,

@@ -4,14 +4,17 @@ import type { Command } from "./command.ts";
 export const scheduleCommands: readonly Command[] = [
   {
     name: "install [words...]",
-    description: "write this project's crontab line; flags for `swarm start` follow after --",
+    description: "add this project's line to your crontab; flags for `swarm start` follow after --",
     options: [
-      ["--at <time>", "when it begins, such as 23:00"],
-      ["--days <days>", "on which days, such as mon-fri (default: every)"],
-      ["--until <time>", "begin nothing after 07:00, or 6h, and let agents end their turn then"],
-      ["--no-merge", "leave the branches as they are"],
-      ["--notify <command>", "as of start"],
-      ["--yes", "write it without asking"],
+      ["--at <time>", "the time of day at which the swarm starts, such as 23:00"],
+      ["--days <days>", "the days on which the swarm starts, such as mon-fri (default: every day)"],
+      [
+        "--until <time>",
+        "stop the swarm at a time of day (07:00) or after a duration (6h); agents may end their turn",
+      ],
+      ["--no-merge", "do not merge the results"],
+      ["--notify <command>", "how to notify you, as with `swarm start --notify`"],
+      ["--yes", "write the crontab line without asking"],
     ],
     load: async () => (await import("./commands/schedule.ts")).install,
   },
@@ -22,7 +25,7 @@ export const scheduleCommands: readonly Command[] = [
   },
   {
     name: "remove",
-    description: "remove the line of this project",
+    description: "remove this project's line from your crontab",
     load: async () => (await import("./commands/schedule.ts")).remove,
   },
 ];

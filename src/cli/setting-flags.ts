@@ -9,41 +9,43 @@ import type { CommandOptions, Flag } from "./command.ts";
 export const settingFlags: readonly Flag[] = [
   [
     "--agent <kind>",
-    "the coding agent of tasks that name none: claude, acp, command, script; its program follows after --",
+    "the coding agent of tasks that name no agent: claude, acp, command or script; the agent's program follows after --",
   ],
-  ["--parallel <n>", "workers at once; auto: as many as the engine's host holds"],
-  ["--isolation <level>", "the least isolation that is accepted: auto, shared-kernel, userns, strong"],
+  [
+    "--parallel <n>",
+    "the maximum number of parallel workers; auto: as many as the engine's host has memory and CPUs for",
+  ],
+  ["--isolation <level>", "the minimum isolation of sandboxes: auto, shared-kernel, userns or strong"],
   [
     "--network <name>",
-    "the network of the sandboxes: gateway (default), none, or unfiltered: bridge, or one that the engine has",
+    "the network of the sandboxes: gateway (default), none, or, without filtering, bridge or the name of a network of the engine",
   ],
   [
     "--allow <host>",
-    `hosts that agents may reach beside their models: host:port, or ${Object.keys(presets).join(", ")}; any number of them`,
+    `a host that agents may reach in addition to their models: host:port, or ${Object.keys(presets).join(", ")}; repeatable`,
     "many",
   ],
   [
     "--escalate <change>",
-    "a change for the second attempt: model=NAME; given again, for the third, and so on",
+    "another model for the second attempt: model=NAME; give the flag again for the third attempt, and so on",
     "many",
   ],
-  ["--prove", "check each result again in a fresh sandbox before it counts; `--then merge` does, too"],
-  ["--budget-usd <amount>", "the most that the whole swarm may cost, in US dollars"],
-  ["--budget-tokens <n>", "the most tokens that the whole swarm may spend"],
-  ["--budget-time <duration>", "the longest that the whole swarm may take, for example 2h"],
-  ["--worker-budget-usd <amount>", "the most that one worker may cost, in US dollars"],
-  ["--worker-budget-tokens <n>", "the most tokens that one worker may spend"],
+  [
+    "--prove",
+    "check each result again in a fresh sandbox before accepting it; `--then merge` also does this",
+  ],
+  ["--budget-usd <amount>", "the maximum cost of the whole swarm, in US dollars"],
+  ["--budget-tokens <n>", "the maximum number of tokens that the whole swarm may use"],
+  ["--budget-time <duration>", "the maximum duration of the whole swarm, for example 2h"],
+  ["--worker-budget-usd <amount>", "the maximum cost of one worker, in US dollars"],
+  ["--worker-budget-tokens <n>", "the maximum number of tokens that one worker may use"],
   [
     "--credential <provider=reference>",
-    "where a secret is: anthropic, openai or google, = and env:NAME, file:/path or cmd:program; any number of them",
+    "where swarm reads a model provider's secret: anthropic, openai or google, then =, then env:NAME, file:/path or cmd:program; repeatable",
     "many",
   ],
-  ["--model-endpoint <words>", `another model's address: ${endpointForm}; any number of them`, "many"],
-  [
-    "--registry <words>",
-    `a registry of your own behind a preset: ${registryForm}; any number of them`,
-    "many",
-  ],
+  ["--model-endpoint <words>", `the endpoint of another model: ${endpointForm}; repeatable`, "many"],
+  ["--registry <words>", `your own package registry for a preset: ${registryForm}; repeatable`, "many"],
 ];
 
 export const engineFlag: Flag = [
@@ -53,14 +55,14 @@ export const engineFlag: Flag = [
 
 /** Flags that decide how the owner treats failed workers. */
 export const failureFlags: readonly Flag[] = [
-  ["--max-attempts <n>", "how often a worker that fails is tried in all (default 1)"],
-  ["--fail-fast", "end the swarm at the first failure"],
+  ["--max-attempts <n>", "the maximum number of attempts of each worker, including the first (default 1)"],
+  ["--fail-fast", "stop the swarm when the first worker fails"],
 ];
 
 /** Former names of flags, which still work. */
 export const oldStartFlags: readonly Flag[] = [
   ["--file <path>", "a task file", "old"],
-  ["--files <paths>", "task files, by commas", "old"],
+  ["--files <paths>", "task files, separated by commas", "old"],
   ["--max <n>", "--parallel", "old"],
 ];
 
@@ -78,7 +80,7 @@ const flagByPointer: Readonly<Record<string, string>> = {
 /** Returns the flag that sets the setting at this JSON pointer. */
 export function flagOf(pointer: string): string {
   const [, group = ""] = pointer.split("/");
-  if (group === "agentCommand") return "the program after --";
+  if (group === "agentCommand") return "the agent's program after --";
   if (group === "credentials") return `--credential ${pointer.split("/").at(-1)}`;
   return flagByPointer[`/${group}`] ?? `--${group}`;
 }
@@ -87,7 +89,7 @@ export function flagOf(pointer: string): string {
 export function flagSettings(options: CommandOptions, program: readonly string[]): SettingsFile {
   const { agent, parallel, max, isolation, network, engine, allow, escalate } = options;
   if (program.length > 0 && agent === "claude")
-    throw new SwarmError("USAGE", { message: "--agent claude takes no program after --" });
+    throw new SwarmError("USAGE", { message: "with --agent claude, no program may follow after --" });
   const flags: Record<string, unknown> = {
     ...{ agent, isolation, network, engine, allow, escalate, parallel: toCount(parallel ?? max) },
     agentCommand: program.length > 0 ? program : undefined,

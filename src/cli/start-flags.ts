@@ -1,11 +1,8 @@
 import type { Flag } from "./command.ts";
 import { engineFlag, failureFlags, oldStartFlags, settingFlags } from "./setting-flags.ts";
 
-export const forceFlag: Flag = ["--force", "archive a swarm that is not finished, and begin anew"];
-export const detachFlag: Flag = [
-  "-d, --detach",
-  "go on in the background, after this terminal is closed, too",
-];
+export const forceFlag: Flag = ["--force", "archive an unfinished swarm, and start a new one"];
+export const detachFlag: Flag = ["-d, --detach", "run in the background, even after this terminal is closed"];
 
 /** The flags of all commands that can make this process the owner of a swarm. */
 export const ownerFlags: readonly Flag[] = [...failureFlags, ...settingFlags, engineFlag];
@@ -13,26 +10,26 @@ export const ownerFlags: readonly Flag[] = [...failureFlags, ...settingFlags, en
 export const nightFlags: readonly Flag[] = [
   [
     "--until <time>",
-    "stop at this time of day (07:00) or after this duration (6h): start no worker, and give agents time to end their turn",
+    "stop at this time of day (07:00) or after this duration (6h): start no more workers, and give agents time to end their turn",
   ],
-  ["--then <what>", "when all workers have ended: merge"],
+  ["--then <what>", "what to do when all workers have ended: merge"],
   [
     "--notify <command>",
-    "when all workers have ended, or one needs you: a command that gets it as JSON, webhook:URL or desktop",
+    "how to notify you when all workers have ended or a worker needs your attention: a command that receives JSON, webhook:URL or desktop",
   ],
 ];
 
 export const againFlag: Flag = [
   "--again",
-  "also task files that completed or failed before with the same content",
+  "also carry out task files that completed or failed before with the same content",
 ];
-export const strictFlag: Flag = ["--strict", "refuse text that looks like an attempt to steer the agent"];
+export const strictFlag: Flag = ["--strict", "refuse task files whose text looks like a prompt injection"];
 
 export const startFlags: readonly Flag[] = [
-  ["--all", "every task file"],
+  ["--all", "carry out all task files"],
   againFlag,
   strictFlag,
-  ["--append", "beside a swarm that runs: leave the task files to its owner"],
+  ["--append", "if a swarm is running: add the task files to that swarm"],
   forceFlag,
 ];
 

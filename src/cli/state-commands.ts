@@ -4,33 +4,36 @@ import { engineFlag, flagSettings } from "./setting-flags.ts";
 export const stateCommands: readonly Command[] = [
   {
     name: "init",
-    description: "start the state of a swarm in this worktree",
-    options: [["--force", "archive the state that is there and start anew"]],
+    description: "create the state file of a new swarm in this worktree",
+    options: [["--force", "archive the existing state and start with an empty one"]],
     load: async () => (await import("./commands/state.ts")).init,
   },
   {
     name: "add <containerId> <name> <taskFile> <branch>",
-    description: "add a pending container; `-` as its id until it is created",
+    description: "add the record of a pending container; containerId is `-` until the container is created",
     load: async () => (await import("./commands/state.ts")).add,
   },
   {
     name: "update <name>",
-    description: "change a container's record",
+    description: "change the record of a container",
     options: [
       [
         "--status <status>",
-        "pending, running, completed, failed or stopped, as far as its status now allows",
+        "pending, running, completed, failed or stopped; only transitions that the current status allows",
       ],
-      ["--pr-url <url>", "the pull request of its branch, or null"],
-      ["--story-progress <json>", "counts: total, completed, failed, inProgress, pending, skipped"],
-      ["--acp-pid <pid>", "the process attached to it, or null"],
-      ["--container-id <id>", "the engine's id of it"],
+      ["--pr-url <url>", "the URL of the pull request of the container's branch, or null"],
+      [
+        "--story-progress <json>",
+        "counts of stories: total, completed, failed, inProgress, pending, skipped",
+      ],
+      ["--acp-pid <pid>", "the id of the process that is attached to the container, or null"],
+      ["--container-id <id>", "the engine's id of the container"],
     ],
     load: async () => (await import("./commands/state.ts")).update,
   },
   {
     name: "remove <name>",
-    description: "drop a container's record",
+    description: "remove a container's record",
     load: async () => (await import("./commands/state.ts")).remove,
   },
   {
@@ -45,7 +48,7 @@ export const stateCommands: readonly Command[] = [
   },
   {
     name: "cleanup",
-    description: "drop the records of containers that have ended",
+    description: "remove the records of containers that have ended",
     load: async () => (await import("./commands/state.ts")).cleanup,
   },
   {
@@ -57,10 +60,10 @@ export const stateCommands: readonly Command[] = [
   },
   {
     name: "repair",
-    description: "rebuild the state from containers and journals; the broken file is kept",
+    description: "rebuild the state from containers and journals; the invalid state file is kept",
     options: [
-      ["--moved", "this project was moved here"],
-      ["--copied", "this project is a copy and needs an identity of its own"],
+      ["--moved", "the project's folder was moved to this path"],
+      ["--copied", "this folder is a copy of the project and needs its own identity"],
       engineFlag,
     ],
     settings: flagSettings,

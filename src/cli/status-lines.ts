@@ -65,8 +65,8 @@ export function workerCells(
 
 /** Renders the line about the owner. A finished swarm without an owner gets no line. */
 export function ownerLines({ swarm, owner }: SwarmStatus): string[] {
-  if (owner !== null) return [cleanText(`owned by ${describeHolder(owner)}`)];
-  return isOver(swarm) ? [] : ["no process is running it"];
+  if (owner !== null) return [cleanText(`owner: ${describeHolder(owner)}`)];
+  return isOver(swarm) ? [] : ["no process is running this swarm"];
 }
 
 /**
@@ -85,26 +85,29 @@ export function remarkLines({ swarm, reconciled, corrections, orphans, owner }: 
     ...swarm.containers.flatMap((record) =>
       (record.denied ?? []).map((denied) => `${workerSlug(record)} ${deniedWords(denied)}`),
     ),
-    ...orphans.map((name) => `${cleanText(name)}: a container of this worktree that no record knows`),
+    ...orphans.map(
+      (name) => `${cleanText(name)}: a container of this worktree without a record in the state file`,
+    ),
   ];
 }
 
 function notReconciled(engine: SwarmStatus["swarm"]["engine"]): string {
   const who = engine ? `the engine at ${engine.endpoint} does not answer` : "no engine answers";
-  return `not reconciled: ${cleanText(who)}; this is the last recorded state`;
+  return `not reconciled with the engine: ${cleanText(who)}; the status below is only the recorded one`;
 }
 
 /** Suggests the next command for the user. */
 export function statusNext(status: SwarmStatus | null): string {
   if (status === null)
-    return "`swarm plan` shows what could run, `swarm init` writes an example, `swarm help` shows every command";
+    return "`swarm plan` shows which task files can run, `swarm init` writes an example, `swarm help` lists all commands";
   const { swarm, reconciled, owner, orphans } = status;
-  if (!reconciled) return "`swarm doctor` looks for the engine";
-  if (owner !== null && !isOver(swarm)) return "`swarm wait` ends when it does";
+  if (!reconciled) return "`swarm doctor` checks the container engine";
+  if (owner !== null && !isOver(swarm)) return "`swarm wait` waits until the swarm has ended";
   if (swarm.containers.length === 0) return "`swarm start --all` carries out the task files";
-  if (!isOver(swarm) || needsResume(status)) return "`swarm resume` continues from here";
-  if (orphans.length > 0) return "`swarm cleanup --dry-run` shows what is left on the engine";
-  return "`swarm summary` says what was done";
+  if (!isOver(swarm) || needsResume(status)) return "`swarm resume` continues this swarm";
+  if (orphans.length > 0)
+    return "`swarm cleanup --dry-run` shows which containers and volumes are left on the engine";
+  return "`swarm summary` shows the results";
 }
 
 function needsResume({ corrections }: SwarmStatus): boolean {

@@ -25,7 +25,7 @@ const maxCommits = 10;
 export function summaryLines(summary: SwarmSummary): string[] {
   const { swarmId, createdAt, systemCalls, workers } = summary;
   return [
-    cleanText(`swarm ${swarmId}, begun ${createdAt}`),
+    cleanText(`swarm ${swarmId}, started at ${createdAt}`),
     cleanText(totalWords(summary)),
     ...(systemCalls === null ? [] : [cleanText(`system calls: ${systemCalls}`)]),
     ...(summary.merge === null ? [] : mergeLines(summary.merge)),
@@ -53,15 +53,15 @@ function workerLines(worker: WorkerSummary): string[] {
       proofWords(worker),
     ]),
     ...indented(worker.earlier.map(attemptWords)),
-    ...indented(worker.denied.map((words) => `it ${words}`)),
+    ...indented(worker.denied.map((words) => `the worker ${words}`)),
     ...stories.flatMap(storyLines),
     ...indented(
       (changes?.commits ?? [])
         .slice(-maxCommits)
         .map(({ id, subject, author }) => `commit ${id.slice(0, 10)} ${subject} (${author})`),
     ),
-    ...indented(sensitive.paths.map(({ path, why }) => `look at ${path} (${why.replaceAll("-", " ")})`)),
-    ...indented(sensitive.isCut ? ["and more paths that deserve a look: `swarm diff` has them"] : []),
+    ...indented(sensitive.paths.map(({ path, why }) => `review ${path} (${why.replaceAll("-", " ")})`)),
+    ...indented(sensitive.isCut ? ["more changed files need review: `swarm diff` shows them"] : []),
     ...indented(deletedWords(worker)),
     ...indented(weakenedWords(worker)),
     ...indented(next.map((command) => `next: ${command}`)),
@@ -84,7 +84,7 @@ function storyLines(story: StorySummary): string[] {
     ...indented(
       [
         ...checks.flatMap(checkLines),
-        ...(unfinished === null ? [] : [`what there was when it failed: ${unfinished}`]),
+        ...(unfinished === null ? [] : [`unfinished changes of the failed story: ${unfinished}`]),
       ],
       4,
     ),

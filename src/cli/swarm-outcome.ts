@@ -12,18 +12,18 @@ export function outcomeOf(swarm: Pick<SwarmState, "containers">): {
   const exit = swarmExit(swarm);
   const { containers } = swarm;
   if (!containers.every(({ status }) => isTerminal(status)))
-    return { exit, next: "`swarm resume` continues from here" };
+    return { exit, next: "`swarm resume` continues this swarm" };
   const failed = containers.filter(({ status }) => status === "failed").length;
   if (failed === 0)
     return {
       exit,
       next:
         containers.length > 1
-          ? "`swarm summary` says what was done, `swarm merge` brings the branches together"
-          : "`swarm summary` says what was done, `swarm diff <worker>` shows it",
+          ? "`swarm summary` shows the results, `swarm merge` merges the workers' branches"
+          : "`swarm summary` shows the results, `swarm diff <worker>` shows a worker's changes",
     };
   return {
     exit,
-    next: `${countOf(failed, "worker")} failed: \`swarm logs <worker>\` says why, \`swarm retry @failed\` tries again`,
+    next: `${countOf(failed, "worker")} failed: \`swarm logs <worker>\` shows why, \`swarm retry @failed\` retries all failed workers`,
   };
 }

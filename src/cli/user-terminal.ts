@@ -42,7 +42,7 @@ export function userTerminal({ stdin, stdout, setPlain }: TerminalStreams): User
     async connect(session, onGone) {
       const type = (bytes: Uint8Array): void => void session.write(bytes).catch(onGone);
       const resize = (): void => void session.resize(size()).catch(onGone);
-      const gone = (): void => onGone(new Error("the terminal is gone"));
+      const gone = (): void => onGone(new Error("the user's terminal was closed"));
       using undo = new DisposableStack();
       // An open stdin would keep this process alive.
       undo.defer(() => stdin.destroy());

@@ -27,15 +27,16 @@ export function whyUnbudgeted(
   place: SessionFolders,
 ): string | null {
   const file = join(configFolder, "config.json");
-  const wanted = `set swarmBudgetUsd in ${file} to be asked no more`;
-  if (!existsSync(file)) return `it spends money, and you have set no budget: ${wanted}`;
+  const wanted = `set swarmBudgetUsd in ${file}, and Claude Code no longer asks you`;
+  if (!existsSync(file)) return `the command spends money, and you have set no budget: ${wanted}`;
   const changeable = whyChangeable(file, place);
   if (changeable !== null)
-    return `it spends money, and ${changeable}, so that a budget in it may not be yours`;
+    return `the command spends money, and ${changeable}, so the budget in this settings file may not be yours`;
   const settings = parse(readSmall(realpathSync(file), maxSettingsBytes));
-  if (!hasBudget(settings)) return `it spends money, and you have set no budget: ${wanted}`;
+  if (!hasBudget(settings)) return `the command spends money, and you have set no budget: ${wanted}`;
   const variable = budgetVariable(env);
-  if (variable !== null) return `it spends money, and ${variable} counts before the budget in ${file}`;
+  if (variable !== null)
+    return `the command spends money, and the environment variable ${variable} overrides the budget in ${file}`;
   return whyBegunWithout(spends, place.cwd);
 }
 
@@ -47,12 +48,12 @@ function whyBegunWithout(spends: SpendingKind, cwd: string): string | null {
   const root = findWorktree(cwd);
   if (root === null || !existsSync(join(root, ".aimi", "swarm-state.json"))) return null;
   const found = findSwarm(cwd);
-  if (found === null) return "it spends money, and its swarm cannot be read";
+  if (found === null) return "the command spends money, and the state of its swarm cannot be read";
   // If the existing swarm has finished, `start` begins a new one with the current settings.
   if (spends === "begins" && found.swarm.containers.every(({ status }) => isTerminal(status))) return null;
   const file = join(found.gitFolder, "aimi", "requests", found.swarm.swarmId, "settings");
   if (!existsSync(file) || hasBudget(parse(readSmall(file, maxSettingsBytes)))) return null;
-  return "it spends money, and its swarm was begun without a budget";
+  return "the command spends money, and its swarm was started without a budget";
 }
 
 /** Parses JSON; null for invalid JSON, which sets no budget. */

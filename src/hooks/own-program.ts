@@ -22,7 +22,7 @@ export interface SessionFolders {
 /** Returns the reason why a command runs outside the session's project; null if it runs inside. */
 export function whyOutsideProject({ cwd, projectFolder }: SessionFolders): string | null {
   if (projectFolder === null || findWorktree(cwd) === findWorktree(projectFolder)) return null;
-  return "it is typed in another repository than the session's";
+  return "the command runs in another repository than the Claude Code session";
 }
 
 /**
@@ -34,7 +34,7 @@ export function whyReplaceable(
   { program, parts, contents }: InstalledProgram,
   place: SessionFolders,
 ): string | null {
-  if (!lstatSync(program).isFile()) return `${program} is no regular file`;
+  if (!lstatSync(program).isFile()) return `${program} is not a regular file`;
   const judge = judgeOf(projectsOf(place));
   for (const path of [program, process.execPath, ...parts, contents]) {
     const why = judge(path);
@@ -72,10 +72,10 @@ function judgeOf(projects: readonly string[]): (path: string) => string | null {
   const judge = (way: string): string | null => {
     const before = known.get(way);
     if (before !== undefined) return before;
-    if (known.size > maxSteps) return `${way} is behind too many links`;
+    if (known.size > maxSteps) return `too many symbolic links lead to ${way}`;
     // A preliminary verdict: if the resolution returns to this path before the verdict is final, the links
     // form a cycle.
-    known.set(way, `${way} leads to itself`);
+    known.set(way, `${way} is a symbolic link that leads to itself`);
     const why = judgeStep(way);
     known.set(way, why);
     return why;
@@ -112,7 +112,7 @@ function whyOthersWrite(path: string, stats: Stats): string | null {
   if (stats.isDirectory() && (stats.mode & sticky) !== 0) return null;
   const isOpen =
     (stats.mode & othersWrite) !== 0 || ((stats.mode & groupWrites) !== 0 && !isOwnGroup(stats.gid));
-  return isOpen ? `${path} can be written by others` : null;
+  return isOpen ? `other users can write to ${path}` : null;
 }
 
 const maxAccountBytes = 1024 * 1024;

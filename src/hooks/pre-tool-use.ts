@@ -35,7 +35,7 @@ const harmless: readonly string[] = ["command", "description", "timeout", "run_i
 export function answerCall(text: string, installation: Installation): CommandAnswer {
   const payload = parsePayload(text);
   const command = payload?.toolName === "Bash" ? payload.toolInput["command"] : undefined;
-  if (!payload || typeof command !== "string") return silent("it is no call of Bash", null);
+  if (!payload || typeof command !== "string") return silent("the tool call is not a call of Bash", null);
   const programs = programsOf(installation);
   const verdict = approveCommand(
     command,
@@ -44,22 +44,24 @@ export function answerCall(text: string, installation: Installation): CommandAns
   if (verdict.kind === "ask") return { decision: "ask", why: verdict.why, command };
   if (verdict.kind === "silent") return silent(verdict.why, command);
   const field = Object.keys(payload.toolInput).find((name) => !harmless.includes(name));
-  if (field !== undefined) return silent(`the call has ${field}`, command);
+  if (field !== undefined) return silent(`the Bash call has the unexpected field ${field}`, command);
   try {
     const place = { cwd: payload.cwd, projectFolder: installation.projectFolder };
     const elsewhere = whyOutsideProject(place);
     if (elsewhere !== null) return silent(elsewhere, command);
     const used = programs.find(({ program }) => program === command.split(" ")[0]);
-    const replaceable = used ? whyReplaceable(used, place) : "its program is not the installed swarm";
+    const replaceable = used
+      ? whyReplaceable(used, place)
+      : "the command's program is not the installed swarm";
     if (replaceable !== null) return silent(replaceable, command);
     const outside = verdict.taskFiles.find((file) => !isTaskFile(payload.cwd, file));
-    if (outside !== undefined) return silent(`${outside} leads out of .aimi/tasks`, command);
+    if (outside !== undefined) return silent(`the task file ${outside} is outside .aimi/tasks`, command);
     const unbudgeted = verdict.spends ? whyUnbudgeted(verdict.spends, installation, place) : null;
     if (unbudgeted !== null) return { decision: "ask", why: unbudgeted, command };
   } catch (error) {
     return silent((error as Error).message, command);
   }
-  return { decision: "allow", why: "it is one of swarm's own commands", command };
+  return { decision: "allow", why: "the command is one of swarm's approved commands", command };
 }
 
 function programsOf({ root, pluginRoot }: Pick<Installation, "root" | "pluginRoot">) {

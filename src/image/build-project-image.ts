@@ -40,7 +40,10 @@ export async function ensureProjectImage(
   const list = async (): Promise<ProjectImages> => (fresh ? [] : listProjectImages(engine, project, signal));
   const [commit, present] = await Promise.all([project.commits.head(), list()]);
   if (commit === null)
-    throw new SwarmError("GIT_FAILED", { command: "rev-parse HEAD", reason: "there is no commit yet" });
+    throw new SwarmError("GIT_FAILED", {
+      command: "rev-parse HEAD",
+      reason: "the repository has no commit yet",
+    });
   const quickKey = await quickKeyOf(deps, { commit, base, options });
   const known = present.find((image) => image.quickKey === quickKey);
   if (known) return { ...known.image, warnings: [] };

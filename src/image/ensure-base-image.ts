@@ -67,7 +67,7 @@ export async function ensureBaseImage(
   if (!nodePackage)
     throw new SwarmError("UNSUPPORTED_BY_ENGINE", {
       what: "the base image",
-      reason: `there is no Node for ${architecture}`,
+      reason: `Node is not available for the architecture ${architecture}`,
     });
 
   await using _held = await deps.lock.hold(buildWaitMs, signal);
@@ -77,7 +77,9 @@ export async function ensureBaseImage(
   const root = await ensureRootImage(deps, options, report, signal);
   const inputs = { ...expected, root: root.id };
   const checksum = checksumOf(inputs, sha256);
-  report.onStep(`Building ${baseImage}${added.length > 0 ? `, now with ${added.join(", ")}` : ""}`);
+  report.onStep(
+    `Building ${baseImage}${added.length > 0 ? `, with the new agents ${added.join(", ")}` : ""}`,
+  );
   const id = await images.build(
     {
       context: packFiles(await baseContext(deps, nodePackage, signal)),
@@ -154,7 +156,7 @@ function packagesOf(agents: readonly string[]): string[] {
       throw new SwarmError("INVALID_VALUE", {
         name: "--agents",
         value: agent,
-        expected: `some of ${Object.keys(agentPackages).join(", ")}`,
+        expected: `agents from this list: ${Object.keys(agentPackages).join(", ")}`,
       });
     return found;
   });
@@ -178,7 +180,7 @@ async function ensureRootImage(
     await images.pull(registryRootImage, signal);
     await images.tag(registryRootImage, rootImage, signal);
   } else {
-    onStep("No image registry answers this engine, so the base image is made of Debian packages");
+    onStep("The engine reaches no image registry, so swarm builds the base image from Debian packages");
     await images.import(
       sources.makeRootFilesystem(debianRelease, onStep, signal),
       { tag: rootImage, labels: { [labels.sandbox]: "true", [labels.role]: "root-image" } },
@@ -187,7 +189,10 @@ async function ensureRootImage(
   }
   const made = await images.find(rootImage, signal);
   if (!made)
-    throw new SwarmError("IMAGE_NOT_FOUND", { image: rootImage, reason: "it vanished while it was made" });
+    throw new SwarmError("IMAGE_NOT_FOUND", {
+      image: rootImage,
+      reason: "another program removed the image during the build",
+    });
   return made;
 }
 

@@ -84,7 +84,7 @@ export async function planProjectImage(
     throw new SwarmError("GIT_FAILED", {
       command: "bundle",
       reason:
-        "this is a shallow clone, whose history ends somewhere; `git fetch --unshallow` brings the rest",
+        "the repository is a shallow clone with an incomplete history; `git fetch --unshallow` fetches the rest",
     });
   const files = await commits.files(commit);
   const own = files.find((file) => file.path === ownDockerfile && isPlain(file));
@@ -172,15 +172,17 @@ async function generatedRecipe(
 function treeWarnings(files: readonly TrackedFile[]): string[] {
   const secrets = files.flatMap(({ path }) => {
     const reason = looksSecret(path);
-    return reason === null ? [] : [`${path} is tracked and looks like ${reason}; it goes in with the tree`];
+    return reason === null
+      ? []
+      : [`the tracked file ${path} looks like ${reason}, and the image will contain it`];
   });
   const submodules = files.filter(({ kind }) => kind === "submodule");
   const linked = files.some((file) => file.path === ownDockerfile && !isPlain(file));
   return [
-    ...(linked ? [`${ownDockerfile} is no plain file, and so not used`] : []),
+    ...(linked ? [`${ownDockerfile} is not a regular file, so swarm does not use it`] : []),
     ...secrets.slice(0, 20),
-    ...(secrets.length > 20 ? [`${secrets.length - 20} more tracked files look secret`] : []),
-    ...submodules.map(({ path }) => `${path} is a submodule, whose files do not go in`),
+    ...(secrets.length > 20 ? [`${secrets.length - 20} more tracked files look like secrets`] : []),
+    ...submodules.map(({ path }) => `${path} is a submodule; the image will not contain its files`),
   ];
 }
 

@@ -156,14 +156,14 @@ export function findRights(status: string): string | null {
     new RegExp(`^${name}:\\s*(.*?)\\s*$`, "m").exec(status)?.[1] ?? null;
   const ids = [fieldOf("Uid"), fieldOf("Gid")];
   if (ids.some((words) => words === null || words.split(/\s+/).some((id) => id !== "1000")))
-    return "a program started in it does not become the agent's user";
+    return "a program started in this sandbox does not run as the agent's user";
   for (const name of ["CapPrm", "CapEff", "CapInh", "CapAmb"]) {
     const set = fieldOf(name);
     // Every kernel reports the permitted and the effective capabilities. Some kernels do not report the
     // inheritable and the ambient ones.
     if (set === null && (name === "CapInh" || name === "CapAmb")) continue;
     if (set === null || !/^0+$/.test(set))
-      return `a program started in it keeps capabilities (${name} ${set ?? "unknown"})`;
+      return `a program started in this sandbox keeps capabilities (${name} ${set ?? "unknown"})`;
   }
   return null;
 }

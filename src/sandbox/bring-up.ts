@@ -52,7 +52,7 @@ export async function createFromSpec(
   if (refused) throw new SwarmError("DANGEROUS", { what: refused.what, flag: refused.flag });
   const inputs = await deps.folders.findInputs(spec.inputs);
   const image = await findImage(deps, spec.runtime, onStep, signal);
-  onStep("Measuring what the engine's runtimes isolate");
+  onStep("Measuring the isolation of the engine's runtimes");
   const runtime = await findRuntime(deps, spec.isolation, signal);
 
   const id = deps.newId();
@@ -93,13 +93,15 @@ export async function createFromSpec(
     record,
     warnings: [
       ...image.warnings,
-      ...dangers.map(({ what }) => `DANGEROUS: ${what} takes the sandbox's protection away`),
-      ...(autoDestroy ? [] : ["DANGEROUS: nothing ends this sandbox but `swarm sandbox destroy`"]),
-      ...runtime.passedOver.map((reason) => `a stronger runtime was passed over: ${reason}`),
+      ...dangers.map(({ what }) => `DANGEROUS: ${what} removes the sandbox's protection`),
+      ...(autoDestroy ? [] : ["DANGEROUS: this sandbox runs until you end it with `swarm sandbox destroy`"]),
+      ...runtime.passedOver.map((reason) => `a stronger runtime was not used: ${reason}`),
       ...permissionWarnings(spec),
       ...filterWarnings(chooseFilter(info.filter, runtime.runtime), limits),
       ...(created.diskLimit === "watched"
-        ? ["its disk limit is watched while a task runs: this engine's storage cannot enforce it"]
+        ? [
+            "this engine's storage cannot enforce the sandbox's disk limit, so swarm watches the limit while a task runs",
+          ]
         : []),
     ],
   };
@@ -124,7 +126,7 @@ async function findImage(
     return { id: (await ensureImage(deps.engine, reference, signal)).id, reference, warnings: [] };
   }
   const id = await deps.ensureBase(onStep, signal);
-  const warning = `no image registry answers, so this runs on ${baseImage} instead of ${reference}`;
+  const warning = `no image registry answers, so the sandbox uses the image ${baseImage} instead of ${reference}`;
   return { id, reference: baseImage, warnings: reference === baseImage ? [] : [warning] };
 }
 
@@ -264,14 +266,14 @@ function permissionWarnings({ permissions }: SandboxSpec): string[] {
   const { aws } = permissions;
   if (!aws) return [];
   return [
-    `permissions.aws (${[aws.role, ...(aws.services ?? [])].filter(Boolean).join(", ")}) is recorded, not enforced: no credentials go in`,
+    `permissions.aws (${[aws.role, ...(aws.services ?? [])].filter(Boolean).join(", ")}) is recorded, but not enforced: the sandbox gets no AWS credentials`,
   ];
 }
 
 /** Returns a warning if the sandbox's filter of system calls is weaker than the usual filter. */
 function filterWarnings(filter: SystemCallFilter, limits: ContainerLimits): string[] {
   const isUsual = filter.kind === "ours" ? limits.programs32Bit !== true : filter.isEnough;
-  return isUsual ? [] : [`its system calls: ${filterWords(filter, limits)}`];
+  return isUsual ? [] : [`system calls of the sandbox: ${filterWords(filter, limits)}`];
 }
 
 /**

@@ -65,7 +65,7 @@ export async function collectFiles(
   const take = async (name: Folder): Promise<string | null> => {
     const into = folders.pathFor(record.id, `.${name}-${randomBytes(4).toString("hex")}`);
     const limit = new AbortController();
-    const facts = { command: `bringing out /${name}`, limitMs: maxMs };
+    const facts = { command: `copying /${name} out of the sandbox`, limitMs: maxMs };
     const timer = setTimeout(() => limit.abort(new SwarmError("COMMAND_TIMEOUT", facts)), maxMs);
     try {
       const copied = await copyPathOut(

@@ -29,7 +29,7 @@ export async function copyFiles(
   const [source, target] = [sandboxRef(from), sandboxRef(to)];
   if ((source === null) === (target === null))
     throw new SwarmError("USAGE", {
-      message: "one of the two paths must be in a sandbox, written id:/path or :/path, and the other one not",
+      message: "exactly one of the two paths must be in a sandbox, written as id:/path or :/path",
     });
   if (source) {
     const place = await resolveLocal(folder, to);
@@ -68,7 +68,7 @@ async function resolveLocal(folder: string, named: string): Promise<string> {
   if (isBelow(path, folder) && !isBelow(real, root))
     throw new SwarmError("FILE_FAILED", {
       file: path,
-      reason: `a link on its way leads out of this folder; if you mean it, name ${real}`,
+      reason: `a symbolic link on this path leads out of the working folder; to use its target, name ${real}`,
     });
   return real;
 }
@@ -113,6 +113,6 @@ async function freePath(to: string, name: string): Promise<string> {
   const stats = await stat(to).catch(() => null);
   const into = stats?.isDirectory() ? join(to, name) : to;
   if (await stat(into).catch(() => null))
-    throw new SwarmError("FILE_FAILED", { file: into, reason: "something is there already" });
+    throw new SwarmError("FILE_FAILED", { file: into, reason: "the destination already exists" });
   return into;
 }

@@ -64,7 +64,7 @@ export async function createSandbox(
   if (!workdir.startsWith("/"))
     throw new SwarmError("SPEC_REFUSED", {
       field: `The working folder ${JSON.stringify(workdir)}`,
-      reason: "it must be absolute",
+      reason: "the path must be absolute",
     });
   const image = await ensureImage(deps.engine, options.image ?? baseImage, signal);
   const runtime = await findRuntime(deps, options.isolation ?? "auto", signal);

@@ -37,7 +37,7 @@ export async function destroySandbox(
       const [first] = stillInside;
       if (first !== undefined)
         throw new Error(
-          `${first}${stillInside.length > 1 ? ", and more" : ""}: the sandbox has the only copy; --purge removes it anyway`,
+          `${first}${stillInside.length > 1 ? ", and more files" : ""}: only the sandbox has a copy of this output; --purge removes the sandbox anyway`,
         );
     }
     await removeRemains(open, record, facts, AbortSignal.timeout(destroyMs));

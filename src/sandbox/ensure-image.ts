@@ -17,7 +17,7 @@ export async function ensureImage(
   if (/^aimi-sandbox|^sha256:/.test(reference))
     throw new SwarmError("IMAGE_NOT_FOUND", {
       image: reference,
-      reason: "it has not been built on this engine",
+      reason: "the image has not been built on this engine",
     });
   let problem = "";
   for (const _attempt of ["first", "second"]) {
@@ -25,7 +25,7 @@ export async function ensureImage(
       await images.pull(reference, signal);
       const pulled = await images.find(reference, signal);
       if (pulled) return pulled;
-      problem = "it is not there after it was pulled";
+      problem = "the engine pulled the image, but does not list it";
     } catch (error) {
       signal?.throwIfAborted();
       if (!(error instanceof SwarmError) || error.code === "ENGINE_UNREACHABLE") throw error;

@@ -22,7 +22,7 @@ export async function filesBelow(from: string, name: string = basename(from)): P
   if (!stats.isDirectory())
     throw new SwarmError("FILE_UNREADABLE", {
       place: { file: from },
-      reason: "it is neither a file nor a folder",
+      reason: "the path is neither a file nor a folder",
     });
   const files: PackedFile[] = [{ ...owner, kind: "folder", path: name, mode: 0o755 }];
   for (const entry of await readdir(top, { recursive: true, withFileTypes: true })) {

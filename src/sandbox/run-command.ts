@@ -162,7 +162,7 @@ function refuseVariables(env: Readonly<Record<string, string>>): void {
     if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name) || value.includes("\0"))
       throw new SwarmError("SPEC_REFUSED", {
         field: `The variable ${JSON.stringify(name)}`,
-        reason: "names are letters, digits and _, and values hold no NUL",
+        reason: "names of variables have only letters, digits and _, and values contain no NUL character",
       });
   }
 }
@@ -252,7 +252,7 @@ export async function whyLost(
   if (facts === null) return new SwarmError("CONTAINER_GONE", { id });
   const { state, memoryExhausted } = facts;
   if (memoryExhausted)
-    return new SwarmError("MEMORY_EXHAUSTED", { name: command, limit: "its sandbox's limit" });
+    return new SwarmError("MEMORY_EXHAUSTED", { name: command, limit: "the sandbox's memory limit" });
   if (state !== "running") return new SwarmError("CONTAINER_NOT_RUNNING", { id, state });
   return new SwarmError("EXEC_FAILED", { command, reason });
 }

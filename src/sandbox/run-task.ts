@@ -46,12 +46,12 @@ export async function runTask(
   await using _held = await holdSandbox(deps, wanted, signal);
   // Reads the record again: another task may have run while this process waited for the lock.
   const now = await deps.folders.read(wanted.id);
-  if (!now) throw new SwarmError("SANDBOX_DESTROYED", { id: wanted.id, at: "this very moment" });
+  if (!now) throw new SwarmError("SANDBOX_DESTROYED", { id: wanted.id, at: "an unknown time" });
   const settled = await reconcileHeld(deps, now, signal);
   if (settled.status === "running" && settled.execution !== null)
     throw new SwarmError("SANDBOX_BUSY", {
       id: settled.id,
-      holder: `${settled.task}, whose client has gone`,
+      holder: `the task ${settled.task} still runs, although the swarm process that started it has ended`,
     });
   const used = await startUsed(deps, settled, { held: true }, signal);
   const name = basename(file);
@@ -181,7 +181,11 @@ function endOf(record: SandboxRecord): unknown {
   try {
     throwIfOver(record);
     return new SwarmError("SANDBOX_ENDED", {
-      ...{ id: record.id, status: record.status, reason: record.reason?.message ?? "it is over" },
+      ...{
+        id: record.id,
+        status: record.status,
+        reason: record.reason?.message ?? "the sandbox is no longer usable",
+      },
     });
   } catch (error) {
     return error;

@@ -64,9 +64,13 @@ export async function readFileIn(
     signal,
   ).catch((error: unknown) => {
     if (!(error instanceof SwarmError) || error.code !== "OUTPUT_TOO_LONG") throw error;
-    throw new SwarmError("PATH_REFUSED", { path, reason: `it is larger than ${showBytes(maxBytes)}` }, error);
+    throw new SwarmError(
+      "PATH_REFUSED",
+      { path, reason: `the file is larger than ${showBytes(maxBytes)}` },
+      error,
+    );
   });
-  refuse(path, exitCode, stderr, "a folder or something else that has no bytes");
+  refuse(path, exitCode, stderr, "the path is not a regular file");
   return Buffer.concat(chunks);
 }
 
@@ -87,7 +91,7 @@ export async function writeFileIn(
     },
     signal,
   );
-  refuse(path, exitCode, stderr, "it is a folder");
+  refuse(path, exitCode, stderr, "the path is a folder");
 }
 
 /** Lists the entries of a folder in the sandbox, sorted by name. */
@@ -109,7 +113,7 @@ export async function listFolderIn(
     },
     signal,
   );
-  refuse(path, exitCode, stderr, "it is no folder");
+  refuse(path, exitCode, stderr, "the path is not a folder");
   return Buffer.concat(chunks)
     .toString()
     .split("\0")
@@ -137,7 +141,7 @@ export async function copyFilesIn(
     },
     signal,
   );
-  refuse(into, exitCode, stderr, "it is no folder");
+  refuse(into, exitCode, stderr, "the path is not a folder");
 }
 
 /**
@@ -151,7 +155,7 @@ export async function copyPathOut(
   signal?: AbortSignal,
 ): Promise<CopiedOut> {
   if (await lstat(into).catch(() => null))
-    throw new SwarmError("FILE_FAILED", { file: into, reason: "something is there already" });
+    throw new SwarmError("FILE_FAILED", { file: into, reason: "the destination already exists" });
   const facts = await containers.look(id, undefined, signal);
   if (!facts) throw new SwarmError("CONTAINER_GONE", { id });
   // If the container runs, `tar` in the container packs the files, because the engine's own copy of a running
@@ -173,7 +177,7 @@ export async function copyPathOut(
       : containers.copyOut(id, path, signal);
   const name = basename(path);
   if (name === "")
-    throw new SwarmError("PATH_REFUSED", { path, reason: "the whole root filesystem is too much" });
+    throw new SwarmError("PATH_REFUSED", { path, reason: "swarm does not copy a whole root filesystem" });
   const folder = await mkdtemp(join(dirname(into), ".copying-")).catch((error: Error) => {
     throw new SwarmError("FILE_FAILED", { file: dirname(into), reason: error.message }, error);
   });
@@ -188,7 +192,7 @@ export async function copyPathOut(
       if (error.code !== "ENOENT") throw error;
       throw new SwarmError("ARCHIVE_REFUSED", {
         entry: name,
-        reason: leftOut[0]?.reason ?? "it is not in the archive",
+        reason: leftOut[0]?.reason ?? "the archive does not contain the path",
       });
     });
     return {
@@ -240,11 +244,12 @@ async function* packedByProgram(
   const exit = await execution.exit();
   if (exit.kind === "lost") throw new SwarmError("EXEC_FAILED", { command: "tar", reason: exit.reason });
   const { missing, forbidden } = scripts.scriptExits;
-  if (exit.code === missing || exit.code === forbidden) refuse(path, exit.code, "", "it cannot be packed");
+  if (exit.code === missing || exit.code === forbidden)
+    refuse(path, exit.code, "", "the path cannot be packed");
   // An exit code without a complaint still means that something is missing, because `tar` leaves unreadable
   // files out of an otherwise complete archive.
   if (exit.code !== 0 && !hasComplaint)
-    complain({ kind: "missed", path: basename(path), reason: `tar ended with ${exit.code}` });
+    complain({ kind: "missed", path: basename(path), reason: `tar exited with code ${exit.code}` });
 }
 
 function unreadable(path: string, problem: TarComplaint, cause?: unknown): SwarmError<"EXEC_FAILED"> {

@@ -99,7 +99,7 @@ export function sandboxAt(containers: Containers, facts: SandboxFacts): Sandbox 
 
   const exec: Sandbox["exec"] = async (command, options = {}) => {
     if (command.length === 0)
-      throw new SwarmError("EXEC_FAILED", { command: "(nothing)", reason: "it is empty" });
+      throw new SwarmError("EXEC_FAILED", { command: "(nothing)", reason: "the command is empty" });
     const { workdir: below, input, env, onOutput, signal } = options;
     return runCommand(
       containers,

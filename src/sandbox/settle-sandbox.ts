@@ -94,7 +94,7 @@ async function endCreation(
   await removeRemains(open, record, facts);
   const reason = {
     code: "CREATION_INTERRUPTED",
-    message: "its creation was interrupted; swarm removed what it had made",
+    message: "the creation of the sandbox was interrupted; swarm removed the incomplete sandbox",
   };
   const settled: SandboxRecord = {
     ...record,
@@ -127,12 +127,12 @@ async function settleTask(
   const incomplete = incompleteness(exitCode, collected);
   const reason =
     exitCode === null
-      ? { code: "EXEC_FAILED", message: "how the task ended is unknown" }
+      ? { code: "EXEC_FAILED", message: "the exit code of the task is unknown" }
       : incomplete
         ? { code: incomplete.code, message: incomplete.message }
         : {
             code: "UNATTENDED",
-            message: "it ended after its client was gone; its output since then is not kept",
+            message: "the task ended after its swarm process had ended; the output since then was not kept",
           };
   const status = exitCode === 0 && !incomplete ? "completed" : "failed";
   const settled: SandboxRecord = {

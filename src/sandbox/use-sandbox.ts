@@ -71,7 +71,7 @@ export async function startUsed(
     throw new SwarmError("SANDBOX_ENDED", {
       id: record.id,
       status: record.status,
-      reason: "it was never made",
+      reason: "the sandbox was never created",
     });
   const facts = await inspectOwn(containers, record, signal);
   if (!facts) throw new SwarmError("CONTAINER_GONE", { id: containerId });
@@ -102,5 +102,9 @@ export function throwIfOver(record: SandboxRecord): void {
     throw new SwarmError("MEMORY_EXHAUSTED", {
       ...{ name: `sandbox ${id}`, limit: showBytes(record.limits.memoryBytes) },
     });
-  throw new SwarmError("SANDBOX_ENDED", { id, status, reason: reason?.message ?? "it is over" });
+  throw new SwarmError("SANDBOX_ENDED", {
+    id,
+    status,
+    reason: reason?.message ?? "the sandbox is no longer usable",
+  });
 }

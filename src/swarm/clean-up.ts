@@ -69,7 +69,7 @@ export async function cleanUp(
   const plan = planCleanup({
     ...{ state, resources, discard: request.discard, only: request.only },
     locationOf: (attempt) =>
-      locations.get(keyOf(attempt)) ?? { kind: "elsewhere", why: "its journal was not read" },
+      locations.get(keyOf(attempt)) ?? { kind: "elsewhere", why: "the worker's journal was not read" },
   });
   const done = dryRun ? { ...plan, failure: null } : await executePlan(deps, plan, onStep, signal);
   const unfinished =
@@ -126,14 +126,14 @@ async function locationsOf(
 
 async function locationOf({ readAttempt, work }: CleanUpDeps, attempt: LeftAttempt): Promise<WorkLocation> {
   const journal = await readAttempt(attempt);
-  if (!journal) return elsewhere("there is no journal of it here");
-  if (!journal.isWhole) return elsewhere("its journal here ends before its final message");
+  if (!journal) return elsewhere("this repository has no journal of the worker's attempt");
+  if (!journal.isWhole) return elsewhere("the journal of the worker's attempt ends before the final message");
   const { completion, lastCheckpoint, failedWork } = journal;
   if (attempt.status !== null && (completion ?? "failed") !== attempt.status)
-    return elsewhere(`its journal does not say that it ${attempt.status}`);
+    return elsewhere(`the worker's journal does not confirm that the attempt ${attempt.status}`);
   for (const commit of [...(lastCheckpoint === null ? [] : [lastCheckpoint]), ...failedWork])
     if (!(await work.isReferenced(commit)))
-      return elsewhere(`its commit ${commit.slice(0, 10)} is not in this repository`);
+      return elsewhere(`the worker's commit ${commit.slice(0, 10)} is not in this repository`);
   return { kind: "here" };
 }
 

@@ -58,7 +58,10 @@ export async function clearMachine(
 
   const folder = thing("state-folder", stateFolder.folder);
   if (kept.length > 0)
-    return { removed, kept: [...kept, { ...folder, why: "it has the data of the private engine" }] };
+    return {
+      removed,
+      kept: [...kept, { ...folder, why: "the folder contains the data of the private engine" }],
+    };
   if (!dryRun) {
     onStep(`Removing ${stateFolder.folder}`);
     await stateFolder.remove();
@@ -78,13 +81,14 @@ async function whyEngineStays(
   let { state, endpoint } = await privateEngine.status();
   if (state === "stopped" && !dryRun)
     ({ state, endpoint } = await privateEngine.start({ mayInstall: false, reset: false, onStep }));
-  if (state !== "running") return "it does not run, so what is on it is not known";
+  if (state !== "running")
+    return "the private engine does not run, so its containers and volumes are unknown";
   const content = await contentOf(endpoint);
   const isSame = removedBefore.endpoint === endpoint;
   const containers = content.containers - (isSame ? removedBefore.containers : 0);
   const volumes = content.volumes - (isSame ? removedBefore.volumes : 0);
   if (containers + volumes === 0) return null;
-  return `it still has ${countOf(containers, "container")} and ${countOf(volumes, "volume")}`;
+  return `the private engine still has ${countOf(containers, "container")} and ${countOf(volumes, "volume")}`;
 }
 
 function thing(kind: RemovedThing["kind"], name: string): RemovedThing {

@@ -75,7 +75,7 @@ export async function collectWork(
     case "rewritten":
       return refused({
         code: "HISTORY_REWRITTEN",
-        message: "a commit that was collected from it is no longer part of its branch",
+        message: "the worker's branch no longer contains a commit that was collected before",
       });
     case "refused":
       return refused({ code: "COLLECT_FAILED", message: outcome.reason });

@@ -44,7 +44,7 @@ const minMemoryBytes = 2 * 1024 ** 3;
 
 /** Checks everything that a swarm needs. Each finding states a fact and, if something is wrong, how to fix it. */
 export async function diagnose(deps: DiagnoseDeps, signal?: AbortSignal): Promise<DoctorReport> {
-  deps.onStep("Looking at Node, git and this repository");
+  deps.onStep("Checking Node, git and this repository");
   const findings = [judgeNode(deps.nodeVersion), await judgeGit(deps), judgeMemory(deps.machine)];
   if (deps.settingsProblem) findings.push(asFinding("settings")(deps.settingsProblem));
   const project = await deps.project().catch(asFinding("project"));
@@ -62,7 +62,7 @@ export async function diagnose(deps: DiagnoseDeps, signal?: AbortSignal): Promis
         "project",
         "weak",
         "this folder is not in a git repository",
-        "Go into a repository, or `git init`.",
+        "Change to a repository, or create one with `git init`.",
       ),
     );
   else if ("subject" in project) findings.push(project);
@@ -82,12 +82,14 @@ async function diagnoseEngine(
       : finding(
           "builder",
           "weak",
-          "the classic builder: slower, and it sends the whole context each time",
+          "the engine has only the classic builder, which is slower and sends the whole build context each time",
           "Use an engine that has BuildKit.",
         ),
   ];
   const runtimes = inPreferredOrder(info.runtimes);
-  deps.onStep(`Measuring what ${runtimes.join(" and ")} isolate, and asking for an image registry`);
+  deps.onStep(
+    `Measuring the isolation of ${runtimes.join(" and ")}, and checking access to an image registry`,
+  );
   const [reachesRegistry, versions, ...judged] = await Promise.all([
     engine.reachesRegistry(signal),
     engine.parts(signal).then((parts) => judgeVersions(parts, runtimes), asFinding("versions", "weak")),
@@ -99,7 +101,7 @@ async function diagnoseEngine(
     versions,
     reachesRegistry
       ? finding("registry", "good", "the engine reaches an image registry")
-      : finding("registry", "weak", "no image registry answers the engine", null),
+      : finding("registry", "weak", "the engine reaches no image registry", null),
   );
   return findings;
 }
@@ -123,7 +125,7 @@ async function judgeRuntime(
         subject,
         "weak",
         `${fact}. It is ${falseName}`,
-        `Do not rely on it: remove ${runtime} from the engine's runtimes, or install the real one.`,
+        `Do not rely on this runtime: remove ${runtime} from the engine's runtimes, or install the real ${runtime}.`,
       );
     if (unconfined.length > 0)
       return finding(
@@ -141,8 +143,8 @@ async function judgeRuntime(
     return finding(
       subject,
       "weak",
-      `could not be measured: ${error.message}`,
-      "Look at the engine's log, or remove the runtime.",
+      `the isolation could not be measured: ${error.message}`,
+      "Read the engine's log, or remove the runtime from the engine.",
     );
   }
 }
@@ -163,7 +165,7 @@ async function diagnoseProject(
 ): Promise<Finding[]> {
   const state = await project.findState().catch(asFinding("state"));
   const findings: Finding[] = [];
-  if (state === null) findings.push(finding("state", "good", "no swarm here yet"));
+  if (state === null) findings.push(finding("state", "good", "no swarm in this worktree yet"));
   else if ("subject" in state) findings.push(state);
   else
     findings.push(
@@ -187,7 +189,7 @@ async function diagnoseProject(
             "leftovers",
             "weak",
             `containers without a record: ${strays.join(", ")}`,
-            "`swarm state repair` adopts them.",
+            "`swarm state repair` adds records of these containers.",
           );
     };
     findings.push(
@@ -208,12 +210,12 @@ async function diagnoseProject(
 
 function judgeTrust(files: readonly string[]): Finding {
   if (files.length === 0)
-    return finding("trust", "good", "no file here asks for more than an untrusted repository may");
+    return finding("trust", "good", "no further file of this project needs to be trusted");
   return finding(
     "trust",
     "weak",
-    `not trusted, and refused until then: ${files.join(", ")}`,
-    "Read them, then `swarm trust`.",
+    `swarm refuses these files until you trust them: ${files.join(", ")}`,
+    "Read the files, then run `swarm trust`.",
   );
 }
 
@@ -222,7 +224,7 @@ function judgeNode(version: string): Finding {
   const fits = (major === 24 && minor >= 15) || major >= 26;
   return fits
     ? finding("node", "good", version)
-    : finding("node", "missing", `${version} is too old`, "Install Node 24.15 or newer.");
+    : finding("node", "missing", `version ${version} is too old`, "Install Node 24.15 or newer.");
 }
 
 async function judgeGit({ gitVersion, machine }: DiagnoseDeps): Promise<Finding> {
@@ -236,7 +238,12 @@ async function judgeGit({ gitVersion, machine }: DiagnoseDeps): Promise<Finding>
   const fits = major > 2 || (major === 2 && minor >= 38);
   return fits
     ? finding("git", "good", version)
-    : finding("git", "missing", `${version} is too old: merges without a working tree need 2.38`, install);
+    : finding(
+        "git",
+        "missing",
+        `git ${version} is too old: merges without a working tree need git 2.38`,
+        install,
+      );
 }
 
 function judgeMemory({ memoryBytes, cpus }: MachineFacts): Finding {
@@ -251,10 +258,10 @@ async function judgeDisk({ freeBytes }: DiagnoseDeps, info: EngineInfo | null): 
   // from here.
   const folder = (info?.endpoint.startsWith("unix://") && info.dataFolder) || "/";
   const free = await freeBytes(folder);
-  const fact = `${showBytes(free)} free${folder === "/" ? "" : " where the engine keeps its data"}`;
+  const fact = `${showBytes(free)} free${folder === "/" ? "" : " on the disk with the engine's data"}`;
   return free >= minFreeBytes
     ? finding("disk", "good", fact)
-    : finding("disk", "weak", fact, `Free some space below ${folder}.`);
+    : finding("disk", "weak", fact, `Free some disk space below ${folder}.`);
 }
 
 async function judgeCredentials({ credentials }: DiagnoseDeps): Promise<Finding> {
@@ -264,7 +271,7 @@ async function judgeCredentials({ credentials }: DiagnoseDeps): Promise<Finding>
     : finding(
         "credentials",
         "weak",
-        "none found; the agents `script` and `command` need none",
+        "no credentials found; the agents `script` and `command` need no credentials",
         "Set ANTHROPIC_API_KEY or CLAUDE_CODE_OAUTH_TOKEN for Claude Code.",
       );
 }
@@ -272,48 +279,58 @@ async function judgeCredentials({ credentials }: DiagnoseDeps): Promise<Finding>
 async function judgeHook({ installedHook }: DiagnoseDeps): Promise<Finding> {
   const hook = await installedHook();
   if (hook === null)
-    return finding("hook", "good", "not installed; Claude Code asks before it runs swarm", null);
+    return finding(
+      "hook",
+      "good",
+      "the hook is not installed; Claude Code asks the user before each swarm command",
+      null,
+    );
   const { place, isEnabled, approved, refused, why } = hook;
   if (!isEnabled)
-    return finding("hook", "weak", `installed in ${place}, and disabled`, "`claude plugin enable aimi@aimi`");
+    return finding(
+      "hook",
+      "weak",
+      `the hook is installed in ${place}, but disabled`,
+      "`claude plugin enable aimi@aimi`",
+    );
   // A hook that approves foreign commands is worse than no hook.
   if (!refused)
     return finding(
       "hook",
       "missing",
-      `the one in ${place} approves commands that are not swarm's`,
+      `the hook in ${place} approves commands that are not swarm's own`,
       "`swarm plugin install`",
     );
   return approved
-    ? finding("hook", "good", `installed in ${place}; it approves swarm's own commands and nothing else`)
+    ? finding("hook", "good", `the hook in ${place} approves swarm's own commands and nothing else`)
     : finding(
         "hook",
         "weak",
-        `installed in ${place}, and approves nothing here: ${why}`,
-        "`swarm plugin install` brings it up to date",
+        `the hook in ${place} does not approve swarm's own commands: ${why}`,
+        "`swarm plugin install` updates the hook",
       );
 }
 
 function judgeCandidates(tried: readonly TriedCandidate[]): Finding[] {
   const chosen = tried.find(({ info }) => info);
   const refused = tried
-    .filter((candidate) => candidate.refused !== null && candidate.refused !== "there is no socket")
+    .filter((candidate) => candidate.refused !== null && candidate.refused !== "the socket does not exist")
     .map(({ origin, endpoint, refused: why }) =>
       finding("engine candidate", "weak", `${origin} at ${endpoint}: ${why}`, null),
     );
   if (!chosen?.info) {
-    const named = tried.filter(({ refused: why }) => why !== "there is no socket");
+    const named = tried.filter(({ refused: why }) => why !== "the socket does not exist");
     const places = named.map(({ origin, refused: why }) => `${origin}: ${why}`);
     const absent = tried.length - named.length;
     if (absent > 0)
       places.push(
         tried.length === 1
-          ? `${tried[0]?.origin}: there is no socket`
-          : `no socket at ${countOf(absent, "usual place")}`,
+          ? `${tried[0]?.origin}: the socket does not exist`
+          : `no socket exists at ${countOf(absent, "usual path")}`,
       );
     return [
       ...refused,
-      finding("engine", "missing", `none answers (${places.join("; ")})`, remedyFor(tried)),
+      finding("engine", "missing", `no engine answers (${places.join("; ")})`, remedyFor(tried)),
     ];
   }
   const { version, endpoint, storageDriver, architecture } = chosen.info;
@@ -334,7 +351,7 @@ function judgeCandidates(tried: readonly TriedCandidate[]): Finding[] {
 function remedyFor(tried: readonly TriedCandidate[]): string {
   const [first] = tried;
   if (tried.length !== 1 || !first) return "`swarm engine start`, or `swarm doctor --fix`";
-  return `Start that engine, or remove what selects it (${first.origin}) and run \`swarm engine start\`.`;
+  return `Start the selected engine, or remove its selection (${first.origin}) and run \`swarm engine start\`.`;
 }
 
 /**

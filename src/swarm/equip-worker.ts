@@ -78,7 +78,7 @@ async function atRecordedRef(deps: OwnerServices, record: ContainerRecord): Prom
   if (!(await deps.work.moveRef(collecting)))
     throw new SwarmError("GIT_FAILED", {
       command: "update-ref",
-      reason: `${collecting.ref} is not at the commit that swarm recorded for it`,
+      reason: `${collecting.ref} does not point to the commit that swarm recorded for this ref`,
     });
   await deps.change(containerName, (now) => ({ ...now, collecting: null }));
   return { ...record, collecting: null };
@@ -112,7 +112,7 @@ async function chooseBase(
   if (merged.kind === "commit") return merged.commit;
   const reason = {
     code: "BASE_CONFLICT",
-    message: `the results that it starts from contradict each other in ${merged.files.slice(0, 5).join(", ")}`,
+    message: `the results from which the worker starts conflict in ${merged.files.slice(0, 5).join(", ")}`,
   };
   deps.emit({ event: "ended", worker: slug, status: "failed", reason });
   await deps.change(name, (now) => movedTo(now, "failed", reason, deps.clock()));

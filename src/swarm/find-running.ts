@@ -33,21 +33,21 @@ export async function findRunning(
   const refuse = (was: string): never => {
     const instead =
       was === "paused"
-        ? `\`swarm unpause ${slug}\` lets it go on; \`swarm logs ${slug}\` shows what it did.`
-        : `\`swarm logs ${slug}\` shows what it did.`;
+        ? `\`swarm unpause ${slug}\` continues the worker; \`swarm logs ${slug}\` shows the worker's log.`
+        : `\`swarm logs ${slug}\` shows the worker's log.`;
     throw new SwarmError("CONTAINER_NOT_RUNNING", { id, state: was, instead });
   };
-  if (state.engine === null) return refuse("not made yet");
+  if (state.engine === null) return refuse("not created yet");
   const { endpoint } = state.engine;
   const engine = await findEngine(endpoint);
   if (engine === null) throw new SwarmError("ENGINE_UNREACHABLE", { tried: [endpoint] });
   await refuseOtherEngine(state, engine);
   const { containers } = await engine.open(signal);
   const facts = await containers.look(id, undefined, signal);
-  if (facts === null) return refuse(record.status === "pending" ? "not made yet" : "removed");
+  if (facts === null) return refuse(record.status === "pending" ? "not created yet" : "removed");
   const isOurs =
     facts.labels[labels.project] === state.project.id && facts.labels[labels.swarm] === state.swarmId;
-  if (!isOurs) return refuse("another one of that name");
+  if (!isOurs) return refuse("another container with the same name");
   if (facts.state !== "running") return refuse(facts.state);
   return { containers, containerId: facts.id };
 }

@@ -17,11 +17,11 @@ export function judgeFilters(
   return {
     subject: "system calls",
     state: isOpen || isWeak ? "weak" : "good",
-    fact: [...facts, "builds: the engine's own filter"].join("; "),
+    fact: [...facts, "image builds: the engine's own filter"].join("; "),
     fix: isOpen
-      ? "Set limits.programs32Bit to false, unless 32-bit programs need it."
+      ? "Set limits.programs32Bit to false, unless sandboxes must run 32-bit programs."
       : isWeak
-        ? "Use Docker on x86-64 or arm64, or demand `isolation: strong`."
+        ? "Use Docker on x86-64 or arm64, or require `isolation: strong`."
         : null,
   };
 }

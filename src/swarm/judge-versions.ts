@@ -6,8 +6,8 @@ export function judgeVersions(parts: readonly EnginePart[], runtimes: readonly s
   const known = parts.map(({ name, version }) => `${name} ${version}`);
   const untold = runtimes.filter((runtime) => !parts.some(({ name }) => name === runtime));
   const facts = [
-    known.length > 0 ? known.join(", ") : "the engine does not report them",
-    ...(untold.length > 0 ? [`not reported: ${untold.join(", ")}`] : []),
+    known.length > 0 ? known.join(", ") : "the engine does not report the versions of its parts",
+    ...(untold.length > 0 ? [`the engine does not report the version of ${untold.join(", ")}`] : []),
   ];
   const open = parts.flatMap((part) =>
     findVulnerabilities(part).map(({ ids, what, fixedIn, packages }) => {
@@ -19,6 +19,6 @@ export function judgeVersions(parts: readonly EnginePart[], runtimes: readonly s
     subject: "versions",
     state: open.length > 0 ? "weak" : "good",
     fact: [...facts, ...open].join("; "),
-    fix: open.length > 0 ? "Update the engine's packages, or demand `isolation: strong`." : null,
+    fix: open.length > 0 ? "Update the engine's packages, or require `isolation: strong`." : null,
   };
 }

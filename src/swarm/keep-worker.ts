@@ -51,7 +51,11 @@ export function superviseWorker(
   const stopNow = (): void => void stopContainer(deps, waiting);
   const accessEnded = deps.networkAccess.accessEnded(waiting.slug);
   // Asks the agent to end, rather than stopping the container: the worker then keeps its work.
-  const endRun = (): void => own.abort({ reason: "a budget is used up", graceMs: endGraceMs } satisfies Halt);
+  const endRun = (): void =>
+    own.abort({
+      reason: "the worker's or the swarm's budget is used up",
+      graceMs: endGraceMs,
+    } satisfies Halt);
   return {
     ended: supervise().finally(() => {
       options.stopNow.removeEventListener("abort", stopNow);
@@ -81,7 +85,11 @@ export function superviseWorker(
       if (waitMs === null || halt.aborted) return;
       const why = record.reason?.message ?? "";
       if (endedLikeBefore(record, exitCode))
-        return deps.emit({ event: "given up", worker: waiting.slug, why: `${why}, twice in the same way` });
+        return deps.emit({
+          event: "given up",
+          worker: waiting.slug,
+          why: `the worker ended twice in the same way: ${why}`,
+        });
       exitCode = record.exitCode;
       deps.emit({ event: "restarted", worker: waiting.slug, why, waitMs });
       if (!(await hasWaited(waitMs))) return;
@@ -133,7 +141,7 @@ export function superviseWorker(
   async function startNextAttempt(record: ContainerRecord): Promise<void> {
     const waitMs = nextAttemptMs(record, options.policy, deps.timing.random());
     if (record.attempt < options.policy.maxAttempts && failedLikeBefore(record))
-      deps.emit({ event: "given up", worker: waiting.slug, why: "it failed in the same way twice" });
+      deps.emit({ event: "given up", worker: waiting.slug, why: "the worker failed twice in the same way" });
     if (waitMs === null || halt.aborted) return;
     const why = record.reason?.message ?? "";
     deps.emit({ event: "retried", worker: waiting.slug, attempt: record.attempt + 1, why, waitMs });

@@ -37,7 +37,7 @@ export async function loadTasks(
   const wanted = request.files.length > 0 ? request.files : fileNames;
   const warnings = ignored.map(
     (name) =>
-      `${JSON.stringify(name)} was passed over: a task file's name has letters, digits, spaces, dots, - and _`,
+      `${JSON.stringify(name)} was ignored: the name of a task file may have only letters, digits, spaces, dots, - and _`,
   );
   const placed: Placed[] = [];
   for (const file of new Set(wanted)) {

@@ -93,7 +93,7 @@ export async function makeTask(
     if (there !== null && Buffer.from(there.bytes).toString() === text && !done.has(there.sha256))
       return { file, branch, check, isNew: false };
   }
-  throw new Error("promptNames yields names without end");
+  throw new Error("promptNames must never run out of names");
 }
 
 function refuseWords({ branch, verify }: NewTaskRequest): void {
@@ -114,7 +114,7 @@ function refuseBranch(branch: string, remotes: readonly string[]): void {
   if (problem !== null)
     throw new SwarmError("INVALID_VALUE", {
       ...{ name: "--branch", value: branch },
-      expected: `a name of your own that git accepts for a branch, for example feat/login; this one ${problem}`,
+      expected: `a branch name that git accepts, for example feat/login; this name ${problem}`,
     });
 }
 
@@ -123,7 +123,7 @@ function refuseClash(others: readonly BranchOfFile[], branch: string): void {
   if (clash)
     throw new SwarmError("INVALID_VALUE", {
       ...{ name: "--branch", value: branch },
-      expected: `a branch that git can keep beside ${clash.branch}, which is that of ${clash.fileName}`,
+      expected: `a branch name that does not clash with ${clash.branch}, the branch of ${clash.fileName}`,
     });
 }
 

@@ -64,7 +64,7 @@ export async function mergeResults(
 
   const isOpen = ({ worker }: Result): boolean => !mergedBefore.has(worker);
   if (results.length > 1)
-    onStep(`Looking which of ${countOf(results.length, "result")} conflict with each other`);
+    onStep(`Checking which of ${countOf(results.length, "result")} conflict with each other`);
   const forecast = await forecastOf(deps, results);
   const candidates = await candidatesOf(deps, results, forecast);
   const checks = speculativeChecks(deps.check, signal);
@@ -111,7 +111,10 @@ async function mergeOne(
   const missing = missingFor(train, candidate);
   if (missing.length > 0)
     return setAside({
-      reason: { code: "BUILDS_ON_SET_ASIDE", message: `it is built on ${missing.join(", ")}, set aside` },
+      reason: {
+        code: "BUILDS_ON_SET_ASIDE",
+        message: `the result builds on ${missing.join(", ")}, which the merge set aside`,
+      },
       with: missing,
     });
 
@@ -122,8 +125,8 @@ async function mergeOne(
       one === worker ? [other] : other === worker ? [one] : [],
     );
     const rivals = others.filter((other) => train.merged.some((kept) => kept.worker === other));
-    const whom = rivals.length > 0 ? rivals.join(", ") : "the commit that it is merged onto";
-    const reason = { code: "MERGE_CONFLICT", message: `it conflicts with ${whom}` } as const;
+    const whom = rivals.length > 0 ? rivals.join(", ") : "the commit onto which the results are merged";
+    const reason = { code: "MERGE_CONFLICT", message: `the result conflicts with ${whom}` } as const;
     return setAside({ reason, files: [...merged.files], with: rivals });
   }
 
@@ -168,7 +171,7 @@ async function findRivals(
   { origin, merged, checks }: MergeState,
   { worker, commit, message, buildsOn }: Candidate,
 ): Promise<Pick<MergedWorker, "reason" | "with">> {
-  const failed = { code: "CHECK_FAILED", message: "the check fails with it" } as const;
+  const failed = { code: "CHECK_FAILED", message: "the check fails with this result" } as const;
   const others = merged.filter((other) => !buildsOn.includes(other.worker));
   if (others.length === 0) return { reason: failed, with: [] };
   const alone = await work.merge({ ours: origin, theirs: commit, message }, signal);
@@ -176,7 +179,7 @@ async function findRivals(
     return { reason: failed, with: [] };
   const together = (names: string): MergedWorker["reason"] => ({
     code: "CHECK_FAILED_TOGETHER",
-    message: `the check passes with it alone, and fails together with ${names}`,
+    message: `the check passes with this result alone, but fails with this result and ${names} together`,
   });
   for (const other of others) {
     const pair = await work.merge(

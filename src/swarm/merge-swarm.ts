@@ -51,7 +51,10 @@ export async function mergeSwarm(
   const origin = (await startOf(deps, results)) ?? (await commits.head());
   const begin = target.commit ?? origin;
   if (begin === null || origin === null)
-    throw new SwarmError("GIT_FAILED", { command: "rev-parse HEAD", reason: "there is no commit yet" });
+    throw new SwarmError("GIT_FAILED", {
+      command: "rev-parse HEAD",
+      reason: "the repository has no commit yet",
+    });
   crashPoint("merge-begun");
 
   const command = results.length === 0 ? null : await deps.testCommand();
@@ -93,14 +96,14 @@ async function holdReasonOf(
 ): Promise<Result["holdReason"]> {
   const { tests, isLoss, isCut } = await findWeakenedTests({ work }, { base, tip: commit }, signal);
   if (isCut) {
-    const large = `it is too large to examine all of its tests; \`swarm merge ${worker}\` merges it anyway`;
+    const large = `the result is too large for a check of all its tests; \`swarm merge ${worker}\` merges this result anyway`;
     return { code: "TESTS_WEAKENED", message: large };
   }
   const [first] = tests;
   if (!isLoss || !first) return null;
   const more = tests.length > 1 ? ` and ${countOf(tests.length - 1, "more test")}` : "";
   const verb = first.how === "deleted" ? "deletes" : "skips";
-  const message = `it ${verb} \`${first.line}\` of ${first.path}${more}; \`swarm merge ${worker}\` merges it anyway`;
+  const message = `the result ${verb} the test \`${first.line}\` of ${first.path}${more}; \`swarm merge ${worker}\` merges this result anyway`;
   return { code: "TESTS_WEAKENED", message };
 }
 
@@ -129,7 +132,7 @@ async function publish(
   if (published.kind === "refused")
     throw new SwarmError("BRANCH_REFUSED", {
       branch,
-      reason: published.obstacles[0]?.reason ?? "another process moved it at the same moment",
+      reason: published.obstacles[0]?.reason ?? "another process moved the branch at the same moment",
     });
   crashPoint("after-merge-publish");
 }

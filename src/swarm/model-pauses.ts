@@ -8,7 +8,7 @@ import type { OwnerState } from "./own-swarm.ts";
 import type { SwarmDeps } from "./swarm-deps.ts";
 import { unpauseWorker } from "./unpause-worker.ts";
 
-const modelLimit = "model limit";
+const modelLimit = "rate limit of the model's API";
 const againMs = 10_000;
 
 /**
@@ -74,7 +74,11 @@ export async function endPauses(
     if (handle === undefined) continue;
     try {
       await unpauseWorker(deps, record, handle.resumed);
-      deps.emit({ event: "unpaused", worker: workerSlug(record), why: "the time is over" });
+      deps.emit({
+        event: "unpaused",
+        worker: workerSlug(record),
+        why: "the rate limit of the model's API has ended",
+      });
     } catch (error) {
       if (!(error instanceof SwarmError)) throw error;
       // The engine may be unreachable. Extends the pause of this worker, and continues with the other

@@ -53,7 +53,7 @@ async function applyToAll(
   { wish }: Extract<OwnerCommand, { of: "swarm" }>,
 ): Promise<boolean> {
   if (wish === "stop") {
-    owner.halt({ reason: "asked to stop", graceMs: stopGraceMs });
+    owner.halt({ reason: "the user asked to stop", graceMs: stopGraceMs });
     return owner.running.size === 0;
   }
   let isDone = true;
@@ -106,12 +106,12 @@ async function stop(
   const { containerName: name, status } = record;
   const handle = running.get(name);
   if (handle) {
-    handle.stop({ reason: "asked to stop", graceMs: stopGraceMs });
+    handle.stop({ reason: "the user asked to stop", graceMs: stopGraceMs });
     return false;
   }
   begun.add(name);
   if (status !== "pending") return true;
-  const reason = { code: "INTERRUPTED", message: "it was asked to stop" };
+  const reason = { code: "INTERRUPTED", message: "the user stopped the worker" };
   emit({ event: "ended", worker: workerSlug(record), status: "stopped", reason });
   await change(name, (now) => movedTo(now, "stopped", reason, clock()));
   return true;
@@ -143,13 +143,19 @@ async function pause(
     }
   }
   const since = clock().toISOString();
-  await change(name, (now) => ({ ...now, paused: { reason: "asked to pause", since, until: null } }));
-  emit({ event: "paused", worker: workerSlug(record), why: "asked to pause" });
+  await change(name, (now) => ({
+    ...now,
+    paused: { reason: "the user asked to pause", since, until: null },
+  }));
+  emit({ event: "paused", worker: workerSlug(record), why: "the user asked to pause" });
   return true;
 }
 
 function withPauseByUser(record: ContainerRecord): ContainerRecord {
-  return { ...record, paused: record.paused && { ...record.paused, reason: "asked to pause", until: null } };
+  return {
+    ...record,
+    paused: record.paused && { ...record.paused, reason: "the user asked to pause", until: null },
+  };
 }
 
 async function unpause(deps: SwarmDeps, { running }: OwnerState, record: ContainerRecord): Promise<void> {
@@ -158,7 +164,7 @@ async function unpause(deps: SwarmDeps, { running }: OwnerState, record: Contain
   const handle = running.get(name);
   if (handle) await unpauseWorker(deps, record, handle.resumed);
   else await deps.change(name, (now) => ({ ...now, paused: null }));
-  deps.emit({ event: "unpaused", worker: workerSlug(record), why: "asked to go on" });
+  deps.emit({ event: "unpaused", worker: workerSlug(record), why: "the user asked to continue" });
 }
 
 /**

@@ -110,7 +110,7 @@ export async function ownSwarm(
   } catch (error) {
     // If the owner fails, it stops its workers first: without an owner, no process would receive their
     // messages.
-    owner.halt({ reason: "its owner cannot go on", graceMs: 10_000 });
+    owner.halt({ reason: "the owner of the swarm failed", graceMs: 10_000 });
     await Promise.all([...owner.running.values()].map(({ ended: end }) => end.catch(() => {})));
     throw error;
   } finally {
@@ -137,7 +137,7 @@ export async function ownSwarm(
     const isHeldBack = free < ready.length && isHeldBackByOthers(tasks, settings, capacity);
     return {
       free,
-      why: isHeldBack ? "for memory and CPUs that other sandboxes may use" : freeSlot,
+      why: isHeldBack ? "for memory and CPUs that other sandboxes may be using" : freeSlot,
       isToBeAskedAgain: isHeldBack || (parallel === "auto" && capacity === null),
     };
   }
@@ -261,7 +261,11 @@ function reportWaiting(
     const open = dependsOn
       .map((other) => recordIn(state, other))
       .find((record) => record && record.status !== "completed");
-    const why = isPaused(state, name, clock()) ? "paused" : open ? `for ${workerSlug(open)}` : whyNoSlot;
+    const why = isPaused(state, name, clock())
+      ? "paused"
+      : open
+        ? `for worker ${workerSlug(open)}`
+        : whyNoSlot;
     if (whyByName.get(name) === why) continue;
     whyByName.set(name, why);
     emit({ event: "waiting", worker: slug, why });
@@ -281,7 +285,7 @@ async function failBlocked(
     );
     if (!blocked) return state;
     const blamed = failedAmong(state, blocked.dependsOn, owner);
-    const message = `it depends on ${blamed ? workerSlug(blamed) : "another one"}, which failed`;
+    const message = `the worker depends on ${blamed ? workerSlug(blamed) : "another worker"}, which failed`;
     const reason = { code: "DEPENDENCY_FAILED", message };
     deps.emit({ event: "skipped", worker: blocked.slug, reason });
     await deps.change(blocked.name, (record) => movedTo(record, "failed", reason, deps.clock()));
@@ -321,7 +325,7 @@ function haltAfterFailure(
     ({ containerName, status }) => status === "failed" && begun.has(containerName),
   );
   if (!failed) return;
-  const reason = `${workerSlug(failed)} failed, and --fail-fast was given`;
+  const reason = `worker ${workerSlug(failed)} failed, and --fail-fast is set`;
   emit({ event: "stopping", why: reason });
   halt({ reason, graceMs: 10_000 });
 }

@@ -83,7 +83,7 @@ export function workProver(
     const after = base === commit ? before : await deps.runChecks(commit, commands, signal);
     return commands.map((command, at) => {
       const [was, is] = [before[at], after[at]];
-      if (!was || !is) throw new Error("A check ended without saying how");
+      if (!was || !is) throw new Error("a check ended without a result");
       return { command, isDemanded: demanded.has(command), before: was, after: is };
     });
   }

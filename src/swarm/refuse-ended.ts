@@ -15,10 +15,10 @@ export function refuseEnded(works: readonly PlannedWork[], state: SwarmState | n
     if (!isWanted || (status !== "failed" && status !== "completed")) continue;
     const instead =
       status === "failed"
-        ? `\`swarm retry ${workerSlug(record)}\` tries it again, with its file as it is now`
-        : "once that has ended, `swarm start` carries it out in a new one; --force begins that now";
+        ? `\`swarm retry ${workerSlug(record)}\` retries the worker with the present content of the task file`
+        : "after this swarm has ended, `swarm start` carries out the file in a new swarm; --force starts the new swarm now";
     throw new SwarmError("USAGE", {
-      message: `${taskFilePath} has ${status} in this swarm, which goes on: ${instead}`,
+      message: `${taskFilePath} has ${status} in this swarm, and the swarm has not ended yet: ${instead}`,
     });
   }
 }

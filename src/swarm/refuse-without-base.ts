@@ -15,7 +15,7 @@ export function refuseWithoutBase(works: readonly PlannedWork[], state: SwarmSta
     const missing = task.taskFile.metadata.dependsOn?.find((file) => !present.has(file));
     if (missing !== undefined)
       throw new SwarmError("USAGE", {
-        message: `${task.path} starts from the result of ${missing}, which is not part of this swarm, but perhaps of an earlier one: name both, with --again`,
+        message: `${task.path} starts from the result of ${missing}, which this swarm does not include. Start both files together; if ${missing} was carried out before, add --again`,
       });
   }
 }

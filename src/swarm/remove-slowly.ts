@@ -22,7 +22,7 @@ export async function removeSlowly(
   signal: AbortSignal,
 ): Promise<void> {
   const leaving = new AbortController();
-  const timers = [setTimeout(() => onSlow("the removal is still in progress at the engine"), slowMs)];
+  const timers = [setTimeout(() => onSlow("the engine has not finished the removal yet"), slowMs)];
   const leave = (): void => void timers.push(setTimeout(() => leaving.abort(leaving), leaveMs));
   if (halt?.aborted) leave();
   else halt?.addEventListener("abort", leave, { once: true });
@@ -30,7 +30,9 @@ export async function removeSlowly(
     await remove(AbortSignal.any([signal, leaving.signal]));
   } catch (error) {
     if (!leaving.signal.aborted || signal.aborted) throw error;
-    onSlow("the removal is left to the engine; `swarm cleanup` takes away what is left");
+    onSlow(
+      "swarm no longer waits for the engine to finish the removal; `swarm cleanup` removes what remains",
+    );
   } finally {
     for (const timer of timers) clearTimeout(timer);
     halt?.removeEventListener("abort", leave);

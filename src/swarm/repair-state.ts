@@ -118,7 +118,9 @@ async function restoreOrRebuild(deps: RepairDeps, project: ProjectRef, scope: En
   const engine = await deps.findEngine(null);
   // Throws if there is no engine: an empty state could forget existing containers.
   if (!engine)
-    throw new SwarmError("ENGINE_UNREACHABLE", { tried: ["repair needs the engine's containers"] });
+    throw new SwarmError("ENGINE_UNREACHABLE", {
+      tried: ["`swarm state repair` must read the engine's containers, but no engine was found"],
+    });
   const containers = await engine.observe(scope);
   const swarmId = commonestSwarm(containers) ?? deps.newId();
   const ours = containers.filter((container) => container.labels[labels.swarm] === swarmId);

@@ -178,7 +178,7 @@ async function runConversation(
     // Asks the agent to stop: work that cannot be imported is useless.
     if (failure !== null) await conversation.cancel({ reason: failure.code, graceMs: 0 });
   }
-  throw new Error("A conversation ended without saying so");
+  throw new Error("the conversation with the adapter ended without a result");
 }
 
 type Stored = Omit<StoredWork, "containerId">;
@@ -278,14 +278,14 @@ function judge(record: ContainerRecord, end: ConversationEnd, runtime: string): 
     case "completion": {
       const { status, head } = end.message.payload;
       if (status === "stopped")
-        return { status, reason: { code: "INTERRUPTED", message: "it was asked to stop" } };
+        return { status, reason: { code: "INTERRUPTED", message: "the owner asked the worker to stop" } };
       if (status === "failed") return { status, reason: failureOf(record) };
       const isWhole = record.stories.every((story) => story.status === "completed");
       const isHere = head === record.baseCommit || head === record.collected?.commit;
       if (isWhole && isHere) return { status, reason: null };
       const message = isWhole
-        ? "its last commit is not the one that was collected"
-        : "it reported completed, but not every story is completed";
+        ? "the worker's last commit is not the commit that was collected"
+        : "the worker reported `completed`, but not all stories are completed";
       return { status: "failed", reason: { code: "ACP_PROTOCOL_VIOLATION", message } };
     }
     case "error":
@@ -305,7 +305,10 @@ function judge(record: ContainerRecord, end: ConversationEnd, runtime: string): 
     case "gone":
       return {
         status: "stopped",
-        reason: { code: "INTERRUPTED", message: "its container was removed from outside swarm" },
+        reason: {
+          code: "INTERRUPTED",
+          message: "the worker's container was removed by a program other than swarm",
+        },
       };
   }
 }
@@ -313,8 +316,9 @@ function judge(record: ContainerRecord, end: ConversationEnd, runtime: string): 
 function failureOf({ stories }: ContainerRecord): Reason {
   const failed = stories.filter(({ status }) => status === "failed");
   const [first] = failed;
-  if (!first?.reason) return { code: "UNKNOWN_ERROR", message: "it failed without a failed story" };
-  const more = failed.length > 1 ? ` (and ${failed.length - 1} more)` : "";
+  if (!first?.reason)
+    return { code: "UNKNOWN_ERROR", message: "the worker failed, but none of its stories failed" };
+  const more = failed.length > 1 ? ` (and ${failed.length - 1} more failed stories)` : "";
   return { code: first.reason.code, message: `${first.id}: ${first.reason.message}${more}` };
 }
 

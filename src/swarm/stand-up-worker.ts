@@ -119,7 +119,7 @@ async function isLost(deps: SwarmDeps, worker: Worker): Promise<boolean> {
   if (record.containerId === null) return false;
   const present = await volumes.list(labelsOf(deps, worker, record.attempt), deps.signal);
   if (present.includes(worker.name)) return false;
-  const reason = { code: "CONTAINER_LOST", message: "its container and its volume are gone" };
+  const reason = { code: "CONTAINER_LOST", message: "the worker's container and its volume no longer exist" };
   emit({ event: "ended", worker: worker.slug, status: "failed", reason });
   await change(worker.name, (now) => ({
     ...movedTo(now, "failed", reason, clock()),

@@ -56,13 +56,13 @@ function steered(record: ContainerRecord, command: SteeringCommand, now: Date): 
   const at = now.toISOString();
   switch (command) {
     case "stop": {
-      const reason = { code: "INTERRUPTED", message: "it was asked to stop" };
+      const reason = { code: "INTERRUPTED", message: "the user stopped the worker" };
       return { ...movedTo(record, "stopped", reason, now), paused: null, acpPid: null };
     }
     case "pause":
       return {
         ...record,
-        paused: { reason: "asked to pause", since: record.paused?.since ?? at, until: null },
+        paused: { reason: "the user asked to pause", since: record.paused?.since ?? at, until: null },
       };
     case "unpause":
       // Keeps the pause with its end. The next owner reports its length to the adapter when it attaches to

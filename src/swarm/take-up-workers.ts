@@ -35,7 +35,7 @@ export async function reworkWorkers(
   if (base === null)
     throw new SwarmError("BRANCH_REFUSED", {
       branch,
-      reason: "there is no such branch; `swarm merge` makes one",
+      reason: "the branch does not exist; `swarm merge` creates the integration branch",
     });
   const state = await deps.read();
   const records = names.map((name) => findContainer(state, name));
@@ -62,7 +62,7 @@ async function startRework(
   const { collected, attempt, branchName, baseCommit } = record;
   if (collected === null) return null;
   const slug = workerSlug(record);
-  const message = `Merge ${cleanText(branch)} into ${cleanText(branchName)}\n\nFor ${slug} to go on from.\n`;
+  const message = `Merge ${cleanText(branch)} into ${cleanText(branchName)}\n\nWorker ${slug} continues from this commit.\n`;
   const containsBase = await work.isAncestor(base, collected.commit, signal);
   const merged = containsBase
     ? { commit: collected.commit, conflicts: [] }
@@ -81,7 +81,10 @@ async function startRework(
   if (request === null) return null;
   await channel.storeRework({ slug, attempt: attempt + 1 }, { ...request, commit: merged.commit });
   return {
-    reason: entry.reason ?? { code: "TAKEN_UP", message: `it was to go on from ${branch}` },
+    reason: entry.reason ?? {
+      code: "TAKEN_UP",
+      message: `the user asked the worker to continue from branch ${branch}`,
+    },
     ...{ storyId: request.storyId, commit: merged.commit, now: clock() },
     base: containsBase ? (baseCommit ?? base) : base,
   };
@@ -104,11 +107,12 @@ async function refuseUseless(
   const { collected, baseCommit, status } = record;
   const worker = workerSlug(record);
   const refuse = (why: string): never => {
-    throw new SwarmError("USAGE", { message: `${worker} cannot go on from ${branch}: ${why}` });
+    throw new SwarmError("USAGE", { message: `${worker} cannot continue from ${branch}: ${why}` });
   };
-  if (!isTerminal(status)) refuse(`it is ${status}`);
-  if (collected === null || collected.commit === baseCommit) return refuse("it has no result");
-  if (await work.isAncestor(collected.commit, base, signal)) refuse("its result is there already");
+  if (!isTerminal(status)) refuse(`the worker is ${status}`);
+  if (collected === null || collected.commit === baseCommit) return refuse("the worker has no result");
+  if (await work.isAncestor(collected.commit, base, signal))
+    refuse("the branch already contains the worker's result");
 }
 
 function emptyEntry(worker: string): NonNullable<ReturnType<typeof findSetAside>> {

@@ -36,7 +36,7 @@ export async function withProof(
   } catch (error) {
     if (!ending.signal.aborted || deps.signal.aborted) throw error;
     // After a resume, the owner receives the same final message again, and proves the result then.
-    const message = "it was stopped while its result was proved";
+    const message = "the worker was stopped while swarm proved its result";
     return { status: "stopped", reason: { code: "INTERRUPTED", message } };
   }
   const { verdict, commit, at, why, weakenedTests } = proof;
@@ -44,7 +44,10 @@ export async function withProof(
   deps.crashPoint("after-proof-before-record");
   await deps.change(worker.name, (now) => ({ ...now, proof: { verdict, commit, at } }));
   if (verdict !== "broken") return judged;
-  return { status: "failed", reason: { code: "PROOF_FAILED", message: why ?? "a check fails" } };
+  return {
+    status: "failed",
+    reason: { code: "PROOF_FAILED", message: why ?? "a check of the result fails" },
+  };
 }
 
 /** Returns a signal that ends the wait for a proof: after the grace time of a halt, or at once on `stopNow`. */

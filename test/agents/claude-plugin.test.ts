@@ -82,7 +82,7 @@ describe("the plugin in the real Claude Code", () => {
 
     claude("plugin", "disable", "aimi@aimi");
     const disabled = await swarm({ folder: place.repository, env }, "doctor", "--json");
-    expect(disabled.stdout).toContain("and disabled");
+    expect(disabled.stdout).toContain(", but disabled");
   });
 
   test("looks at a swarm and starts one without asking anybody, and Claude is told when it ends", async ({

@@ -71,10 +71,10 @@ describe("the command line", () => {
   const mistakes: [words: string[], message: RegExp][] = [
     [["stat"], /unknown command 'stat'.*Did you mean (?:one of )?.*stat/],
     [["plan", "--every"], /unknown option '--every'/],
-    [["state"], /swarm state wants one of: init, add/],
-    [["state", "remov", "x"], /swarm state wants one of|unknown command 'remov'/],
+    [["state"], /swarm state needs a subcommand: one of init, add/],
+    [["state", "remov", "x"], /swarm state needs a subcommand|unknown command 'remov'/],
     [["state", "add", "x"], /missing required argument 'name'/],
-    [["state", "update", "x"], /wants at least one of --status/],
+    [["state", "update", "x"], /needs at least one of --status/],
     [["state", "update", "x", "--status", "done"], /--status cannot be "done"/],
     [["state", "update", "x", "--acp-pid", "-5"], /--acp-pid cannot be|argument missing|unknown option/],
     [["state", "update", "x", "--pr-url", "javascript:x"], /--pr-url cannot be/],
@@ -162,7 +162,7 @@ describe("the command line", () => {
 
     expect(await swarm()).toMatchObject({
       exit: 0,
-      stdout: "There is no swarm here.\n",
+      stdout: "There is no swarm in this worktree.\n",
       stderr: expect.stringContaining("swarm plan"),
     });
     expect(snapshot(repository)).toEqual(before);
@@ -227,7 +227,7 @@ describe("the command line", () => {
     );
 
     expect(status).toBe(3);
-    expect(stdout).toContain("Examining this machine");
+    expect(stdout).toContain("Checking this machine");
     expect(stdout).toMatch(/✗ missing/);
   });
 
@@ -713,7 +713,7 @@ describe("swarm state", () => {
 
     expect(await run({ folder: inner, env }, "status")).toMatchObject({
       exit: 0,
-      stdout: "There is no swarm here.\n",
+      stdout: "There is no swarm in this worktree.\n",
     });
   });
 
@@ -836,7 +836,7 @@ describe("trust", () => {
 
     expect(await swarm("trust", "--yes")).toMatchObject({
       exit: 0,
-      stdout: "Trusted until they change: .aimi/config.json\n",
+      stdout: "These files are trusted until they change: .aimi/config.json\n",
       stderr: expect.stringContaining(".aimi/config.json:2:12"),
     });
     expect((await swarm("plan")).exit).toBe(0);
@@ -927,7 +927,7 @@ describe("trust", () => {
   test("nothing to trust is said", async ({ swarm }) => {
     expect(await swarm("trust")).toMatchObject({
       exit: 0,
-      stdout: "Nothing here needs trust that it does not have.\n",
+      stdout: "No further file of this project needs to be trusted.\n",
     });
   });
 

@@ -64,7 +64,7 @@ describe("the pages", () => {
       // Without an engine (3), a swarm (2, STATE_MISSING) or a key (4) some have nothing to work on or with, and say so.
       expect(
         exit === 0 ||
-          /error (STATE_MISSING|ENGINE_UNREACHABLE|CONTAINER_UNKNOWN|TASK_FILE_NOT_FOUND|SANDBOX_NONE|CLAUDE_MISSING|CREDENTIALS_MISSING)|next: mend/.test(
+          /error (STATE_MISSING|ENGINE_UNREACHABLE|CONTAINER_UNKNOWN|TASK_FILE_NOT_FOUND|SANDBOX_NONE|CLAUDE_MISSING|CREDENTIALS_MISSING)|next: fix the problems/.test(
             stderr,
           ),
         stderr,

@@ -61,7 +61,7 @@ describe("a command that spends money", () => {
     const place = { repository, folder };
     for (const words of spending) expect(answer(place, words).decision, words).toBe("ask");
     expect(answer(place, "start --all -d").why).toMatch(
-      /^it spends money, and you have set no budget: set swarmBudgetUsd in .*\/config\.json to be asked no more$/,
+      /^the command spends money, and you have set no budget: set swarmBudgetUsd in .*\/config\.json, and Claude Code no longer asks you$/,
     );
     settle(place, { swarmBudgetUsd: 5 });
     for (const words of spending) expect(answer(place, words).decision, words).toBe("allow");

@@ -252,7 +252,7 @@ describe("the hook that approves", () => {
 
     expect(await explain(line)).toMatchObject({
       exit: 0,
-      stdout: "allow: it is one of swarm's own commands\n",
+      stdout: "allow: the command is one of swarm's approved commands\n",
     });
     expect((await explain(`${swarmProgram} trust --yes`)).stdout).toBe(
       "silent: swarm trust is not an approved command\n",
@@ -523,7 +523,7 @@ describe("doctor", () => {
     chmodSync(join(plugin, "bin/swarm"), 0o777);
     const open = await findingFor(folder, repository, plugin);
     expect(open).toMatchObject({ state: "weak" });
-    expect(open.fact).toContain("bin/swarm can be written by others");
+    expect(open.fact).toMatch(/other users can write to .*bin\/swarm/);
   });
 
   test("finds a hook that says nothing at all, and one that approves everything", async ({

@@ -118,7 +118,7 @@ describe("a link in the folder that an agent worked in", () => {
   } as unknown as ProjectSandboxes;
   const copied = (folder: string, from: string, to: string): Promise<unknown> =>
     copyFiles(deps, { from, to }, { folder }).catch((error: unknown) => error);
-  const wayOut = { code: "FILE_FAILED", message: expect.stringContaining("leads out of this folder") };
+  const wayOut = { code: "FILE_FAILED", message: expect.stringContaining("leads out of the working folder") };
 
   test.for([
     ["a file's link is not read", "notes.txt", ":/work"],

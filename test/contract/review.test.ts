@@ -209,7 +209,7 @@ describe("swarm diff", () => {
 
     expect(await place.swarm("diff", "login")).toEqual({
       ...{ exit: 0, stdout: "" },
-      stderr: "login has brought nothing into this repository yet.\n",
+      stderr: "No commits of login were imported into this repository yet.\n",
     });
     expect(
       await findViolations("work-diff", JSON.parse((await place.swarm("diff", "login", "--json")).stdout)),
@@ -253,11 +253,15 @@ describe("swarm events", () => {
     ]);
 
     const ended = "2026-01-02T03:04:05Z  login  failed, AGENT_CRASH: it crashed\n";
-    const begun = `2026-01-02T03:04:05Z  swarm  swarm ${place.swarmId} begun with 1 worker, 1 at once\n`;
-    expect(all).toEqual({ exit: 0, stdout: `${begun}${ended}  a b  connection : x\n`, stderr: "" });
+    const begun = `2026-01-02T03:04:05Z  swarm  swarm ${place.swarmId} started with 1 worker, at most 1 in parallel\n`;
+    expect(all).toEqual({
+      exit: 0,
+      stdout: `${begun}${ended}  a b  connection to the worker : x\n`,
+      stderr: "",
+    });
     expect(one).toEqual({ exit: 0, stdout: ended, stderr: "" });
     expect(earlier.stdout).toBe("2026-01-02T03:04:05Z  old  started\n");
-    expect(none).toEqual({ exit: 0, stdout: "", stderr: "No such events are kept here.\n" });
+    expect(none).toEqual({ exit: 0, stdout: "", stderr: "No matching events are stored.\n" });
     const kept = json.stdout.trim().split("\n");
     expect(kept.slice(0, 2)).toEqual(
       readFileSync(join(place.repository, ".aimi/events.ndjson"), "utf8").split("\n").slice(1, 3),
@@ -295,7 +299,7 @@ describe("swarm events", () => {
     expect(await place.swarm("events")).toMatchObject({
       exit: 0,
       stdout: "",
-      stderr: expect.stringMatching(/No such/),
+      stderr: expect.stringMatching(/No matching events/),
     });
 
     writeFileSync(join(folder, "outside"), "");

@@ -75,10 +75,12 @@ describe("swarm run", () => {
     await swarm("run", "Checked", "--verify", "test -s a.txt", "--verify", "true", ...program);
     const without = await swarm("run", "Unchecked", "--no-verify", "--branch", "docs/x", ...program);
 
-    expect(none.stderr).toContain("no check: the agent's word is all there is; --verify gives one\n");
+    expect(none.stderr).toContain(
+      "no check: swarm trusts the agent's own statement that the work is done; --verify sets a check\n",
+    );
     expect(taskAt(repository, "add-a-page").userStories[0]?.description).toBe("Add a page");
     expect(taskAt(repository, "checked").metadata.verify).toEqual(["test -s a.txt", "true"]);
-    expect(without.stderr).toContain("no check, as asked");
+    expect(without.stderr).toContain("no check (--no-verify)");
     expect(taskAt(repository, "unchecked").metadata).toMatchObject({ branchName: "docs/x", verify: [] });
   });
 
@@ -89,7 +91,7 @@ describe("swarm run", () => {
 
     const { stderr } = await swarm("run", "Fix it", ...program);
 
-    expect(stderr).toMatch(/no check: .*make test would be one \(Makefile has a target named test\)/);
+    expect(stderr).toMatch(/no check: .*make test \(Makefile has the target test\) would be a check/);
   });
 
   const mistakes: [words: string[], message: RegExp][] = [
@@ -97,10 +99,10 @@ describe("swarm run", () => {
     [["run", " "], /the prompt is empty/],
     [["run", "README.md"], /README\.md is a file: `swarm sandbox run README\.md`/],
     [["run", "Fix", "--agent", "command"], /--agent command -- program/],
-    [["run", "Fix", "--agent", "claude", "--", "sh"], /--agent claude takes no program/],
+    [["run", "Fix", "--agent", "claude", "--", "sh"], /with --agent claude, no program may follow/],
     [["run", "Fix", "--branch", "a..b", ...program], /--branch cannot be "a\.\.b"/],
     [["run", "Fix", "--agent", "script", "--", "a.json", "b.json"], /one script below \.aimi/],
-    [["run", "Fix", "--agent", "command", "--", "sh", ""], /the program after -- cannot be/],
+    [["run", "Fix", "--agent", "command", "--", "sh", ""], /the agent's program after -- cannot be/],
   ];
   for (const [words, message] of mistakes)
     test(`swarm ${words.join(" ")}: exit 2, one clear error, nothing written`, async ({
@@ -187,7 +189,7 @@ describe("which task files `swarm start` takes", () => {
     const exited = once(child, "exit");
     for await (const chunk of child.stdout) {
       text += chunk;
-      while (asked < answers.length && text.split("Which?").length - 1 > asked) {
+      while (asked < answers.length && text.split("Which task files?").length - 1 > asked) {
         child.stdin.write(`${answers[asked]}\r`);
         asked += 1;
       }
@@ -203,7 +205,7 @@ describe("which task files `swarm start` takes", () => {
 
     expect(text).toMatch(/1 {2}login +feat: login +feat\/login +1 story/);
     expect(text).toMatch(/2 {2}logout/);
-    expect(text).toContain("7: there are 1 to 2");
+    expect(text).toContain("7: the tasks have the numbers 1 to 2");
     expect(text).toContain("ENGINE_UNREACHABLE");
     expect(exit).toBe(3);
   });
@@ -217,7 +219,7 @@ describe("which task files `swarm start` takes", () => {
     expect(none.exit).toBe(0);
     expect(none.text).toContain("next: `swarm start --all`");
     expect(wrong.exit).toBe(2);
-    expect(wrong.text).toContain("no task file was chosen: z: it is neither");
+    expect(wrong.text).toContain("no task file was chosen: z: the answer is neither");
   });
 
   test("where there is nothing to choose from, it says so", async ({ repository, env }) => {
@@ -247,7 +249,7 @@ describe("a start with nothing to carry out says why", () => {
       const { stdout, stderr, exit } = await swarm(...start, "--all", ...program.slice(2));
 
       expect(exit, stderr).toBe(0);
-      expect(stdout).toBe("Nothing to carry out: there is no task file here.\n");
+      expect(stdout).toBe("Nothing to carry out: this repository has no task file.\n");
       expect(stderr).toContain("next: `swarm init` writes an example task file");
       expect(stderr).not.toContain("--again");
     });
@@ -262,7 +264,7 @@ describe("a start with nothing to carry out says why", () => {
       expect(stdout, stderr).toBe(
         `Nothing to carry out: ${file} failed on 2026-01-02 with the same content.\n`,
       );
-      expect(stderr).toContain(`next: \`swarm start ${file} --again\` repeats it`);
+      expect(stderr).toContain(`next: \`swarm start ${file} --again\` carries it out again`);
     });
 
     test(`all were carried out before, ${start.join(" ")}`, async ({ swarm, repository }) => {
@@ -272,9 +274,9 @@ describe("a start with nothing to carry out says why", () => {
       const { stdout, stderr } = await swarm(...start, "--all", ...program.slice(2));
 
       expect(stdout, stderr).toBe(
-        "Nothing to carry out: all 2 task files were carried out before with this very content.\n",
+        "Nothing to carry out: all 2 task files were already carried out with the same content.\n",
       );
-      expect(stderr).toContain("next: `swarm start --all --again` repeats them");
+      expect(stderr).toContain("next: `swarm start --all --again` carries them out again");
     });
   }
 });

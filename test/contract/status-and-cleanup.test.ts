@@ -105,7 +105,9 @@ describe("settings for a swarm that is there", () => {
     const { exit, stderr } = await swarm("resume", "--network", "gateway");
 
     expect(exit).toBe(2);
-    expect(stderr).toMatch(/error INVALID_VALUE: .*--network.*\nhint: .*bridge, with which sandboxes/);
+    expect(stderr).toMatch(
+      /error INVALID_VALUE: .*--network.*\nhint: .*bridge, because unfinished sandboxes/,
+    );
   });
 });
 
@@ -135,9 +137,9 @@ describe("swarm status", () => {
       expect(slow).toEqual(quick);
     }
     const { stdout, stderr } = await swarm("status");
-    expect(stdout).toContain(`owned by pid ${process.pid} on`);
+    expect(stdout).toContain(`owner: pid ${process.pid} on`);
     expect(stdout).toMatch(/pending +later +feat\/later .* waits for login\n/);
-    expect(stderr).toBe("next: `swarm wait` ends when it does\n");
+    expect(stderr).toBe("next: `swarm wait` waits until the swarm has ended\n");
     const document = JSON.parse((await swarm("status", "--json")).stdout);
     expect(await findViolations("status", document)).toEqual([]);
     expect(document).toMatchObject({ swarm: { containers: { length: 3 } }, owner: { pid: process.pid } });
@@ -154,7 +156,7 @@ describe("swarm status", () => {
     const { exit, stdout } = await swarm("status");
 
     expect(exit).toBe(0);
-    expect(stdout).toContain("login: corrected: running, should be failed (CONTAINER_LOST");
+    expect(stdout).toContain("login: corrected: recorded as running, should be failed (CONTAINER_LOST");
     expect((await swarm("state", "list")).stdout).toMatch(/login\tfailed\n.*logout\trunning\n/);
     expect((await swarm("status")).stdout).not.toContain("corrected");
   });
@@ -169,7 +171,7 @@ describe("swarm status", () => {
     await using _owner = await ownerAt(repository);
 
     expect((await swarm("status")).stdout).toContain(
-      `login: its container has exited, being collected by pid ${process.pid}\n`,
+      `login: the container has exited; the owner (pid ${process.pid}) is collecting the worker's commits\n`,
     );
     expect(readFileSync(join(repository, ".aimi/swarm-state.json"), "utf8")).toBe(before);
   });
@@ -208,7 +210,10 @@ describe("swarm status", () => {
     });
     await engine[Symbol.asyncDispose]();
     expect(await swarm("status", "--exit-status")).toMatchObject({
-      ...{ exit: 3, stdout: expect.stringContaining("not reconciled: the engine at unix://") },
+      ...{
+        exit: 3,
+        stdout: expect.stringContaining("not reconciled with the engine: the engine at unix://"),
+      },
     });
     expect((await swarm("status")).exit).toBe(0);
     expect((await swarm("state", "list")).stdout).toContain("running");
@@ -242,7 +247,7 @@ describe("swarm status", () => {
 
     expect(await exited).toEqual([0, null]);
     expect(lines.slice(1)).toEqual([
-      "no process is running it",
+      "no process is running this swarm",
       expect.stringMatching(/^STATUS /),
       expect.stringMatching(/^running +login /),
       expect.stringMatching(/^completed +logout /),
@@ -306,7 +311,9 @@ describe("swarm cleanup", () => {
     const { exit, stdout, stderr } = await swarm("cleanup");
     expect(exit, stderr).toBe(0);
     expect(stdout).toMatch(/^removed container aimi-\S+-safe \(safe\)$/m);
-    expect(stdout).toMatch(/^kept container aimi-\S+-unheard \(unheard\): there is no journal of it here$/m);
+    expect(stdout).toMatch(
+      /^kept container aimi-\S+-unheard \(unheard\): this repository has no journal of the worker's attempt$/m,
+    );
     expect(stdout).toMatch(/^kept volume aimi-\S+-unfinished\.home \(unfinished\): the worker is stopped /m);
     expect(stderr).toContain("--discard");
     expect([engine.containers.length, engine.volumes.length]).toEqual([2, 4]);

@@ -34,7 +34,7 @@ describe("a swarm that nobody carries out", () => {
     ]);
 
     expect(logs).toMatchObject({ exit: 0, stdout: "" });
-    expect(logs.stderr).toContain("one has said nothing yet: it is pending");
+    expect(logs.stderr).toContain("one has no log entries yet: the worker is pending");
     expect(logs.stderr).toContain("swarm resume");
     expect(followed).toMatchObject({ exit: 0, stderr: expect.stringContaining("next: `swarm resume`") });
     expect(wait).toMatchObject({ exit: 8, stdout: expect.stringContaining("pending") });
@@ -84,11 +84,11 @@ describe("a swarm that nobody carries out", () => {
   test("refuses words that mean nothing here, and says what would", async ({ swarm }) => {
     const refused: readonly [words: string[], problem: string][] = [
       [["logs", "two"], "WORKER_UNKNOWN"],
-      [["logs", "one", "--attempt", "2"], "1, the only attempt so far"],
+      [["logs", "one", "--attempt", "2"], "1, because the worker has had only one attempt"],
       [["logs", "one", "--attempt", "x"], "INVALID_VALUE"],
       [["logs", "one", "--story", "US-001"], "--story cannot be"],
       [["wait", "two"], "WORKER_UNKNOWN"],
-      [["wait", "--timeout", "soon"], "a time such as 90s"],
+      [["wait", "--timeout", "soon"], "a duration such as 90s"],
       [["wait", "--timeout", "25d"], "at most 24d"],
       [["attach", "one", "two"], "too many arguments"],
     ];

@@ -130,7 +130,7 @@ describe("without a root filesystem and without an image registry", () => {
 
     vi.unstubAllEnvs();
     expect(steps).toContain(
-      "No image registry answers this engine, so the base image is made of Debian packages",
+      "The engine reaches no image registry, so swarm builds the base image from Debian packages",
     );
     expect(steps).toContain("debootstrap: Retrieving Packages");
     expect(await (await memory.open()).images.find(rootImage)).toBeNull();
@@ -194,7 +194,7 @@ describe("without a root filesystem and without an image registry", () => {
       ensureBaseImage(depsIn(folder, { engine: strange, sources }), plainly, silently),
     ).rejects.toMatchObject({
       code: "UNSUPPORTED_BY_ENGINE",
-      message: expect.stringContaining("there is no Node for riscv64"),
+      message: expect.stringContaining("Node is not available for the architecture riscv64"),
     });
   });
 });

@@ -28,9 +28,11 @@ describe("what a killed owner left", () => {
     await containers.remove(nameOf("lost"));
     await volumes.remove(nameOf("lost"));
     const { stdout } = await swarmIn(place, "status");
-    expect(stdout).toMatch(/^no process is running it$/m);
+    expect(stdout).toMatch(/^no process is running this swarm$/m);
     expect(stdout).toMatch(/^slow: running, but its container has ended; .*: run `swarm resume`$/m);
-    expect(stdout).toMatch(/^lost: corrected: running, should be failed \(CONTAINER_LOST: .*\)$/m);
+    expect(stdout).toMatch(
+      /^lost: corrected: recorded as running, should be failed \(CONTAINER_LOST: .*\)$/m,
+    );
     expect((await swarmIn(place, "state", "list")).stdout).toContain(`${nameOf("lost")}\tfailed`);
     expect((await swarmIn(place, "status", "--exit-status")).exit).toBe(8);
 
@@ -47,7 +49,7 @@ describe("what a killed owner left", () => {
     // As orphans of an archived swarm they hold the only copy of work all the same.
     await swarmIn(place, "state", "init", "--force");
     expect((await swarmIn(place, "cleanup")).stdout).toContain(
-      `kept volume ${nameOf("slow")} (slow): its journal here ends before its final message`,
+      `kept volume ${nameOf("slow")} (slow): the journal of the worker's attempt ends before the final message`,
     );
     await swarmIn(place, "cleanup", "--discard");
     expect(await leftOnEngine(place)).toEqual([]);

@@ -107,7 +107,7 @@ describe("swarm doctor", () => {
       expect.objectContaining({
         subject: "engine",
         state: "missing",
-        fact: expect.stringContaining("DOCKER_HOST: there is no socket"),
+        fact: expect.stringContaining("DOCKER_HOST: the socket does not exist"),
         fix: expect.stringContaining("swarm engine start"),
       }),
     );

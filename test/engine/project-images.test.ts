@@ -669,8 +669,8 @@ describe("in the image", () => {
     const { warnings, id } = await ensure(sample);
 
     expect(warnings).toEqual([
-      "deploy/server.pem is tracked and looks like a key or certificate, judging by its name; it goes in with the tree",
-      "others/inner is a submodule, whose files do not go in",
+      "the tracked file deploy/server.pem looks like a key or certificate by its name, and the image will contain it",
+      "others/inner is a submodule; the image will not contain its files",
     ]);
     expect(await sayIn(id, "git status --porcelain; ls -A others/inner; ls deploy")).toBe("server.pem");
   });

@@ -80,7 +80,7 @@ print("out 2", flush=True)
     expect((await sandbox(folder, "exec", "cat", "copied/one.txt", "new.txt")).stdout).toBe("first\nfirst\n");
     write(folder, "out2.txt", "the user's own");
     expect((await sandbox(folder, "cp", ":/outputs/names.txt", "out2.txt")).stderr).toContain(
-      "something is there already",
+      "the destination already exists",
     );
     const stats = JSON.parse((await sandbox(folder, "stats", "--json")).stdout);
     expect(stats.memoryBytes).toBeGreaterThan(0);

@@ -27,7 +27,7 @@ test("auto counts on the engine's host beside the sandboxes of others, and goes 
       ...([place, "US-002 in progress", "start", "--all", "--parallel", "auto"] as const),
     );
     const { stdout } = await swarmIn(place, "events");
-    expect(stdout).toContain("two  waits: for memory and CPUs that other sandboxes may use");
+    expect(stdout).toContain("two  waits: for memory and CPUs that other sandboxes may be using");
     expect((await recordOf(place, "feat/two")).status).toBe("pending");
     await other.remove({ force: true });
     await reach("US-002 in progress");

@@ -173,7 +173,7 @@ describe("a swarm with a gateway", () => {
     await swarmIn(place, "stop");
     const { containers } = stateOf(await swarmOf.ended);
 
-    expect(status.stdout).toMatch(/limited.*paused until \d{4}-\d\d-\d\dT.*: model limit/);
+    expect(status.stdout).toMatch(/limited.*paused until \d{4}-\d\d-\d\dT.*: rate limit of the model's API/);
     expect(paused?.State).toBe("paused");
     expect(Object.fromEntries(containers.map((record) => [record.branchName, record.status]))).toEqual({
       "feat/limited": "stopped",

@@ -126,7 +126,7 @@ describe("results that are brought together", () => {
       `merged: 3 results on ${branch} at ${report.tip.slice(0, 10)}, 4 set aside`,
     );
     const page = readFileSync(join(repository, ".aimi/reports/latest.html"), "utf8");
-    expect(page).toContain("set aside: it conflicts with left in notes.txt");
+    expect(page).toContain("set aside: the result conflicts with left in notes.txt");
 
     const again = await swarmIn(place, ...merge, "--json");
     expect(again.exit).toBe(9);
@@ -154,7 +154,7 @@ describe("results that are brought together", () => {
     expect(refused.stderr).toContain("it is checked out in");
 
     const merged = await swarmIn(place, "merge", "--into", "tonight", "--no-check");
-    expect(merged).toMatchObject({ exit: 0, stdout: expect.stringContaining("Nothing was checked.") });
+    expect(merged).toMatchObject({ exit: 0, stdout: expect.stringContaining("No result was checked.") });
     expect(git(repository, "ls-tree", "-r", "--name-only", "tonight").split("\n")).toEqual(
       expect.arrayContaining(["good.txt", "items/bad"]),
     );

@@ -35,7 +35,7 @@ describe("a night", () => {
     const first = await swarmIn(place, ...night, "--until", "15s");
 
     expect(first.exit, first.stderr).toBe(8);
-    expect(first.stderr).toContain("The night is over (--until 15s)");
+    expect(first.stderr).toContain("The time limit --until 15s is reached");
     const { containerName } = await recordOf(place, "feat/one");
     const statuses = [await recordOf(place, "feat/one"), await recordOf(place, "feat/two")];
     expect(statuses.map(({ status }) => status)).not.toContain("running");

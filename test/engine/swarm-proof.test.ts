@@ -180,7 +180,7 @@ describe("results that are proved where no agent ever was", () => {
     const refused = await swarmIn(place, "retry", "right", "--onto", "integration");
     expect(refused).toMatchObject({
       exit: 2,
-      stderr: expect.stringContaining("its result is there already"),
+      stderr: expect.stringContaining("the branch already contains the worker's result"),
     });
     expect(untouchedBy(place)).toEqual(before);
   });

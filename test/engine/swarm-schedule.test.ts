@@ -112,7 +112,11 @@ describe("nights that come by themselves", () => {
     // Each minute is a night.
     beside(place, "sh", "-c", "crontab -l | sed 's/^0 23 /* * /' | crontab -");
 
-    await eventually("the first night ends", async () => /The night is over/.test(said()) || null, 120_000);
+    await eventually(
+      "the first night ends",
+      async () => /The time limit --until \S+ is reached/.test(said()) || null,
+      120_000,
+    );
     await eventually("a later night merges", async () => /integration is at /.test(said()) || null, 480_000);
     await eventually(
       "the last one has nothing to do",

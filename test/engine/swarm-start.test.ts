@@ -183,7 +183,7 @@ describe("swarm start", () => {
       return exit.kind === "exited" && exit.code === 0 ? exit : null;
     });
     owner.kill("SIGINT");
-    await reach("A second signal");
+    await reach("A second Ctrl-C");
     owner.kill("SIGINT");
     expect((await ended).exit).toBe(130);
 

@@ -28,7 +28,7 @@ describe("a swarm with an owner", () => {
 
     expect((await swarmIn(place, "pause", "one")).exit).toBe(0);
     expect((await engine.containers.look(name))?.state).toBe("paused");
-    expect((await recordOf(place, "feat/one")).paused).toMatchObject({ reason: "asked to pause" });
+    expect((await recordOf(place, "feat/one")).paused).toMatchObject({ reason: "the user asked to pause" });
     expect((await swarmIn(place, "unpause")).exit).toBe(0);
     expect((await engine.containers.look(name))?.state).toBe("running");
 

@@ -130,10 +130,10 @@ describe("a swarm that is looked at", () => {
       onTerminal(place, "id -u; trap 'echo caught' INT; kill -INT $$; exit 4\r", "shell work"),
     ]);
     expect(later).toMatchObject({ exit: 0, stdout: "" });
-    expect(later.stderr).toContain("later has said nothing yet: it is pending, waits for work");
+    expect(later.stderr).toContain("later has no log entries yet: the worker is pending, waits for work");
     expect([timeout.exit, fed.exit, unknown.exit]).toEqual([8, 0, 127]);
     expect(shell).toMatchObject({ exit: 7, stdout: "1000\n/workspace\na\ntyped\n" });
-    expect(shell.stderr).toContain("you share this sandbox with its agent");
+    expect(shell.stderr).toContain("you share this sandbox with the agent");
     expect(nothing.exit).toBe(125);
     expect(nothing.stderr).toMatch(/error WOULD_ASK.*-- command/s);
     const settings = [...shown.matchAll(/[0-9a-f]+(?::[0-9a-f]+){5,}/g)].map(([text]) => text);

@@ -263,6 +263,6 @@ describe("the base image", () => {
 
     expect([added.built, again.built]).toEqual([true, false]);
     expect(agentsIn(await images.find(baseImage))).toEqual(["claude", "gemini"]);
-    expect(steps).toEqual([`Building ${baseImage}`, `Building ${baseImage}, now with claude`]);
+    expect(steps).toEqual([`Building ${baseImage}`, `Building ${baseImage}, with the new agents claude`]);
   });
 });

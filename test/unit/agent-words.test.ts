@@ -49,6 +49,6 @@ describe("the agent of tasks that name none", () => {
       ...{ agent: "command", agentCommand: ["sh"], parallel: 3 },
     });
     expect(flagSettings({ parallel: "2", max: "3" }, [])).toEqual({ parallel: 2 });
-    expect(() => flagSettings({ agent: "claude" }, ["sh"])).toThrow("takes no program");
+    expect(() => flagSettings({ agent: "claude" }, ["sh"])).toThrow("no program may follow");
   });
 });

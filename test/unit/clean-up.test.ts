@@ -86,7 +86,7 @@ describe("swarm cleanup", () => {
   test.for([
     ["no journal", null, true, /no journal/],
     ["a journal without its last word", journal({ isWhole: false }), true, /final message/],
-    ["another end than the record's", journal({ completion: "failed" }), true, /does not say/],
+    ["another end than the record's", journal({ completion: "failed" }), true, /does not confirm/],
     ["a commit that no ref has", journal(), false, /cccccccccc is not in this repository/],
   ] as const)(
     "keeps everything where there is %s, and says so",
@@ -189,7 +189,7 @@ describe("swarm cleanup", () => {
     gone.resolve();
 
     expect((await cleaning).removed).toHaveLength(3);
-    expect(steps).toContain(`Removing the container ${name}: the removal is still in progress at the engine`);
+    expect(steps).toContain(`Removing the container ${name}: the engine has not finished the removal yet`);
   });
 
   test("what the engine refuses to remove is kept and named, and the rest goes", async ({ folder }) => {
@@ -337,8 +337,8 @@ describe("what is for all projects of a user", () => {
 
     expect(removed.map(({ kind }) => kind)).toEqual(["image"]);
     expect(kept.map(({ kind, why }) => [kind, why])).toEqual([
-      ["engine", "it still has 2 containers and 0 volumes"],
-      ["state-folder", "it has the data of the private engine"],
+      ["engine", "the private engine still has 2 containers and 0 volumes"],
+      ["state-folder", "the folder contains the data of the private engine"],
     ]);
     expect(calls).toEqual([]);
     expect(existsSync(join(folder, "engine/data/x"))).toBe(true);
@@ -366,7 +366,7 @@ describe("what is for all projects of a user", () => {
     expect((await stopped.clear()).kept[0]?.why).toContain("1 container");
     expect(stopped.calls).toEqual(["start"]);
 
-    expect((await machine(folder, { state: "unsupported" }).clear()).kept[0]?.why).toContain("not known");
+    expect((await machine(folder, { state: "unsupported" }).clear()).kept[0]?.why).toContain("unknown");
     expect(existsSync(join(folder, "engine/data/x"))).toBe(true);
   });
 

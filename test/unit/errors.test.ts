@@ -68,7 +68,7 @@ describe("the catalogue of errors", () => {
       now: new Date(0),
     });
 
-    const [, file = ""] = /The report is (.*)\./.exec(String(stream.read())) ?? [];
+    const [, file = ""] = /The bug report is in (.*)\./.exec(String(stream.read())) ?? [];
     expect(exit).toBe(1);
     expect(readFileSync(file, "utf8")).toContain("TypeError: oops");
     rmSync(folder, { recursive: true });

@@ -60,7 +60,7 @@ describe("what an agent is told of", () => {
         files: ["a.txt"],
         with: ["left"],
       },
-      reason: { code: "MERGE_CONFLICT", message: "it conflicts with left" },
+      reason: { code: "MERGE_CONFLICT", message: "the result conflicts with left" },
       check: { exitCode: 1, output: "red", durationMs: 1 },
     };
 

@@ -76,12 +76,12 @@ test("doctor names what is older, what is safe, and what it is not told", () => 
 
   expect(found).toMatchObject({ subject: "versions", state: "weak" });
   expect(found.fact).toMatch(
-    /^runc 1\.1\.5\+ds1-1\+deb12u1; not reported: runsc; runc is older than 1\.2\.8, 1\.3\.3, 1\.4\.0-rc\.3: CVE-2025-31133, CVE-2025-52565, CVE-2025-52881/,
+    /^runc 1\.1\.5\+ds1-1\+deb12u1; the engine does not report the version of runsc; runc is older than 1\.2\.8, 1\.3\.3, 1\.4\.0-rc\.3: CVE-2025-31133, CVE-2025-52565, CVE-2025-52881/,
   );
   expect(found.fact).not.toContain("CVE-2024-21626");
   expect(judgeVersions([{ name: "runc", version: "1.5.0" }], ["runc"])).toMatchObject({
     state: "good",
     fix: null,
   });
-  expect(judgeVersions([], []).fact).toBe("the engine does not report them");
+  expect(judgeVersions([], []).fact).toBe("the engine does not report the versions of its parts");
 });

@@ -45,7 +45,7 @@ describe("the running container of a worker", () => {
   test.for<[was: string, hint: string, act: Act]>([
     ["exited", "swarm logs", (containers, id) => containers.stop(id, { graceMs: 0 })],
     ["paused", "swarm unpause", (containers, id) => containers.pause(id)],
-    ["not made yet", "swarm logs", (containers, id) => containers.remove(id)],
+    ["not created yet", "swarm logs", (containers, id) => containers.remove(id)],
   ])("is none that is %s, and the hint says what helps: %s", async ([was, hint, act]) => {
     await expect(find(act)).rejects.toMatchObject({
       code: "CONTAINER_NOT_RUNNING",
@@ -57,7 +57,7 @@ describe("the running container of a worker", () => {
   test("is none of that name that belongs to somebody else", async () => {
     await expect(find(nothing, { marks: { [labels.swarm]: "another" } })).rejects.toMatchObject({
       code: "CONTAINER_NOT_RUNNING",
-      details: { state: "another one of that name" },
+      details: { state: "another container with the same name" },
     });
   });
 

@@ -25,8 +25,8 @@ test("a journal reads as what happened, when, to which story", () => {
     "attempt 1, 2026-01-31 UTC",
     "12:00:00  US-001  in progress: US-001 is in_progress",
     "12:00:00  US-001  text: reads the files",
-    "12:00:00  US-001  so far 10 tokens in, 5 out, $0.25",
-    "12:00:00  US-001  stored up to commit a1a1a1a1a1, nothing new",
+    "12:00:00  US-001  tokens so far: 10 in, 5 out, $0.25",
+    "12:00:00  US-001  stored up to commit a1a1a1a1a1, no new commits",
     "12:00:00  US-001  completed, commit a1a1a1a1a1: US-001 is completed",
     "          check npm test: exit 0, 12 ms",
     "          | ok",
@@ -59,11 +59,11 @@ test("a failure shows its reason, its checks and what is kept of it; another att
     "          check npm test: exit 1, 1 min 1 s",
     "          | 1 failed",
     "          check npm run slow: ended by its time limit, 10 min 0 s",
-    "          what was there is kept as commit b2b2b2b2b2",
+    "          the unfinished changes are kept as commit b2b2b2b2b2",
     "12:00:00  worker failed at commit a1a1a1a1a1",
     "          US-002",
     "attempt 2, 2026-01-31 UTC",
-    "12:00:00  worker cannot go on, AGENT_NOT_FOUND: there is none",
+    "12:00:00  worker cannot continue, AGENT_NOT_FOUND: there is none",
   ]);
 });
 

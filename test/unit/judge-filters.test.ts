@@ -24,7 +24,7 @@ test("doctor says it of each runtime, and of builds", () => {
     [
       "runsc: the engine's own filter: swarm's own filter works only with runc and crun",
       "runc: swarm's own filter, with sockets of every address family allowed for 32-bit programs",
-      "builds: the engine's own filter",
+      "image builds: the engine's own filter",
     ].join("; "),
   );
 });

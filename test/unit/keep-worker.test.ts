@@ -201,7 +201,7 @@ describe("a worker that is kept", () => {
         : [
             {
               ...{ event: "given up", worker: "one" },
-              why: "the container ended with 134 before the worker had finished, twice in the same way",
+              why: "the worker ended twice in the same way: the container ended with 134 before the worker had finished",
             },
           ],
     );

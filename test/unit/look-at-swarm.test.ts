@@ -94,7 +94,7 @@ describe("swarm status", () => {
       { status: "running" },
     ]);
     expect(statusLines(status as SwarmStatus, { now, dependsOn: () => [] }).join("\n")).toContain(
-      "1: corrected: running, should be failed (CONTAINER_LOST",
+      "1: corrected: recorded as running, should be failed (CONTAINER_LOST",
     );
     expect(await look()).toMatchObject({ corrections: [] });
   });
@@ -109,11 +109,15 @@ describe("swarm status", () => {
     const status = (await look()) as SwarmStatus;
 
     const lines = statusLines(status, { now, dependsOn: () => [] });
-    expect(lines).toContainEqual(expect.stringMatching(/^owned by pid 4711 on here \(swarm start --all/));
+    expect(lines).toContainEqual(expect.stringMatching(/^owner: pid 4711 on here \(swarm start --all/));
     expect(lines).toContainEqual(
-      expect.stringMatching(/^1: running, should be failed .*; pid 4711 will correct it$/),
+      expect.stringMatching(
+        /^1: recorded as running, should be failed .*; the owner \(pid 4711\) will correct the record$/,
+      ),
     );
-    expect(lines).toContain("2: its container has exited, being collected by pid 4711");
+    expect(lines).toContain(
+      "2: the container has exited; the owner (pid 4711) is collecting the worker's commits",
+    );
     expect((await store.read()).containers.map((record) => record.status)).toEqual(["running", "running"]);
     expect(statusNext(status)).toContain("swarm wait");
   });
@@ -177,7 +181,7 @@ describe("swarm status", () => {
 
     expect(status).toMatchObject({ reconciled: false, corrections: [] });
     expect(statusLines(status, { now, dependsOn: () => [] }).at(-1)).toMatch(
-      /^not reconciled: the engine at unix:\/\/\/fake\.sock does not answer/,
+      /^not reconciled with the engine: the engine at unix:\/\/\/fake\.sock does not answer/,
     );
     expect((await store.read()).containers[0]?.status).toBe("running");
   });
@@ -219,7 +223,7 @@ describe("swarm status", () => {
     const status = (await look()) as SwarmStatus;
 
     expect(statusLines(status, { now, dependsOn: () => [] }).at(-1)).toBe(
-      "aimi-012345-stray: a container of this worktree that no record knows",
+      "aimi-012345-stray: a container of this worktree without a record in the state file",
     );
   });
 });
@@ -250,16 +254,16 @@ describe("how much an engine has to say", () => {
 describe("why a worker waits", () => {
   const later = "2026-01-02T04:00:00.000Z";
   const earlier = "2026-01-02T03:00:00.000Z";
-  const paused = { reason: "asked to pause", since: earlier, until: null };
+  const paused = { reason: "the user asked to pause", since: earlier, until: null };
   test.for<[Partial<ContainerRecord>, boolean, string | null]>([
     [{}, true, "waits for 2"],
     [{ status: "running" }, true, null],
     [{ status: "completed" }, true, null],
-    [{ status: "running", paused }, true, "paused: asked to pause"],
+    [{ status: "running", paused }, true, "paused: the user asked to pause"],
     [
       { status: "running", paused: { ...paused, until: later } },
       true,
-      `paused until ${later}: asked to pause`,
+      `paused until ${later}: the user asked to pause`,
     ],
     [{ status: "running", paused: { ...paused, until: earlier } }, true, null],
     [{ wish: "stop" }, true, "the command to stop is pending"],
@@ -304,7 +308,7 @@ describe("what is shown of a swarm", () => {
     );
 
     expect(statusLines(shown(state), { now, dependsOn: () => [] }).slice(1)).toEqual([
-      "no process is running it",
+      "no process is running this swarm",
       "STATUS   WORKER  BRANCH     STORIES  TIME       TOKENS                  REASON",
       "running  1       feat/1     0/0      4 min 0 s  1234 in, 20 out, $1.50",
       "failed   2       feat/evil  0/0      59 s       -                       VERIFY_FAILED: no way",

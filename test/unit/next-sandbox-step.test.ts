@@ -13,7 +13,7 @@ const taskFailed = { status: "failed", reason: null } as const;
 const ended = { status: "failed", reason: { code: "CONTAINER_ENDED", message: "" } } as const;
 const [run, up] = ["`swarm sandbox run FILE`", "`swarm sandbox up`"];
 const another = (id: string): string =>
-  `\`swarm sandbox up\` makes another one; \`swarm sandbox destroy ${id}\` removes what is left of the last`;
+  `\`swarm sandbox up\` creates a new sandbox; \`swarm sandbox destroy ${id}\` removes the rest of the last sandbox`;
 
 test.each<readonly [string, readonly Listed[], string]>([
   ["without any", [], up],
@@ -22,13 +22,17 @@ test.each<readonly [string, readonly Listed[], string]>([
   ["alive", [sandbox("a")], run],
   ["alive after a task", [sandbox("a", { status: "completed" })], run],
   ["alive after a task that failed", [sandbox("a", taskFailed)], run],
-  ["alive, with a task that runs", [sandbox("a", busy)], "`swarm sandbox logs -f a` follows its task"],
+  [
+    "alive, with a task that runs",
+    [sandbox("a", busy)],
+    "`swarm sandbox logs -f a` shows the output of the running task",
+  ],
   ["ended", [sandbox("a", ended)], another("a")],
   ["ended by its time to live", [sandbox("a", { status: "timeout" })], another("a")],
   [
     "being made",
     [sandbox("a", { status: "created", container: null })],
-    "`swarm sandbox ls` again: one is being made",
+    "run `swarm sandbox ls` again: a sandbox is being created",
   ],
   ["alive behind a busy one", [sandbox("a", busy), sandbox("b")], "`swarm sandbox run --sandbox b FILE`"],
   ["alive behind an ended one", [sandbox("a", ended), sandbox("b")], "`swarm sandbox run --sandbox b FILE`"],
@@ -36,7 +40,7 @@ test.each<readonly [string, readonly Listed[], string]>([
   [
     "busy behind an ended one",
     [sandbox("a", ended), sandbox("b", busy)],
-    "`swarm sandbox logs -f b` follows its task",
+    "`swarm sandbox logs -f b` shows the output of the running task",
   ],
 ])("the next step for a sandbox %s", (_what, records, step) => {
   expect(nextSandboxStep(records)).toBe(step);

@@ -59,7 +59,7 @@ describe("a wish", () => {
     swarm.wish(of(swarm, "one", "pause"));
     await granted(swarm);
 
-    expect(swarm.record("one").paused).toEqual({ ...at, reason: "asked to pause", until: null });
+    expect(swarm.record("one").paused).toEqual({ ...at, reason: "the user asked to pause", until: null });
     swarm.wish(of(swarm, "one", "unpause"));
     await granted(swarm);
     one.complete();
@@ -183,7 +183,10 @@ describe("a wish", () => {
     swarm.wish({ of: "swarm", wish: "pause" });
     const { ended } = swarm.own();
     await granted(swarm);
-    expect(swarm.record("one")).toMatchObject({ status: "pending", paused: { reason: "asked to pause" } });
+    expect(swarm.record("one")).toMatchObject({
+      status: "pending",
+      paused: { reason: "the user asked to pause" },
+    });
     swarm.wish({ of: "swarm", wish: "unpause" });
     (await swarm.talk("one")).complete();
 

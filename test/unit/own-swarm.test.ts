@@ -13,7 +13,7 @@ describe("the owner of a swarm", () => {
 
     const one = await swarm.talk("one");
     expect(swarm.record("two").status).toBe("pending");
-    expect(swarm.told).toContainEqual({ event: "waiting", worker: "two", why: "for one" });
+    expect(swarm.told).toContainEqual({ event: "waiting", worker: "two", why: "for worker one" });
     one.complete();
     (await swarm.talk("two")).complete();
 
@@ -88,7 +88,7 @@ describe("the owner of a swarm", () => {
     await setTimeout(50);
     expect(statusOf(swarm.state())).toEqual(["running", "pending", "pending", "pending"]);
     expect(swarm.told).toContainEqual({
-      ...{ event: "waiting", worker: "two", why: "for memory and CPUs that other sandboxes may use" },
+      ...{ event: "waiting", worker: "two", why: "for memory and CPUs that other sandboxes may be using" },
     });
     others = { workers: 0, memoryBytes: 0 };
     const rest = await Promise.all(["two", "three", "four"].map((slug) => swarm.talk(slug)));

@@ -210,17 +210,19 @@ describe("what a person should know", () => {
       tree: { ".env": "A=1", sub: "submodule", ".env.example": "A=", ...keys },
     });
 
-    expect(warnings[0]).toBe(".env is tracked and looks like an environment file; it goes in with the tree");
+    expect(warnings[0]).toBe(
+      "the tracked file .env looks like an environment file, and the image will contain it",
+    );
     expect(warnings.filter((warning) => warning.includes("looks like"))).toHaveLength(20);
-    expect(warnings).toContain("6 more tracked files look secret");
-    expect(warnings).toContain("sub is a submodule, whose files do not go in");
+    expect(warnings).toContain("6 more tracked files look like secrets");
+    expect(warnings).toContain("sub is a submodule; the image will not contain its files");
     expect(warnings.join()).not.toContain(".env.example");
   });
 
   test("is that a Dockerfile which is a link is not used", async () => {
     const { warnings, layers } = await planOf({ tree: { ...trees.npm, [own]: "link" } });
 
-    expect(warnings).toContain(`${own} is no plain file, and so not used`);
+    expect(warnings).toContain(`${own} is not a regular file, so swarm does not use it`);
     expect(layers).toHaveLength(1);
   });
 });

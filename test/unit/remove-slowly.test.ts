@@ -27,7 +27,7 @@ describe("a removal that takes long", () => {
     await vi.advanceTimersByTimeAsync(2_999);
     expect(told).toEqual([]);
     await vi.advanceTimersByTimeAsync(60_000);
-    expect(told).toEqual(["the removal is still in progress at the engine"]);
+    expect(told).toEqual(["the engine has not finished the removal yet"]);
     gone.resolve();
 
     await removing;

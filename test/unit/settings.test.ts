@@ -198,7 +198,7 @@ describe("settings from flags", () => {
 
     expect([...pointers, "/credentials/google", "/agentCommand/0"].map(flagOf)).toEqual([
       ...["--parallel", "--worker-budget-usd", "--budget-usd", "--allow", "--model-endpoint", "--registry"],
-      ...["--credential google", "the program after --"],
+      ...["--credential google", "the agent's program after --"],
     ]);
   });
 

@@ -7,7 +7,7 @@ import { type SteeringCommand, steerUnowned } from "../../src/swarm/steer-unowne
 import { fakeContainers } from "../fakes/fake-containers.ts";
 import { now, recordWith, swarmOf } from "../fakes/records.ts";
 
-const paused = { reason: "asked to pause", since: "2026-01-02T03:00:00.000Z", until: null };
+const paused = { reason: "the user asked to pause", since: "2026-01-02T03:00:00.000Z", until: null };
 
 /** What becomes of one worker that nobody owns, and of its container. */
 async function steered(

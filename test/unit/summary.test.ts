@@ -103,7 +103,7 @@ describe("a summary", () => {
       },
     ]);
     expect(summaryLines(summary)).toEqual([
-      `swarm ${swarmId}, begun 2026-01-02T03:04:05.000Z`,
+      `swarm ${swarmId}, started at 2026-01-02T03:04:05.000Z`,
       "1 of 1 worker completed; 1 of 1 stories; 1 min 0 s of work; 1034 tokens in, 200 out; $1.25",
       "",
       "completed  login",
@@ -113,7 +113,7 @@ describe("a summary", () => {
       "    check npm test: exit 0, 1.5 s",
       "    | 42 passing",
       "  commit cccccccccc Add a form (An agent)",
-      "  look at .github/workflows/a.yml (workflow)",
+      "  review .github/workflows/a.yml (workflow)",
       "  the result deletes 2 files: old/a.txt, old/b.txt",
       "  next: git log --oneline bbbbbbbbbbbb..feat/login",
       "  next: swarm diff login",

@@ -163,7 +163,7 @@ describe("a swarm on a terminal", () => {
     [{ event: "started" }, "◦ starting"],
     [{ event: "line", status: "stalled", why: "it sent nothing" }, "! stalled", "it sent nothing"],
     [{ event: "line", status: "lost", why: "the engine is away" }, "? lost", "the engine is away"],
-    [{ event: "paused", why: "asked to pause" }, "= paused", "asked to pause"],
+    [{ event: "paused", why: "the user asked to pause" }, "= paused", "the user asked to pause"],
     [{ event: "stopping", why: "asked to stop" }, "▾ stopping", "asked to stop"],
     [
       { event: "restarted", why: "it was killed", waitMs: 2_000 },
@@ -196,7 +196,7 @@ describe("a swarm on a terminal", () => {
     board.begun(swarmWith("a", "b", "c"));
     for (const slug of ["a", "b", "c"]) run(board, slug);
     board.event({ event: "line", worker: "a", status: "stalled", why: "it sent nothing" });
-    board.event({ event: "paused", worker: "b", why: "asked to pause" });
+    board.event({ event: "paused", worker: "b", why: "the user asked to pause" });
     end(board, "c", "AGENT_CRASH");
     board.event({ event: "retried", worker: "c", attempt: 2, why: "a crash", waitMs: 1 });
 
@@ -248,12 +248,12 @@ describe("a swarm on a terminal", () => {
     ]);
 
     run(board, "a");
-    board.event({ event: "stopping", why: "b failed, and --fail-fast was given" });
+    board.event({ event: "stopping", why: "worker b failed, and --fail-fast is set" });
     drawn();
 
     expect(terminal.screen()).toEqual([
       expect.stringMatching(/^▸ running {4}a/),
-      "▾ stopping   b failed, and --fail-fast was given",
+      "▾ stopping   worker b failed, and --fail-fast is set",
       "1 running  0/3 stories  0:00",
       "",
     ]);

@@ -103,7 +103,7 @@ describe("a user's terminal", () => {
     const given = terminal.connect(session, (error) => leaving.abort(error));
     act(keyboard, screen);
 
-    await expect(given).rejects.toThrow("the terminal is gone");
+    await expect(given).rejects.toThrow("the user's terminal was closed");
   });
 
   test("is none where in- or output go somewhere else", () => {

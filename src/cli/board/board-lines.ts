@@ -105,7 +105,7 @@ function waitingLine({ workers }: SwarmPicture, look: TerminalStyle): string[] {
   const others = sum(whys.slice(maxReasons).map(({ count }) => count));
   const reasons = [
     ...whys.slice(0, maxReasons).map(({ why, count }) => `${count} ${why}`),
-    ...(others === 0 ? [] : [`${others} for something else`]),
+    ...(others === 0 ? [] : [`${others} for other reasons`]),
   ].join(", ");
   return [`${waiting.length} waiting${reasons ? `: ${reasons}` : ""}`];
 }

@@ -10,11 +10,13 @@ export const attach: CommandHandler = async ({ swarm, output, signal }, args) =>
   const watch = swarm.watch();
   const record = chooseWorker(await watch.state(), argumentAt(args, 0));
   const worker = workerSlug(record);
-  output.note(`Watching ${worker}. Ctrl-C leaves, and the worker goes on.`);
+  output.note(`Watching ${worker}. Ctrl-C ends the watching, and the worker continues.`);
   for await (const line of watch.tail(record, { last }, signal))
     await output.item({ worker, line }, () => line);
   if (signal.aborted) return exitCodes.done;
   output.note(`The container of ${worker} has ended.`);
-  output.next(`\`swarm logs ${worker}\` shows all that it did, \`swarm status\` what became of it`);
+  output.next(
+    `\`swarm logs ${worker}\` shows the worker's whole log, \`swarm status\` shows the worker's final status`,
+  );
   return exitCodes.done;
 };

@@ -16,7 +16,7 @@ export const cleanup: CommandHandler = async (context, args, options) => {
   };
   if (request.workers.length > 0 && (request.all || request.everything))
     throw new SwarmError("USAGE", {
-      message: "name workers, or give --all or --everything, which concern all workers",
+      message: "name workers, or use --all or --everything, but not both: these flags apply to all workers",
     });
   if (request.everything && !request.dryRun && options["yes"] !== true && !(await isAgreed(context, request)))
     return exitCodes.usage;
@@ -41,13 +41,13 @@ async function isAgreed(
   request: CleanupRequest,
 ): Promise<boolean> {
   const upkeep = swarm.upkeep();
-  const planned = await output.during("Looking", (onStep) =>
+  const planned = await output.during("Looking for leftovers", (onStep) =>
     upkeep.cleanup({ ...request, dryRun: true }, onStep, signal),
   );
   for (const line of linesOf({ ...planned, dryRun: true })) output.note(line);
   return isConfirmed(
     output,
-    "Remove all this? Trust, caches and the private engine are shared by all your projects.",
+    "Remove all of these? Trust, caches and the private engine are shared by all your projects.",
   );
 }
 
@@ -69,6 +69,6 @@ function nameOf({ kind, name, worker }: RemovedThing): string {
 
 function nextFor(kept: readonly KeptThing[]): string {
   return kept.some(({ kind }) => kind === "container" || kind === "volume")
-    ? "`swarm resume` collects what can be collected; `swarm cleanup --discard` gives up the rest"
-    : "`swarm cleanup --everything --dry-run` looks again";
+    ? "`swarm resume` collects the remaining work; `swarm cleanup --discard` also removes work that cannot be collected"
+    : "`swarm cleanup --everything --dry-run` shows again what would be removed";
 }

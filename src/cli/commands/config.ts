@@ -7,7 +7,7 @@ export const explain: CommandHandler = async ({ swarm, output }) => {
   const settings = await swarm.explainSettings();
   output.result({ settings }, () => table([["setting", "value", "from"], ...settings.map(toRow)]));
   if (settings.some(({ untrusted }) => untrusted))
-    output.next("`swarm trust`, if the project's file may do this");
+    output.next("`swarm trust`, if the project's settings file may set these values");
   return exitCodes.done;
 };
 

@@ -13,7 +13,7 @@ export const diff: CommandHandler = async ({ swarm, output, signal }, args, { st
       sensitive: { paths: [], isCut: false, deleted: { total: 0, paths: [] } },
     };
     output.result(document, () => []);
-    output.note(`${worker} has brought nothing into this repository yet.`);
+    output.note(`No commits of ${worker} were imported into this repository yet.`);
     return exitCodes.done;
   }
   if (output.json) {

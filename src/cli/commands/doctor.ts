@@ -6,7 +6,7 @@ import type { CommandHandler } from "../command.ts";
 
 export const doctor: CommandHandler = async ({ swarm, output, signal }, _args, { fix, yes }) => {
   const examine = (): Promise<DoctorReport> =>
-    output.during("Examining this machine", (onStep) => swarm.doctor(onStep, signal));
+    output.during("Checking this machine", (onStep) => swarm.doctor(onStep, signal));
   let report = await examine();
   if (fix && report.findings.some(({ subject, state }) => subject === "engine" && state === "missing")) {
     const engine = await swarm.engine();
@@ -22,7 +22,7 @@ export const doctor: CommandHandler = async ({ swarm, output, signal }, _args, {
 };
 
 function nextAfter({ ready, findings }: DoctorReport): string {
-  if (!ready) return "mend what is missing, then `swarm doctor`";
+  if (!ready) return "fix the problems above, then run `swarm doctor` again";
   const weak = findings.find(
     ({ subject, state }) => state === "weak" && ["project", "trust", "task files"].includes(subject),
   );

@@ -31,7 +31,7 @@ export const status: CommandHandler = async ({ swarm, output }) => {
 
 function lines({ state, endpoint, folder, log, pid, runtimes, reason }: PrivateEngineStatus): string[] {
   const rows = [
-    ["state", state === "unsupported" ? `cannot run here: ${reason}` : state],
+    ["state", state === "unsupported" ? `a private engine cannot run on this machine: ${reason}` : state],
     ["endpoint", endpoint],
     ["folder", folder],
     ["log", log],

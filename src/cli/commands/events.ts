@@ -15,7 +15,7 @@ export const events: CommandHandler = async ({ swarm, output, signal }, _args, o
     isEmpty = false;
     await output.item(event, () => eventLine(event));
   }
-  if (isEmpty && !follow) output.note("No such events are kept here.");
+  if (isEmpty && !follow) output.note("No matching events are stored.");
   return exitCodes.done;
 };
 

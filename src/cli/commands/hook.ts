@@ -16,7 +16,7 @@ const orphanLookMs = 2_000;
 export const hook: CommandHandler = async (context, args, { plugin }) => {
   const event = argumentAt(args, 0);
   if (event !== "post-tool-use" || typeof plugin !== "string")
-    throw new SwarmError("USAGE", { message: `swarm hook wants one of: ${events.join(", ")}` });
+    throw new SwarmError("USAGE", { message: `swarm hook needs an event: one of ${events.join(", ")}` });
   const program = `${plugin}/bin/swarm`;
   const { output, swarm, signal } = context;
   const input = await output.withInput((bytes) => textOf(bytes));
@@ -74,7 +74,7 @@ function sessionSignal(): Disposable & { readonly signal: AbortSignal } {
   const controller = new AbortController();
   const parent = process.ppid;
   const timer = setInterval(() => {
-    if (process.ppid !== parent) controller.abort(new Error("the session has ended"));
+    if (process.ppid !== parent) controller.abort(new Error("the Claude Code session has ended"));
   }, orphanLookMs);
   return { signal: controller.signal, [Symbol.dispose]: () => clearInterval(timer) };
 }

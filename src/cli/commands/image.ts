@@ -1,3 +1,4 @@
+import { countOf } from "../../domain/count-of.ts";
 import { showBytes, showDuration } from "../../domain/duration.ts";
 import { exitCodes } from "../../domain/exit-codes.ts";
 import type { BuildEvent } from "../../ports/images.ts";
@@ -47,7 +48,7 @@ export const prune: CommandHandler = async ({ swarm, output, signal }, _args, op
   const dryRun = options["dryRun"] === true;
   const removed = await (await swarm.images()).prune({ all: options["all"] === true, dryRun }, signal);
   output.result(removed, () => removed.map(({ tags, id }) => tags.join(" ") || id.slice(7, 19)));
-  output.note(`${removed.length} ${dryRun ? "would be removed" : "removed"}`);
+  output.note(`${countOf(removed.length, "image")} ${dryRun ? "would be removed" : "removed"}`);
   return exitCodes.done;
 };
 

@@ -31,7 +31,8 @@ export const logs: CommandHandler = async (context, args, options) => {
   }
   if (signal.aborted) return exitCodes.done;
   if (!hasSpoken && !follow) output.note(await whyNothing(context, record));
-  else if (before === null && story !== null) output.note(`${worker} has said nothing about ${story}.`);
+  else if (before === null && story !== null)
+    output.note(`${worker} has no log entries about story ${story}.`);
   for (const denied of record.denied ?? []) output.note(`${worker} ${deniedWords(denied)}`);
   if (follow) await printEnd(context, record);
   return exitCodes.done;
@@ -44,16 +45,19 @@ async function printEnd({ swarm, output }: CommandContext, record: ContainerReco
   if (!now) return;
   const isOver = isTerminal(now.status);
   output.note(
-    isOver ? `${worker} is ${now.status}.` : `${worker} is ${now.status}, and no process is running it.`,
+    isOver
+      ? `${worker} is ${now.status}.`
+      : `${worker} is ${now.status}, and no process is running this swarm.`,
   );
-  if (!isOver) output.next("`swarm resume` continues from here");
+  if (!isOver) output.next("`swarm resume` continues this swarm");
 }
 
 function attemptIn(option: unknown, { attempt: newest }: ContainerRecord): number | null {
   if (option === undefined) return null;
   const attempt = Number(option);
   if (Number.isInteger(attempt) && attempt >= 1 && attempt <= newest) return attempt;
-  const expected = newest === 1 ? "1, the only attempt so far" : `a number from 1 to ${newest}`;
+  const expected =
+    newest === 1 ? "1, because the worker has had only one attempt" : `a number from 1 to ${newest}`;
   throw new SwarmError("INVALID_VALUE", { name: "--attempt", value: String(option), expected });
 }
 
@@ -61,7 +65,7 @@ function storyIn(option: unknown, { stories }: ContainerRecord): string | null {
   if (typeof option !== "string") return null;
   if (stories.some(({ id }) => id === option)) return option;
   const known = stories.map(({ id }) => id).join(", ");
-  const expected = known === "" ? "a story of this worker, and none is recorded" : `one of ${known}`;
+  const expected = known === "" ? "a story of this worker, but no story is recorded yet" : `one of ${known}`;
   throw new SwarmError("INVALID_VALUE", { name: "--story", value: option, expected });
 }
 
@@ -74,7 +78,7 @@ async function whyNothing({ swarm }: CommandContext, record: ContainerRecord): P
   const isOwned = found !== null && found.owner !== null;
   const waits = found && whyWaiting(record, found.swarm, { dependsOn, isOwned, now: new Date() });
   const why = waits ?? reasonOf(record, isOwned);
-  return `${worker} has said nothing yet: it is ${record.status}${why === null ? "" : `, ${why}`}`;
+  return `${worker} has no log entries yet: the worker is ${record.status}${why === null ? "" : `, ${why}`}`;
 }
 
 function reasonOf({ status, reason }: ContainerRecord, isOwned: boolean): string | null {

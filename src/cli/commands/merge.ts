@@ -14,14 +14,14 @@ export const merge: CommandHandler = async ({ swarm, output, signal }, args, { i
     // commander sets `check` to false for `--no-check`, and to true if the user gave neither flag.
     check: typeof check === "string" ? asked(check) : check === false ? asked(null) : { kind: "recognised" },
   };
-  const report = await output.during("Bringing the results together", (onStep) =>
+  const report = await output.during("Merging the results", (onStep) =>
     swarm.merging().merge(request, onStep, signal),
   );
   output.result(report, () => linesOf(report));
   const aside = report.workers.filter(({ outcome }) => outcome === "set aside");
   for (const { worker, check: ran } of aside)
     if (ran !== null && ran.output !== "")
-      output.note(cleanText(`the end of what the check of ${worker} printed: ${ran.output}`, 2_000));
+      output.note(cleanText(`the last output of the check of ${worker}: ${ran.output}`, 2_000));
   for (const line of nextOf(report, aside)) output.next(line);
   return aside.length > 0 ? exitCodes.conflict : exitCodes.done;
 };
@@ -33,7 +33,7 @@ function asked(command: string | null): MergeRequest["check"] {
 }
 
 function linesOf({ workers, branch, exists, tip, moved, check, forecast }: MergeReport): string[] {
-  if (workers.length === 0) return ["There is no worker whose result could be merged."];
+  if (workers.length === 0) return ["No worker has a result that could be merged."];
   const rows = workers.map((each) => [
     each.worker,
     each.outcome,
@@ -50,11 +50,11 @@ function linesOf({ workers, branch, exists, tip, moved, check, forecast }: Merge
     ...conflicts.map((line) => cleanText(line, 1_000)),
     cleanText(exists ? `${branch} ${how} ${tip.slice(0, 10)}` : `Nothing was merged into ${branch}.`),
     cleanText(
-      check.command === null ? "Nothing was checked." : `Each was checked with: ${check.command}`,
+      check.command === null ? "No result was checked." : `Each result was checked with: ${check.command}`,
       1_000,
     ),
     ...(failsOnBase(check)
-      ? ["The check fails without these results, too: it proves nothing about them."]
+      ? ["The check also fails without these results, so its failure says nothing about them."]
       : []),
   ];
 }
@@ -62,7 +62,7 @@ function linesOf({ workers, branch, exists, tip, moved, check, forecast }: Merge
 function nextOf({ branch, exists }: MergeReport, aside: readonly MergedWorker[]): string[] {
   const [first] = aside;
   return [
-    ...(exists ? [`\`git merge ${branch}\` takes it into the branch you are on`] : []),
-    ...(first ? [`\`swarm diff ${first.worker}\` shows what was set aside`] : []),
+    ...(exists ? [`\`git merge ${branch}\` merges this branch into your current branch`] : []),
+    ...(first ? [`\`swarm diff ${first.worker}\` shows the changes of the worker that was set aside`] : []),
   ];
 }

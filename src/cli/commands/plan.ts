@@ -20,7 +20,7 @@ export const plan: CommandHandler = async ({ swarm, output }, args, { again, str
   output.next(
     planned.tasks.length === 0
       ? "`swarm init` writes an example task file"
-      : "`swarm start --all` carries them out; `swarm doctor` says whether it can",
+      : "`swarm start --all` carries out these task files; `swarm doctor` checks whether this machine can run them",
   );
   return exitCodes.done;
 };
@@ -68,5 +68,5 @@ function checked(checks: readonly string[]): string {
  */
 function networkWords(network: string): string {
   if (network !== "gateway") return network;
-  return "gateway (over a socket, without any network, if the runtime allows it; else over a private network of one worker and the gateway)";
+  return "gateway (each worker reaches it over a socket, without any network, if the runtime allows this; otherwise over a private network of the worker and the gateway)";
 }

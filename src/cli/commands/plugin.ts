@@ -6,7 +6,9 @@ import type { CommandHandler } from "../command.ts";
 export const path: CommandHandler = async ({ swarm, output }) => {
   const folder = await swarm.plugin().path();
   output.result({ folder }, () => [cleanText(folder)]);
-  output.next(`\`claude --plugin-dir ${cleanText(folder)}\` tries it, \`swarm plugin install\` installs it`);
+  output.next(
+    `\`claude --plugin-dir ${cleanText(folder)}\` tries the plugin, \`swarm plugin install\` installs it`,
+  );
   return exitCodes.done;
 };
 
@@ -14,16 +16,20 @@ export const install: CommandHandler = async ({ swarm, output }) => {
   const installed = await output.during("Installing the plugin", (onStep) => swarm.plugin().install(onStep));
   output.result(installed, () => [
     `Installed aimi ${installed.version} into Claude Code ${cleanText(installed.claude)}.`,
-    "In a new session: /aimi:plan-tasks, /aimi:swarm, /aimi:review.",
+    "A new Claude Code session has the commands /aimi:plan-tasks, /aimi:swarm and /aimi:review.",
   ]);
-  output.next("`swarm doctor` replays a call through its hook");
+  output.next("`swarm doctor` tests the plugin's hook with a sample call");
   return exitCodes.done;
 };
 
 export const validate: CommandHandler = async ({ swarm, output }) => {
   const report = await swarm.plugin().validate();
   output.result(report, () => lines(report));
-  output.next(isGood(report) ? "`swarm plugin install`" : "mend what is named, then `swarm plugin validate`");
+  output.next(
+    isGood(report)
+      ? "`swarm plugin install`"
+      : "fix the problems above, then run `swarm plugin validate` again",
+  );
   return isGood(report) ? exitCodes.done : exitCodes.environment;
 };
 
@@ -36,11 +42,17 @@ function lines({ folder, claude, hook }: PluginReport): string[] {
   return [
     `plugin  ${cleanText(folder)}`,
     ...(claude === null
-      ? ["claude  not on the path: its own check was left out"]
-      : [claude.valid ? "claude  accepts it" : `claude  refuses it:\n${claude.output.trimEnd()}`]),
-    approved ? "hook    approves `swarm status --json`" : `hook    does not approve its own command: ${why}`,
+      ? ["claude  not on the PATH, so Claude Code did not check the plugin"]
+      : [
+          claude.valid
+            ? "claude  accepts the plugin"
+            : `claude  refuses the plugin:\n${claude.output.trimEnd()}`,
+        ]),
+    approved
+      ? "hook    approves `swarm status --json`"
+      : `hook    does not approve \`swarm status --json\`, which it must approve: ${why}`,
     refused
-      ? "hook    leaves `swarm status --json; true` to the user"
-      : "hook    APPROVES `swarm status --json; true`",
+      ? "hook    leaves the decision about `swarm status --json; true` to the user"
+      : "hook    APPROVES `swarm status --json; true`, which it must not approve",
   ];
 }

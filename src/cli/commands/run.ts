@@ -24,7 +24,7 @@ async function refuseFile(word: string): Promise<void> {
   const stats = await stat(word).catch(() => null);
   if (stats?.isFile())
     throw new SwarmError("USAGE", {
-      message: `${cleanText(word)} is a file: \`swarm sandbox run ${cleanText(word)}\` runs it. A prompt for \`swarm run\` stands in quotation marks`,
+      message: `${cleanText(word)} is a file: \`swarm sandbox run ${cleanText(word)}\` runs it. Put a prompt for \`swarm run\` in quotation marks`,
     });
 }
 
@@ -36,20 +36,20 @@ function describe({ file, branch, check, isNew }: MadeTask, isWithout: boolean):
   ];
 }
 
-const wordAlone = "the agent's word is all there is";
+const wordAlone = "swarm trusts the agent's own statement that the work is done";
 
 function describeCheck(check: TaskCheck, isWithout: boolean): string {
   switch (check.kind) {
     case "asked":
-      return isWithout ? `no check, as asked: ${wordAlone}` : `check: ${shown(check.commands)}`;
+      return isWithout ? `no check (--no-verify): ${wordAlone}` : `check: ${shown(check.commands)}`;
     case "settings":
-      return `check: ${shown(check.commands)} (the setting verify)`;
+      return `check: ${shown(check.commands)} (from the setting verify)`;
     case "found":
-      return `check: ${shown([check.command])} (${check.by}); --verify takes another, --no-verify none`;
+      return `check: ${shown([check.command])} (${check.by}); --verify sets another check, --no-verify turns checks off`;
     case "not in the image":
-      return `no check: ${wordAlone}. ${check.command} would be one (${check.by}), and needs what the image of sandboxes lacks: \`swarm image explain\` shows what is in it, .aimi/Dockerfile.sandbox can add more`;
+      return `no check: ${wordAlone}. ${check.command} (${check.by}) would be a check, but it needs programs that the sandbox image lacks: \`swarm image explain\` shows what the image contains, .aimi/Dockerfile.sandbox can add programs`;
     case "none":
-      return `no check: ${wordAlone}; --verify gives one`;
+      return `no check: ${wordAlone}; --verify sets a check`;
   }
 }
 

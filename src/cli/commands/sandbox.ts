@@ -12,7 +12,7 @@ import { table } from "../table.ts";
 
 export const up: CommandHandler = async ({ swarm, output, signal }, _args, options) => {
   const sandboxes = await swarm.sandboxes();
-  const { record, warnings } = await output.during("Making a sandbox", (onStep) =>
+  const { record, warnings } = await output.during("Creating a sandbox", (onStep) =>
     sandboxes.up(
       {
         specFile: textOf(options, "spec"),
@@ -33,7 +33,10 @@ export const up: CommandHandler = async ({ swarm, output, signal }, _args, optio
       ["image", record.image],
       ["isolation", `${record.isolation.level}, ${record.isolation.runtime}`],
       ["network", record.network],
-      ["time to live", record.ttlMs === null ? "none" : `${record.ttl} from its first use`],
+      [
+        "time to live",
+        record.ttlMs === null ? "none" : `${record.ttl}, counted from the sandbox's first use`,
+      ],
       ["files", `.aimi/sandboxes/${record.id}/`],
     ]),
   );
@@ -58,10 +61,13 @@ export const run: CommandHandler = async ({ swarm, output, signal }, args, optio
     }
     output.result(summary, () => []);
     for (const path of summary.missingOutputs) output.note(`! the expected output ${path} is missing`);
-    for (const left of summary.leftOut) output.note(`! left out: ${cleanText(left)}`);
-    if (summary.more.leftOut > 0) output.note(`! left out: ${summary.more.leftOut} more`);
-    for (const missed of summary.missed) output.note(`! not brought out whole: ${cleanText(missed)}`);
-    if (summary.more.missed > 0) output.note(`! not brought out whole: ${summary.more.missed} more`);
+    for (const left of summary.leftOut) output.note(`! not copied out of the sandbox: ${cleanText(left)}`);
+    if (summary.more.leftOut > 0)
+      output.note(`! not copied out of the sandbox: ${summary.more.leftOut} more files`);
+    for (const missed of summary.missed)
+      output.note(`! copied out of the sandbox only in part: ${cleanText(missed)}`);
+    if (summary.more.missed > 0)
+      output.note(`! copied out of the sandbox only in part: ${summary.more.missed} more files`);
     output.note(summaryLine(record, summary));
     if (summary.outputFiles.length > 0) output.note(`outputs: .aimi/sandboxes/${record.id}/outputs/`);
     if (failure !== null && failure !== undefined) {
@@ -82,7 +88,9 @@ export const exec: CommandHandler = async ({ swarm, output, signal }, args, opti
   withPassThroughCodes(output, async () => {
     const command = listAt(args, 0);
     if (command.length === 0)
-      throw new SwarmError("USAGE", { message: "swarm sandbox exec wants a command: exec ls -la" });
+      throw new SwarmError("USAGE", {
+        message: "swarm sandbox exec needs a command, for example `swarm sandbox exec ls -la`",
+      });
     const sandboxes = await swarm.sandboxes();
     const request = {
       ...{ command, sandbox: textOf(options, "sandbox") },
@@ -128,7 +136,7 @@ export const ls: CommandHandler = async ({ swarm, output }, _args, options) => {
           ]),
         ]),
   );
-  if (shown.length === 0) output.note("No sandboxes here.");
+  if (shown.length === 0) output.note("This folder has no sandboxes.");
   output.next(nextSandboxStep(shown));
   return exitCodes.done;
 };
@@ -152,8 +160,8 @@ export const destroy: CommandHandler = async ({ swarm, output }, args, { all, pu
   const destroyed = await output.during("Destroying", (onStep) =>
     sandboxes.destroy({ sandbox: nameAt(args), all: all === true, purge: purge === true }, onStep),
   );
-  output.result(destroyed, () => destroyed.map(({ id }) => `${id} destroyed`));
-  if (destroyed.length === 0) output.note("No sandboxes here.");
+  output.result(destroyed, () => destroyed.map(({ id }) => `sandbox ${id} destroyed`));
+  if (destroyed.length === 0) output.note("This folder has no sandboxes.");
   return exitCodes.done;
 };
 

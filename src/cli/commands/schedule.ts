@@ -21,22 +21,22 @@ export const install: CommandHandler = async ({ swarm, output }, args, options) 
     });
   if (!areDays(String(days)))
     throw new SwarmError("INVALID_VALUE", {
-      ...{ name: "--days", value: String(days), expected: "days as cron has them, such as mon-fri or 1,4" },
+      ...{ name: "--days", value: String(days), expected: "days in cron's notation, such as mon-fri or 1,4" },
     });
   const line = await swarm
     .schedule()
     .plan({ at, days: String(days), words: nightWords(options, listAt(args, 0)) });
-  output.note("Your crontab gets this line, instead of any that this project has there:");
+  output.note("swarm will write this line to your crontab. It replaces any existing line of this project:");
   output.note(`  ${cleanText(line, maxLength)}`);
-  if (yes !== true && !(await isConfirmed(output, "Write it?"))) {
-    output.result({ line, written: false }, () => ["Nothing was written."]);
+  if (yes !== true && !(await isConfirmed(output, "Write this line?"))) {
+    output.result({ line, written: false }, () => ["The crontab was not changed."]);
     return exitCodes.usage;
   }
   const isNew = await swarm.schedule().install(line);
   output.result({ line, written: isNew }, () => [
     isNew
       ? `Your crontab now starts the swarm at ${String(options["at"])}, provided that a cron daemon runs.`
-      : "It is there already.",
+      : "Your crontab already has this line.",
   ]);
   output.next("`swarm schedule list`; the output of scheduled swarms goes to .aimi/reports/night.log");
   return exitCodes.done;
@@ -46,7 +46,7 @@ export const list: CommandHandler = async ({ swarm, output }) => {
   const nights = await swarm.schedule().list();
   output.result({ nights }, () =>
     nights.length === 0
-      ? ["No night is scheduled."]
+      ? ["No swarm is scheduled."]
       : nights.map(({ line, isHere }) => cleanText(`${isHere ? "here " : "other"}  ${line}`, maxLength)),
   );
   return exitCodes.done;
@@ -56,7 +56,7 @@ export const remove: CommandHandler = async ({ swarm, output }) => {
   const removed = await swarm.schedule().remove();
   output.result({ removed }, () =>
     removed.length === 0
-      ? ["No night of this project is scheduled."]
+      ? ["No swarm of this project is scheduled."]
       : removed.map((line) => cleanText(`removed  ${line}`, maxLength)),
   );
   return exitCodes.done;

@@ -21,10 +21,13 @@ export const shell: CommandHandler = async (context, args) =>
     const command = words[0] === "--" ? words.slice(1) : words;
     const terminal = output.terminal();
     if (terminal === null && command.length === 0)
-      throw new SwarmError("WOULD_ASK", { question: "what to run?", flag: "`-- command` behind the worker" });
+      throw new SwarmError("WOULD_ASK", {
+        question: "which command should run in the sandbox?",
+        flag: "`-- command` after the worker's name",
+      });
     const record = chooseWorker(await swarm.watch().state(), argumentAt(args, 0));
     output.note(
-      `${workerSlug(record)}: you share this sandbox with its agent; what you run as its user can be seen by it, and ends with its turn.`,
+      `${workerSlug(record)}: you share this sandbox with the agent and run as the agent's user. The agent can see your processes, and they end with the agent's turn.`,
     );
     return terminal === null
       ? runInside(context, { record, command })

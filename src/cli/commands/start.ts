@@ -104,12 +104,12 @@ function reportStarted(context: CommandContext, started: StartResult): number {
       return reportEnd(context, started.state);
     case "appended":
       output.result({ swarm: started.state }, () => [
-        `The owner of this swarm has them now: ${started.state.containers
+        `The task files were added to the running swarm: ${started.state.containers
           .filter(({ taskFilePath }) => started.files.includes(taskFilePath))
           .map(workerSlug)
           .join(", ")}`,
       ]);
-      output.next("`swarm status -w` shows their progress");
+      output.next("`swarm status -w` shows the progress of all workers");
       return exitCodes.done;
     case "nothing": {
       const { why, next } = nothingToRun(started.plan.tasks, started.files);
@@ -144,8 +144,8 @@ export const retry: CommandHandler = async (context, args, options) => {
   if (kind === "carried out") return reportEnd(context, state);
   context.output.result({ swarm: state }, () => [
     kind === "asked"
-      ? "The owner of this swarm tries them again."
-      : "None of them has failed or was stopped.",
+      ? "The owner of this swarm retries these workers."
+      : "None of these workers has failed or was stopped.",
   ]);
   context.output.next("`swarm status`");
   return exitCodes.done;

@@ -29,7 +29,7 @@ export const add: CommandHandler = async ({ swarm, output }, args) => {
     throw new SwarmError("INVALID_VALUE", {
       name: "branch",
       value: branchName,
-      expected: `a name of your own that git accepts for a branch, for example feat/login; this one ${problem}`,
+      expected: `a branch name that git accepts, for example feat/login; this name ${problem}`,
     });
   const record = await swarm.addContainer({ containerName, containerId, taskFilePath, branchName });
   output.result(record, () => [`${record.containerName}\t${record.status}`]);
@@ -76,9 +76,9 @@ export const check: CommandHandler = async ({ swarm, output }) => {
   const orphans = strays.map(({ name }) => name);
   output.result({ swarmId: state?.swarmId ?? null, reconciled, corrections, orphans }, () => [
     state
-      ? `swarm ${state.swarmId}: the file is valid, ${countOf(state.containers.length, "record")}`
-      : "There is no swarm here.",
-    reconciled ? "compared with the engine" : "not reconciled: no engine answers",
+      ? `swarm ${state.swarmId}: the state file is valid, ${countOf(state.containers.length, "record")}`
+      : "There is no swarm in this worktree.",
+    reconciled ? "the records were compared with the engine" : "not reconciled: no engine answers",
     ...corrections.map((correction) => `${correction.container}: ${describeCorrection(correction)}`),
     ...orphans.map((name) => `${cleanText(name)}: a container of this project without a record`),
   ]);
@@ -94,9 +94,9 @@ export const repair: CommandHandler = async ({ swarm, output }, _args, { moved, 
   );
   output.result({ result, reconciled, adopted, corrected, swarmId: state.swarmId }, () => [
     `${result}: swarm ${state.swarmId}`,
-    ...adopted.map((name) => `  ${cleanText(name)}: has a record now`),
-    ...corrected.map((name) => `  ${cleanText(name)}: changed to what the engine says`),
-    ...(reconciled ? [] : ["not compared with an engine"]),
+    ...adopted.map((name) => `  ${cleanText(name)}: a record of this container was added`),
+    ...corrected.map((name) => `  ${cleanText(name)}: the record was corrected to match the engine`),
+    ...(reconciled ? [] : ["the records were not compared with an engine"]),
   ]);
   output.next("`swarm status`");
   return exitCodes.done;
@@ -137,7 +137,7 @@ function changeFrom(options: CommandOptions): ContainerChange {
   if (Object.keys(change).length === 0) {
     throw new SwarmError("USAGE", {
       message:
-        "swarm state update wants at least one of --status, --pr-url, --story-progress, --acp-pid, --container-id",
+        "swarm state update needs at least one of --status, --pr-url, --story-progress, --acp-pid, --container-id",
     });
   }
   return change;

@@ -15,7 +15,7 @@ export const status: CommandHandler = async (context, _args, { watch, exitStatus
   if (!watch || !found) {
     const dependsOn = await upkeep.taskDependencies();
     output.result(statusDocument(found), () =>
-      found ? statusLines(found, { now: new Date(), dependsOn }) : ["There is no swarm here."],
+      found ? statusLines(found, { now: new Date(), dependsOn }) : ["There is no swarm in this worktree."],
     );
   }
   output.next(statusNext(found));

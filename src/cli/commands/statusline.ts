@@ -3,5 +3,7 @@ import type { CommandHandler } from "../command.ts";
 
 /** Reports typing errors: `quick-answers.ts` handles the valid forms of the command before this handler. */
 export const statusline: CommandHandler = async () => {
-  throw new SwarmError("USAGE", { message: "swarm statusline wants nothing, or --wrap <command>" });
+  throw new SwarmError("USAGE", {
+    message: "swarm statusline takes no arguments, only the flag --wrap <command>",
+  });
 };

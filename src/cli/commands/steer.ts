@@ -8,7 +8,7 @@ import { resultLines } from "../result-lines.ts";
  */
 function steering(command: SteeringCommand, next: string): CommandHandler {
   return async ({ swarm, output, signal }, args) => {
-    const { by, state } = await output.during(`Asking to ${command}`, () =>
+    const { by, state } = await output.during(`Applying the command ${command}`, () =>
       swarm.swarm().steer(command, listAt(args, 0), signal),
     );
     output.result({ swarm: state }, () =>
@@ -19,6 +19,6 @@ function steering(command: SteeringCommand, next: string): CommandHandler {
   };
 }
 
-export const stop: CommandHandler = steering("stop", "`swarm resume` goes on with what was stopped");
-export const pause: CommandHandler = steering("pause", "`swarm unpause` goes on");
+export const stop: CommandHandler = steering("stop", "`swarm resume` continues the stopped workers");
+export const pause: CommandHandler = steering("pause", "`swarm unpause` continues the paused workers");
 export const unpause: CommandHandler = steering("unpause", "`swarm status`");

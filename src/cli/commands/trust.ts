@@ -7,7 +7,7 @@ export const trust: CommandHandler = async ({ swarm, output }, _args, { yes }) =
   const files = await swarm.findFilesToTrust();
   const waiting = files.filter(({ trusted }) => !trusted);
   for (const { path, asks } of waiting) {
-    output.note(`${cleanText(path)} asks for more than an untrusted repository may:`);
+    output.note(`${cleanText(path)} contains values that only a trusted file may contain:`);
     for (const ask of asks) output.note(`  ${cleanText(ask, Number.POSITIVE_INFINITY)}`);
   }
   const agreed =
@@ -20,8 +20,8 @@ export const trust: CommandHandler = async ({ swarm, output }, _args, { yes }) =
 };
 
 function resultLine(waiting: number, trusted: readonly string[]): string {
-  if (waiting === 0) return "Nothing here needs trust that it does not have.";
+  if (waiting === 0) return "No further file of this project needs to be trusted.";
   return trusted.length > 0
-    ? `Trusted until they change: ${trusted.map((path) => cleanText(path)).join(", ")}`
-    : "Nothing was trusted.";
+    ? `These files are trusted until they change: ${trusted.map((path) => cleanText(path)).join(", ")}`
+    : "No file was trusted.";
 }

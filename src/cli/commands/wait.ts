@@ -33,7 +33,7 @@ function timeoutIn(option: unknown): number | null {
   if (option === undefined) return null;
   const ms = parseDurationMs(String(option));
   if (ms !== undefined && ms <= maxMs) return ms;
-  const expected = "a time such as 90s, 30m or 6h, at most 24d";
+  const expected = "a duration such as 90s, 30m or 6h, at most 24d";
   throw new SwarmError("INVALID_VALUE", { name: "--timeout", value: String(option), expected });
 }
 
@@ -46,12 +46,12 @@ function reportWait(output: Pick<Output, "note" | "next">, { end, workers }: Wai
   const { exit, next } = outcomeOf({ containers: workers });
   switch (end) {
     case "timeout":
-      output.note("The timeout is over, and not all workers have ended.");
-      output.next("`swarm status -w` watches them, `swarm wait` waits on");
+      output.note("The timeout of `swarm wait` is over, but not all workers have ended.");
+      output.next("`swarm status -w` watches the workers, `swarm wait` waits again");
       return exitCodes.stillRunning;
     case "replaced":
-      output.note("Another swarm has taken the place of this one.");
-      output.next("`swarm status` shows it");
+      output.note("A new swarm has replaced the swarm that this command waited for.");
+      output.next("`swarm status` shows the new swarm");
       return exit;
     case "unowned":
       output.note("No process is running this swarm.");

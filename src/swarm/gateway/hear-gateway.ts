@@ -179,7 +179,7 @@ export function trackGatewayUsage(
       for (const each of watched.keys())
         endOfAccess(each).abort(exceeded(`the swarm's budget of ${whole}`, "--budget"));
     const own = worker && reached(spentBySlug.get(slug) ?? zeroSpending, worker.budget);
-    if (own) endOfAccess(slug).abort(exceeded(`its budget of ${own}`, "--worker-budget"));
+    if (own) endOfAccess(slug).abort(exceeded(`the worker's budget of ${own}`, "--worker-budget"));
   }
 
   function onRateLimit(endpoint: string, until: number, status: number): void {
@@ -223,6 +223,6 @@ function reached({ costUsd, ...spent }: Spending, { usd, tokens }: BudgetLimits)
 }
 
 function exceeded(what: string, flag: string): Reason {
-  const message = `${what} is used up; swarm retry goes on with a larger one, ${flag}-usd or ${flag}-tokens`;
+  const message = `${what} is used up; run \`swarm retry\` with a larger budget: ${flag}-usd or ${flag}-tokens`;
   return { code: "BUDGET_EXCEEDED", message };
 }

@@ -198,7 +198,7 @@ export function superviseGateway(deps: GatewayDeps): SwarmGateway {
       await connection.handOver(AbortSignal.any([deps.signal, timeout]));
     } catch (error) {
       if (!timeout.aborted || error !== timeout.reason) throw error;
-      throw new SwarmError("GATEWAY_FAILED", { reason: lostBecause ?? "it does not answer" });
+      throw new SwarmError("GATEWAY_FAILED", { reason: lostBecause ?? "the gateway does not answer" });
     }
   }
 
