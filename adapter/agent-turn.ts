@@ -89,7 +89,7 @@ export async function takeTurn(deps: TurnDeps, turn: Turn, signal: AbortSignal):
   if ((await countMemoryKills()) > memoryKills)
     return {
       ...{ kind: "failed", code: "CONTAINER_OOM", scope: "story" },
-      message: `the sandbox's memory was used up, and the kernel ended one of its processes; ${end.message}`,
+      message: `the sandbox ran out of memory, and the kernel killed one of the sandbox's processes; ${end.message}`,
     };
   const why = await span.whyRefused();
   if (why === null) return end;
@@ -186,10 +186,10 @@ export async function findVersion(
   const program = agent.program(requested);
   const look = { env, folder: paths.workspace, deadline };
   const found = await runAsAgent({ ...look, command: ["sh", "-c", lookUp, "sh", program] });
-  const words = exitCodeOf(`looking for ${program}`, found) === 0 ? found.stdout : "";
+  const words = exitCodeOf(`the search for the program ${program}`, found) === 0 ? found.stdout : "";
   // Only the output `absent` proves that the image lacks the program, which no retry can change.
   if (words === absent) return { isThere: false, version: null };
-  if (words !== present) throw new CutOff(`looking for ${program}`, found);
+  if (words !== present) throw new CutOff(`the search for the program ${program}`, found);
   if (agent.versionFlags.length === 0) return { isThere: true, version: null };
   const asked = await runAsAgent({ ...look, command: [program, ...agent.versionFlags], keep: 1_000 });
   await killAgentProcesses();

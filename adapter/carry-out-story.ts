@@ -129,7 +129,7 @@ async function tryInTime(
     const { reason } = signal;
     if (reason instanceof TaskLimit) return { code: reason.code, message: reason.message, scope: "worker" };
     if (signal.aborted || !limit.signal.aborted) throw error;
-    const message = `the story's limit of ${showDuration(deps.limits.storyMs)} is over`;
+    const message = `the story reached its time limit of ${showDuration(deps.limits.storyMs)}`;
     return { code: "AGENT_LIMIT_REACHED", message, scope: "story" };
   }
 }

@@ -36,7 +36,7 @@ export async function executeTask(deps: TaskDeps, signal: AbortSignal): Promise<
   for (;;) {
     for (const [storyId, blamed] of storiesToSkip(stories, statusById)) {
       statusById.set(storyId, "skipped");
-      const message = `it depends on ${blamed}, which was not completed`;
+      const message = `the story depends on ${blamed}, which was not completed`;
       await record({
         type: "progress-update",
         payload: {
@@ -68,8 +68,11 @@ export async function executeTask(deps: TaskDeps, signal: AbortSignal): Promise<
     statusById.set(story.id, "in_progress");
     onStory(story.id);
     const begun = isResumed
-      ? { output: "going on" }
-      : { output: "begun", tree: await startTree(deps, { commit: good, bundle: goodBundle }) };
+      ? { output: "the agent continues the story" }
+      : {
+          output: "the agent starts the story",
+          tree: await startTree(deps, { commit: good, bundle: goodBundle }),
+        };
     await record({
       type: "progress-update",
       payload: { storyId: story.id, status: "in_progress", ...begun, from },

@@ -59,7 +59,7 @@ export function openHostInbox({ status, journal, known, clock, onCancel, complai
       listener.send(
         errorLine(
           "REQUEST_CONFLICT",
-          "another request was accepted before; edited files or flags need a new attempt",
+          "the adapter accepted a different task request earlier; changed files or flags need a new attempt",
         ),
       );
       return;
@@ -76,7 +76,7 @@ export function openHostInbox({ status, journal, known, clock, onCancel, complai
 
   function refuse(problem: string): void {
     if (accepted === null) arrived.reject(new CannotWork("REQUEST_INVALID", problem));
-    else complain(`ignored a request: ${problem}`);
+    else complain(`ignored a task request: ${problem}`);
   }
 
   function errorLine(code: string, message: string): string {
@@ -87,10 +87,10 @@ export function openHostInbox({ status, journal, known, clock, onCancel, complai
     receive(message, listener) {
       const type = typeOf(message);
       if (type === null || !hostMessageTypes.includes(type))
-        return complain("ignored a line from the host that is no message");
+        return complain("ignored a line from the owner that is not a message");
       const problem =
         (isDeeperThan(message, maxDepth)
-          ? `it is nested deeper than ${maxDepth}`
+          ? `the message is nested deeper than ${maxDepth} levels`
           : findMessageProblem(message)) ?? findForeign(message as AcpMessage, status.swarmId);
       if (problem !== null) {
         if (type === "task-request") refuse(problem);
@@ -137,7 +137,7 @@ function isDeeperThan(value: unknown, depth: number): boolean {
 }
 
 function findForeign(message: AcpMessage, swarmId: string): string | null {
-  return message.swarmId === swarmId ? null : "it is for another swarm";
+  return message.swarmId === swarmId ? null : "the message is for another swarm";
 }
 
 function aborted(signal: AbortSignal): Promise<null> {

@@ -113,7 +113,8 @@ export function watchDisk({
 
   return async () => {
     const { bavail, bsize } = await statfs(paths.aimi);
-    if (bavail * bsize < minFreeBytes) return onTooFull(`only ${showBytes(bavail * bsize)} are free`);
+    if (bavail * bsize < minFreeBytes)
+      return onTooFull(`only ${showBytes(bavail * bsize)} of disk space is free in the sandbox's volume`);
     const look = await readUsedBytes(paths);
     if (isMeasuring || !isMeasurementDue(last, look)) return;
     isMeasuring = true;
@@ -127,8 +128,12 @@ export function watchDisk({
     last = { ...look, leftBytes: Math.min(limits.homeBytes - homeBytes, diskBytes - totalBytes), tookMs };
     onMeasured(totalBytes);
     if (homeBytes > limits.homeBytes)
-      onTooFull(`${paths.home} holds ${showBytes(homeBytes)}, more than ${showBytes(limits.homeBytes)}`);
+      onTooFull(
+        `${paths.home} holds ${showBytes(homeBytes)}, more than its limit of ${showBytes(limits.homeBytes)}`,
+      );
     else if (totalBytes > diskBytes)
-      onTooFull(`the sandbox holds ${showBytes(totalBytes)}, more than ${showBytes(diskBytes)}`);
+      onTooFull(
+        `the sandbox holds ${showBytes(totalBytes)} on disk, more than its limit of ${showBytes(diskBytes)}`,
+      );
   };
 }

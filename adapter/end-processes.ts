@@ -50,7 +50,7 @@ export async function killProcesses({
     const left = await findProcesses();
     if (hasKilled && left.length === 0) return;
     const spentMs = performance.now() - begunAt;
-    if (spentMs > unkillableMs) throw new Error("Processes of the agent do not end");
+    if (spentMs > unkillableMs) throw new Error("Processes of the agent still run after SIGKILL");
     // Also kills each remaining process directly, as root: such a process can exhaust the process limit or stop the
     // killer, but it cannot stop root.
     for (const { pid } of left) killProcess(pid);

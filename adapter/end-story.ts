@@ -43,8 +43,8 @@ export async function completeStory(
     },
   });
   const commit = good === from ? null : good;
-  const done = checks.length > 0 ? "done and checked" : "done; there was no check";
-  const output = commit === null ? "already true: nothing had to change" : done;
+  const done = checks.length > 0 ? "done and checked" : "done; the story has no check";
+  const output = commit === null ? "the requirement was already met: nothing had to change" : done;
   const conversation = conversationOf(story.id);
   const progress: StoryProgress = {
     ...{ storyId: story.id, status: "completed", output, commit, checks },
@@ -122,13 +122,11 @@ export async function failLargeStory(
 ): Promise<StoryEnd> {
   const { id } = start.story;
   const kept =
-    without.length > 0
-      ? "All else that the story left is kept"
-      : "Of what the story left, its commits are kept";
+    without.length > 0 ? "All other changes of the story are kept" : "Only the commits of the story are kept";
   const payload = {
     storyId: id,
     kind: "text",
-    summary: cutText(`removing what ${id} left: ${message}`, 300),
+    summary: cutText(`resetting the work folder of ${id}: ${message}`, 300),
   } as const;
   await deps.record({ type: "activity", payload });
   return failStory(deps, start, { code: "WORK_TOO_LARGE", message: `${message}. ${kept}.`, scope: "story" });
@@ -143,7 +141,10 @@ export async function failBrokenStory(
   start: StoryStart,
   failure: GitFailure,
 ): Promise<StoryEnd> {
-  const message = cutText(`git cannot work with what the story left: ${failure.message}`, 1_900);
+  const message = cutText(
+    `git failed on the files that the story left in the work folder: ${failure.message}`,
+    1_900,
+  );
   // Stops the whole task: a full disk fails every other story, too, and the completed work may need the space that is
   // left.
   if (/No space left on device/.test(failure.message)) throw new CannotWork("DISK_FULL", message);

@@ -63,7 +63,7 @@ export async function storeBundle(
     await file.sync();
     end = until.judge(await exited);
   }
-  if (enough.signal.aborted) stderrTail = "the commits are larger than 4 GiB";
+  if (enough.signal.aborted) stderrTail = "the bundle of the commits is larger than 4 GiB";
   else if (end.kind !== "deadline")
     exitCodeOf("git bundle", { end, isOutOfMemory: (await countMemoryKills()) > memoryKills });
   if (end.kind !== "exited" || end.code !== 0 || bytes === 0)

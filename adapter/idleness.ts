@@ -52,7 +52,9 @@ export class Idleness {
     if (this.idleMs < idleMs) return null;
     const now = this.#clock.now();
     if ([...this.#openTools.values()].some((at) => now - at < toolMs)) return null;
-    const silence = `it wrote nothing and computed next to nothing for ${Math.round(this.idleMs / 1_000)} s`;
-    return this.#openTools.size > 0 ? `${silence}, and its tool call lasts longer than allowed` : silence;
+    const silence = `the agent wrote nothing and used almost no CPU time for ${Math.round(this.idleMs / 1_000)} s`;
+    return this.#openTools.size > 0
+      ? `${silence}, and the agent's tool call exceeds its time limit`
+      : silence;
   }
 }

@@ -38,7 +38,7 @@ const commands: Readonly<Record<string, () => Promise<number>>> = {
   async attach() {
     const from = args[0] === "--from" ? Number(args[1]) : 0;
     if (!Number.isSafeInteger(from) || from < 0 || (args.length > 0 && args.length !== 2)) {
-      complain("attach --from takes the number of the last message that is known: 0, 1, 2 …");
+      complain("attach --from takes the number of the last message that the caller has received: 0, 1, 2 …");
       return 2;
     }
     return attach(socketOf(sandboxPaths), from, { input: process.stdin, output: process.stdout, complain });
@@ -47,7 +47,7 @@ const commands: Readonly<Record<string, () => Promise<number>>> = {
   async tail() {
     const options = parseTail(args);
     if (options === null) {
-      complain("tail takes --follow, and --last with the number of earlier lines");
+      complain("tail accepts --follow, and --last with a number of earlier lines");
       return 2;
     }
     await tail(sandboxPaths, options, say);

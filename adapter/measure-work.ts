@@ -75,7 +75,7 @@ async function measure(
       if (path === "" || sizeBefore?.get(path) === size || enough.signal.aborted) return;
       const file = { path, bytes: Number(size), diskBytes: Number(blocks) * blockBytes };
       files += 1;
-      const topFolder = path.includes("/") ? `${path.split("/", 1)[0]}/` : "the top folder";
+      const topFolder = path.includes("/") ? `${path.split("/", 1)[0]}/` : "the repository's top folder";
       if (countByTopFolder.size < maxNamed || countByTopFolder.has(topFolder))
         countByTopFolder.set(topFolder, (countByTopFolder.get(topFolder) ?? 0) + 1);
       if (file.bytes > workFileBytes) large.push(file);
@@ -90,18 +90,18 @@ async function measure(
   if (files > workFiles) {
     const [topFolder = "", count = 0] = [...countByTopFolder].sort(([, a], [, b]) => b - a)[0] ?? [];
     return new WorkTooLarge(
-      `there are more than ${workFiles} new or changed files, ${count} of the first ${files} in ${nameOf(topFolder)}: ${remedy("work.files")}`,
+      `the story has more than ${workFiles} new or changed files, and ${count} of the first ${files} are in ${nameOf(topFolder)}: ${remedy("work.files")}`,
     );
   }
   if (bytes > workBytes)
     return new WorkTooLarge(
-      `the new and changed files hold more than ${showBytes(workBytes)}, the largest is ${sizeOf(largest)}: ${remedy("work.size")}`,
+      `the new and changed files have more than ${showBytes(workBytes)} in total, and the largest is ${sizeOf(largest)}: ${remedy("work.size")}`,
     );
   const [first] = large;
   if (!first) return null;
   const others = large.length > 1 ? ` (and ${large.length - 1} more)` : "";
   return new WorkTooLarge(
-    `${sizeOf(first)}${others}, and a file may have ${showBytes(workFileBytes)}: ${remedy("work.fileSize")}`,
+    `the file ${sizeOf(first)}${others} exceeds the limit of ${showBytes(workFileBytes)} for one file: ${remedy("work.fileSize")}`,
     large.length > maxNamed ? [] : large.map(({ path }) => path),
   );
 }
@@ -126,7 +126,7 @@ function nameOf(path: string): string {
 }
 
 const remedy = (setting: string): string =>
-  `add what is no work to .gitignore, or raise the setting ${setting}`;
+  `add files that do not belong in a commit to .gitignore, or raise the setting ${setting}`;
 
 /** Reads the size of each file in the base commit, by the file's path as raw bytes. */
 async function sizesIn(deps: MeasureDeps): Promise<ReadonlyMap<string, string>> {

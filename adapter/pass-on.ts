@@ -37,7 +37,7 @@ export async function forwardToGateway(
     });
   });
   server.maxConnections = maxConnections;
-  server.on("error", (error) => complain(`the proxy to the gateway: ${error.message}`));
+  server.on("error", (error) => complain(`the proxy to the gateway failed: ${error.message}`));
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(port, "127.0.0.1", resolve);

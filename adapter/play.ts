@@ -21,7 +21,9 @@ async function executeStep(step: ScriptStep, say: (line: string) => void): Promi
   const { write, run, say: words, sleepMs, exit } = step;
   if (write) {
     if (isAbsolute(write.path) || write.path.split("/").includes("..")) {
-      process.stderr.write(`${cleanText(write.path)} was not written: it is not below the current folder\n`);
+      process.stderr.write(
+        `${cleanText(write.path)} was not written: the path is not below the current folder\n`,
+      );
       return 2;
     }
     const file = resolve(write.path);
@@ -33,7 +35,7 @@ async function executeStep(step: ScriptStep, say: (line: string) => void): Promi
     say(`ran ${run.join(" ")}`);
     const code = await runProgram(run);
     if (code !== 0) {
-      process.stderr.write(`${run.join(" ")} ended with exit ${code}\n`);
+      process.stderr.write(`${run.join(" ")} exited with code ${code}\n`);
       return code;
     }
   }

@@ -39,14 +39,17 @@ export async function prepareWorkspace(request: WorkspaceRequest): Promise<Works
   await removeLocks({ folder, env, limit });
   // Lets git itself decide whether the text is a valid branch name.
   if ((await git.ask(["check-ref-format", "--branch", branch])) !== 0)
-    throw new CannotWork("GIT_CHECKOUT_FAILED", `git does not accept ${JSON.stringify(branch)} as a branch`);
+    throw new CannotWork(
+      "GIT_CHECKOUT_FAILED",
+      `git does not accept ${JSON.stringify(branch)} as a branch name`,
+    );
   if (repoUrl.startsWith("bundle:")) await fetchRepository(request);
   else if ((await git.ask(["rev-parse", "--git-dir"])) !== 0)
     throw new CannotWork("GIT_CLONE_FAILED", `there is no repository in ${folder}`);
 
   const base = request.knownBase ?? request.baseCommit ?? (await headOf(request));
   if ((await git.ask(["cat-file", "-e", `${base}^{commit}`])) !== 0)
-    throw new CannotWork("GIT_CHECKOUT_FAILED", `the commit ${base} to start from is not in the repository`);
+    throw new CannotWork("GIT_CHECKOUT_FAILED", `the base commit ${base} is not in the repository`);
   const exclude = request.knownExclude ?? (await readExclude(request));
   const mark = workspaceMark(paths);
   const workspace = workspaceIn({
@@ -107,7 +110,7 @@ async function headOf({ paths, env, limit }: WorkspaceRequest): Promise<string> 
   const git = gitIn(paths.workspace, env, limit);
   const head = await git.find(["rev-parse", "--verify", "HEAD^{commit}"]);
   if (head === null)
-    throw new CannotWork("GIT_CHECKOUT_FAILED", "the repository has no commit to start from");
+    throw new CannotWork("GIT_CHECKOUT_FAILED", "the repository has no commit that the work can start from");
   return head;
 }
 

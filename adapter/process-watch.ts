@@ -113,7 +113,7 @@ export function watchProcesses(
 }
 
 function usedUpReason({ most }: ProcessCount): string {
-  return `all ${most} processes that the sandbox may have were in use`;
+  return `the sandbox reached its limit of ${most} processes`;
 }
 
 /**
@@ -148,7 +148,7 @@ function sourceIn(folder: string): ProcessSource {
 /** Reads a number from a file. Throws if the file is missing or holds no number, such as `max`. */
 async function numberIn(file: string): Promise<number> {
   const text = (await readFile(file, "utf8")).trim();
-  if (!/^\d+$/.test(text)) throw new Error(`${file} holds no number`);
+  if (!/^\d+$/.test(text)) throw new Error(`${file} does not contain a number`);
   return Number(text);
 }
 

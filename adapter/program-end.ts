@@ -74,7 +74,7 @@ export function describeEnd(end: ProgramEnd): string {
     case "deadline":
       return `took longer than ${showDuration(end.ms)}`;
     case "halted":
-      return "was ended because all work stops";
+      return "was ended because the adapter stops all work";
     case "not-begun":
       return `could not be started: ${end.why}`;
   }

@@ -15,8 +15,8 @@ function firstProblem(validate: Validator, value: unknown): string | null {
   if (validate(value)) return null;
   const [first] = validate.errors ?? [];
   return first
-    ? `${first.instancePath || "/"} ${first.message ?? "is not as it should be"}`
-    : "unknown problem";
+    ? `${first.instancePath || "/"} ${first.message ?? "is invalid"}`
+    : "the validator reported no details";
 }
 
 /** Returns why the adapter cannot execute a request that its schema allows; null if the adapter can. */
@@ -25,7 +25,7 @@ export function findRequestProblem({ agent, branchName }: TaskRequestPayload): s
   const kind = agent?.kind ?? "claude";
   if (!agentKinds.includes(kind)) return `/payload/agent/kind ${kind} is not one of ${agentKinds.join(", ")}`;
   if ((kind === "acp" || kind === "command") && !agent?.command)
-    return `/payload/agent/command is missing: ${kind} needs a program`;
+    return `/payload/agent/command is missing: the agent kind ${kind} needs a program`;
   if (kind !== "script") return null;
   const problem = firstProblem(validateScript as Validator, agent?.script ?? null);
   return problem && `/payload/agent/script${problem}`;

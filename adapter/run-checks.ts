@@ -75,7 +75,8 @@ export async function runChecks(
     });
     if (exitCode !== 0) {
       const lacked = isOutOfMemory ? "memory" : whyRefused === null ? null : "processes";
-      const result = resultOf(exitCode, limitMs) + (lacked === null ? "" : `, out of ${lacked}`);
+      const result =
+        resultOf(exitCode, limitMs) + (lacked === null ? "" : `, the sandbox ran out of ${lacked}`);
       return { results, failed: { command, result, output: tailOf(output, forAgent), lacked } };
     }
   }
@@ -83,7 +84,9 @@ export async function runChecks(
 }
 
 function resultOf(exitCode: number | null, limitMs: number): string {
-  return exitCode === null ? `ended after its limit of ${Math.round(limitMs / 1_000)} s` : `exit ${exitCode}`;
+  return exitCode === null
+    ? `ended after its time limit of ${Math.round(limitMs / 1_000)} s`
+    : `exit ${exitCode}`;
 }
 
 /**

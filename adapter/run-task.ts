@@ -102,7 +102,7 @@ async function executeRequest(
 ): Promise<RunEnd> {
   const { paths, clock, status, journal, history, author, swarmId } = deps;
   const agent = findAgent(request.agent?.kind ?? "claude");
-  if (!agent) throw new CannotWork("REQUEST_INVALID", "the agent's kind is not known");
+  if (!agent) throw new CannotWork("REQUEST_INVALID", "the task request names an unknown kind of agent");
   const env = environmentOf(deps.env, paths, request);
   const agentEnv = () => ({ ...env, ...request.agent?.env, ...deps.credentials() });
   const limits = limitsOf(request);
@@ -112,7 +112,7 @@ async function executeRequest(
     halt.abort(
       new TaskLimit(
         "AGENT_LIMIT_REACHED",
-        `the task's limit of ${showDuration(limits.wallClockMs)} is over`,
+        `the task reached its time limit of ${showDuration(limits.wallClockMs)}`,
         "result",
       ),
     ),
@@ -291,9 +291,15 @@ async function checkAgent(
 ): Promise<void> {
   const requested = request.agent ?? { kind: "claude" };
   if (agent.needsOneOf.length > 0 && !agent.needsOneOf.some((name) => env[name]))
-    throw new CannotWork("MISSING_ENV_VAR", `${agent.kind} needs one of ${agent.needsOneOf.join(", ")}`);
+    throw new CannotWork(
+      "MISSING_ENV_VAR",
+      `the agent ${agent.kind} needs one of these variables: ${agent.needsOneOf.join(", ")}`,
+    );
   const { isThere, version } = await findVersion(agent, requested, { paths, env, deadline });
   if (!isThere)
-    throw new CannotWork("AGENT_NOT_FOUND", `${agent.program(requested)} is not in the sandbox's image`);
+    throw new CannotWork(
+      "AGENT_NOT_FOUND",
+      `the sandbox's image does not contain the program ${agent.program(requested)}`,
+    );
   status.agent = { kind: agent.kind, version };
 }

@@ -80,7 +80,7 @@ export async function supervise({ paths, env, version, stopped, complain }: Supe
   status.sendHeartbeat = () =>
     void status.heartbeat().then(
       (line) => listeners.broadcast(line),
-      (error: unknown) => complain(`a heartbeat was not sent: ${String(error)}`),
+      (error: unknown) => complain(`the adapter could not send a heartbeat: ${String(error)}`),
     );
   timers.defer(clearIntervalOf(setInterval(status.sendHeartbeat, heartbeatMs)));
 
@@ -138,7 +138,9 @@ async function giveUp(journal: Journal, error: unknown, complain: (line: string)
     complain(error instanceof Error ? (error.stack ?? error.message) : String(error));
   await journal
     .append({ type: "error", payload: { code, message: message.slice(0, 2_000) } })
-    .catch((failure: unknown) => complain(`the last message could not be written: ${String(failure)}`));
+    .catch((failure: unknown) =>
+      complain(`the adapter could not write the last message to its journal: ${String(failure)}`),
+    );
   return 2;
 }
 

@@ -24,7 +24,10 @@ export function openTranscript(paths: SandboxPaths, storyId: string): Transcript
       try {
         writeSync(file, bytes);
         if (left <= 0)
-          writeSync(file, `\n{"type":"aimi","note":"the rest is left out: ${maxBytes} bytes are enough"}\n`);
+          writeSync(
+            file,
+            `\n{"type":"aimi","note":"the rest of the transcript is left out: its limit is ${maxBytes} bytes"}\n`,
+          );
       } catch {
         left = 0;
       }

@@ -53,7 +53,7 @@ export async function tryStory(
     if (!(await workspace.isAncestor(good, await workspace.tip())))
       return {
         ...{ code: "HISTORY_REWRITTEN", scope: "story" },
-        message: `the branch no longer has the last good commit ${good.slice(0, 10)}`,
+        message: `the agent rewrote the branch: the branch no longer contains the last good commit ${good.slice(0, 10)}`,
       };
     const tree = await workspace.writeTree();
     await deps.snapshot(story.id);
@@ -62,7 +62,7 @@ export async function tryStory(
       return {
         ...{ code: "NOTHING_CHANGED", scope: "story" },
         message:
-          "the agent ended without changing anything, and there is no check that could show that nothing had to be",
+          "the agent changed nothing, and the story has no check that could prove that no change was needed",
       };
     const { results, failed } = await runChecks(
       deps,

@@ -3,7 +3,7 @@ export class TimeOver extends Error {
   readonly ms: number;
 
   constructor(ms: number) {
-    super(`The time of ${ms} ms is over`);
+    super(`The time limit of ${ms} ms is over`);
     this.name = "TimeOver";
     this.ms = ms;
   }

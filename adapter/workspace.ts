@@ -236,7 +236,7 @@ export function workspaceIn({
         if (missing !== "" || !(await isIndexed()))
           throw new CannotWork(
             "GIT_CHECKOUT_FAILED",
-            `the files cannot be made those of ${commit.slice(0, 10)}: ${missing || "the index"} differs`,
+            `the work folder cannot be reset to the commit ${commit.slice(0, 10)}: ${missing || "the index"} differs`,
           );
       }
       return git.run(["rev-parse", "--verify", `${commit}^{tree}`]);

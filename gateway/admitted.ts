@@ -70,7 +70,7 @@ export function openAdmitted(): Admitted {
       const present = new Set(admission.workers.map(({ tokenSha256 }) => tokenSha256));
       for (const [token, controller] of revocations) {
         if (present.has(token)) continue;
-        controller.abort(new Error("The host has revoked the worker"));
+        controller.abort(new Error("The owner revoked the worker's token"));
         revocations.delete(token);
       }
     },

@@ -38,7 +38,7 @@ export const bufferFull: Answer = {
   ...{
     status: 429,
     type: "rate_limit_error",
-    message: "no memory for this request now",
+    message: "the gateway has no memory for this request now",
     retryAfterSeconds: 1,
   },
 };

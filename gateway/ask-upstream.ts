@@ -59,7 +59,9 @@ export function askUpstream(question: UpstreamQuestion): Promise<UpstreamAnswer>
     ...{ method, headers, agent, signal, timeout: silenceMs },
     ...(mustBePublic && { lookup: lookupPublic }),
   });
-  request.once("timeout", () => request.destroy(new Error(`silent for ${silenceMs / 1000} s`)));
+  request.once("timeout", () =>
+    request.destroy(new Error(`the server sent nothing for ${silenceMs / 1000} s`)),
+  );
   request.on("error", reject);
   request.once("response", (answer) =>
     resolve({ status: answer.statusCode ?? 0, headers: answer.headers, body: answer }),
@@ -73,7 +75,7 @@ export function askUpstream(question: UpstreamQuestion): Promise<UpstreamAnswer>
 const lookupPublic: LookupFunction = (host, { all, ...how }, answer) => {
   lookup(host, { ...how, all: true }, (error, addresses) => {
     const [first] = addresses ?? [];
-    if (error || !first) answer(error ?? new Error(`${host} has no address`), []);
+    if (error || !first) answer(error ?? new Error(`the host ${host} has no address`), []);
     else if (!addresses.every(({ address }) => isPublicAddress(address)))
       answer(new NotPublicError(host), []);
     else if (all) answer(null, addresses);

@@ -61,7 +61,11 @@ export async function callModel(
   const until = limits.until(endpoint.name);
   if (until !== null && !(await isOver(until, now, abandoned))) {
     answerError(response, {
-      ...{ status: 429, type: "rate_limit_error", message: "the model's API accepts no calls for now" },
+      ...{
+        status: 429,
+        type: "rate_limit_error",
+        message: "the model's API accepts no calls at present; retry later",
+      },
       retryAfterSeconds: Math.max(1, Math.ceil((until - now()) / 1000)),
     });
     return journalLimit(deps, call, { status: 429, until });
@@ -121,7 +125,7 @@ async function executeCall(deps: CallDeps, call: ModelCall, exchange: ModelExcha
       ...{
         status: 429,
         type: "rate_limit_error",
-        message: "too many at once for what is left of the budget",
+        message: "too many concurrent calls for the rest of the budget",
       },
       retryAfterSeconds: 5,
     });
@@ -132,7 +136,7 @@ async function executeCall(deps: CallDeps, call: ModelCall, exchange: ModelExcha
   try {
     seq = await journal.append({ ...opened, ...facts, reserve: maxCost });
   } catch {
-    return answerError(response, unavailable("the gateway cannot write its journal"));
+    return answerError(response, unavailable("the gateway cannot write to its journal"));
   }
   const at = new Date(now()).toISOString();
   ledger.apply({ ...opened, ...facts, reserve: maxCost, seq, at });
@@ -174,7 +178,7 @@ async function ask(
     const sending = { method, url: endpoint.url, target: `${path}${query}`, headers, body: forwarded.body };
     const upstream = await sendCall(sending, abandoned);
     if (upstream.kind === "failed") {
-      const message = `${endpoint.name} cannot be reached: ${upstream.why}`;
+      const message = `the model endpoint ${endpoint.name} cannot be reached: ${upstream.why}`;
       if (!abandoned.aborted) answerError(response, { status: 502, type: "api_error", message });
       return { ...noAnswer, wasSent: upstream.wasSent };
     }
@@ -276,5 +280,5 @@ async function isOver(until: number, now: () => number, abandoned: AbortSignal):
 function budgetWords({ worker, of, limit }: { worker: string | null; of: string; limit: number }): string {
   const amount = of === "usd" ? `$${limit}` : `${limit} tokens`;
   const whose = worker === null ? "the swarm's" : "this worker's";
-  return `${whose} budget of ${amount} is used up; its work is kept, and swarm retry continues with a larger one`;
+  return `${whose} budget of ${amount} is used up; the work is kept, and swarm retry continues with a larger budget`;
 }

@@ -125,7 +125,7 @@ export async function openServer(
       response.shouldKeepAlive = false;
       return refuse("form", 505, "invalid_request_error", "the gateway accepts HTTP/1.1 only");
     }
-    if (!admitted.isReady) return answerError(response, unavailable("the host has admitted no worker yet"));
+    if (!admitted.isReady) return answerError(response, unavailable("the owner has admitted no worker yet"));
     if (worker === null) {
       refusals.refuse(null, what, "token");
       return answerError(response, forbidden(unknownToken));
@@ -135,7 +135,7 @@ export async function openServer(
       return answerError(response, tooMany);
     }
     if (route.kind === "none")
-      return refuse(route.why, 403, "permission_error", "the gateway has no such path");
+      return refuse(route.why, 403, "permission_error", "the gateway has no route for this URL path");
     await using slot = takeSlot(worker);
     if (slot === null) return answerError(response, tooMany);
     if (route.kind === "mirror") {
@@ -145,7 +145,7 @@ export async function openServer(
           "not-allowed",
           403,
           "permission_error",
-          `swarm start --allow ${route.mirror} would allow it`,
+          `access to ${route.mirror} is not allowed; swarm start --allow ${route.mirror} allows the access`,
         );
       const base = `http://${request.headers.host ?? ""}/r/${route.token}/${route.mirror}`;
       return serveMirror(
@@ -161,9 +161,19 @@ export async function openServer(
     }
     const endpoint = admitted.endpoint(worker, route.endpoint);
     if (endpoint === null)
-      return refuse("not-allowed", 403, "permission_error", `no such model endpoint: ${route.endpoint}`);
+      return refuse(
+        "not-allowed",
+        403,
+        "permission_error",
+        `the worker has no model endpoint named ${route.endpoint}`,
+      );
     if (!isModelCall(endpoint.api, method, route.path))
-      return refuse("path", 404, "not_found_error", "the gateway allows no such call");
+      return refuse(
+        "path",
+        404,
+        "not_found_error",
+        "the gateway does not allow this call to the model's API",
+      );
     const query = passedQuery(endpoint, route.query);
     await callModel(callDeps, { worker, endpoint, path: route.path, query }, request, response);
   }
@@ -207,7 +217,9 @@ export async function openServer(
   async function appendToJournal(entry: Parameters<typeof deps.journal.append>[0]): Promise<void> {
     await deps.journal
       .append(entry)
-      .catch((error: unknown) => deps.complain(`a connection could not be journalled: ${String(error)}`));
+      .catch((error: unknown) =>
+        deps.complain(`the gateway could not write an entry to its journal: ${String(error)}`),
+      );
   }
 }
 
@@ -215,10 +227,10 @@ export async function openServer(
  * The message for an unknown token. Agents recognise a failed login by these words; some agents read nothing else of
  * the answer.
  */
-const unknownToken = "authentication failed, invalid x-api-key: this token is unknown or revoked";
+const unknownToken = "authentication failed, invalid x-api-key: the worker's token is unknown or revoked";
 const askForToken = 'proxy-authenticate: Basic realm="swarm"';
 const tooMany: Answer = {
-  ...{ status: 429, type: "rate_limit_error", message: "too many at once", retryAfterSeconds: 1 },
+  ...{ status: 429, type: "rate_limit_error", message: "too many concurrent requests", retryAfterSeconds: 1 },
 };
 
 /** Returns the client's network address; null if the client uses the Unix socket. */

@@ -40,7 +40,7 @@ export async function followRedirects(
     } catch (error) {
       if (!(error instanceof NotPublicError))
         return refused("unreachable", `${mirror.name} cannot be reached`);
-      return refused("not-public", `${mirror.name} redirects to a host that is not on the internet`);
+      return refused("not-public", `${mirror.name} redirects to a host without a public address`);
     }
     if (!redirects.includes(answer.status)) return { kind: "answer", answer };
 

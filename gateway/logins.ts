@@ -107,12 +107,12 @@ async function ask(
       body: JSON.stringify({ grant_type: "refresh_token", refresh_token: refreshToken, client_id: clientId }),
     });
   } catch {
-    throw new LoginFailed("the login cannot be renewed: its server does not answer", false);
+    throw new LoginFailed("the gateway cannot renew the login: the login server does not answer", false);
   }
   const body: unknown = await answer.json().catch(() => null);
   if (!answer.ok)
     throw new LoginFailed(
-      `the login cannot be renewed: ${answer.status}`,
+      `the gateway cannot renew the login: the login server answered ${answer.status}`,
       answer.status < 500 && answer.status !== 429,
     );
   const fields = typeof body === "object" && body !== null ? (body as Readonly<Record<string, unknown>>) : {};
@@ -120,7 +120,10 @@ async function ask(
   const next = fields["refresh_token"];
   const seconds = fields["expires_in"];
   if (typeof accessToken !== "string" || accessToken === "")
-    throw new LoginFailed("the login cannot be renewed: the answer contains no token", false);
+    throw new LoginFailed(
+      "the gateway cannot renew the login: the login server's answer contains no token",
+      false,
+    );
   return {
     accessToken,
     refreshToken: typeof next === "string" && next !== "" ? next : refreshToken,

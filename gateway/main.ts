@@ -29,7 +29,7 @@ const commands: Readonly<Record<string, () => Promise<number>>> = {
   async admit() {
     const from = args[0] === "--from" ? Number(args[1]) : 0;
     if (!Number.isSafeInteger(from) || from < 0 || (args.length > 0 && args.length !== 2)) {
-      complain("admit --from takes the number of the last line that is known: 0, 1, 2 …");
+      complain("admit --from takes the number of the last line that the caller has received: 0, 1, 2 …");
       return 2;
     }
     return attach(controlSocketOf(gatewayPaths), from, {

@@ -63,11 +63,11 @@ export function mirrorAddress({ url }: Mirror): string {
 export function judgeMirrorRequest(mirror: Mirror, request: MirrorRequest): MirrorQuestion | MirrorRefusal {
   const { method, rest, headers } = request;
   const kind = mirrorKind(mirror.name);
-  if (!isPlain(kind, rest)) return refused("path", 400, "this path is ambiguous");
+  if (!isPlain(kind, rest)) return refused("path", 400, "the path of the request is ambiguous");
   if (kind === "github") return judgeGit(request);
   if (method !== "GET" && method !== "HEAD")
-    return refused("method", 405, "this registry can only be read, with GET and HEAD");
-  if (hasBody(headers)) return refused("form", 400, "a request to this registry can have no body");
+    return refused("method", 405, "the registry is read-only: only GET and HEAD are allowed");
+  if (hasBody(headers)) return refused("form", 400, "a request to the registry must not have a body");
   if (kind === "go") return judgeGo(method, rest, headers);
 
   const mayContainUrls =
@@ -104,10 +104,11 @@ function isPlain(kind: MirrorKind, rest: string): boolean {
 /** Allows the requests of git's clone and fetch. Refuses a push, which uses another service name. */
 function judgeGit({ method, rest, headers }: MirrorRequest): MirrorQuestion | MirrorRefusal {
   const [, service] = repositoryPath.exec(rest) ?? [];
-  if (service === undefined) return refused("path", 403, "only clone and fetch are allowed");
+  if (service === undefined) return refused("path", 403, "only git clone and git fetch are allowed");
   const isPack = service === "git-upload-pack";
-  if (method !== (isPack ? "POST" : "GET")) return refused("method", 405, "only clone and fetch are allowed");
-  if (!isPack && hasBody(headers)) return refused("form", 400, "this request can have no body");
+  if (method !== (isPack ? "POST" : "GET"))
+    return refused("method", 405, "only git clone and git fetch are allowed");
+  if (!isPack && hasBody(headers)) return refused("form", 400, "the git request must not have a body");
   const names = [...passedHeaders, "accept-encoding", "git-protocol", ...(isPack ? bodyHeaders : [])];
   return {
     kind: "question",
@@ -130,7 +131,7 @@ function judgeGo(
 ): MirrorQuestion | MirrorRefusal {
   const checksum = checksumPath.exec(rest);
   if (/^\/sumdb(?:[/?]|$)/.test(rest) && !checksum)
-    return refused("path", 403, "of the databases of checksums, only sum.golang.org is read");
+    return refused("path", 403, "the only allowed checksum database is sum.golang.org");
   const [, module, version] = checksum ?? [];
   return {
     kind: "question",

@@ -107,7 +107,8 @@ async function ask(
   const question = judgeMirrorRequest(mirror, { method, rest, headers });
   if (question.kind === "refused") return question;
   const url = addressIn(mirror, rest);
-  if (url === null) return { kind: "refused", why: "path", status: 400, message: "this path is ambiguous" };
+  if (url === null)
+    return { kind: "refused", why: "path", status: 400, message: "the path of the request is ambiguous" };
 
   const { ask: put = askUpstream } = deps;
   const sent = { url, method: question.method, headers: question.headers, body: null, signal: abandoned };
@@ -122,7 +123,12 @@ async function ask(
     if (known.kind === "answer") known.answer.body.on("error", () => {}).destroy();
     if (abandoned.aborted) return { kind: "gone" };
     if (known.kind !== "answer" || known.answer.status !== 200)
-      return { kind: "refused", why: "not-found", status: 404, message: "the proxy has no such version" };
+      return {
+        kind: "refused",
+        why: "not-found",
+        status: 404,
+        message: "the Go module proxy does not have this version of the module",
+      };
   }
 
   const body = question.method === "POST" ? bounded(request) : null;
@@ -157,7 +163,7 @@ function bounded(request: IncomingMessage): {
   const stream = new Transform({
     transform(piece: Buffer, _encoding, done) {
       bytes += piece.length;
-      done(bytes > maxBodyLength ? new Error("the body is too long") : null, piece);
+      done(bytes > maxBodyLength ? new Error("the request's body is too long") : null, piece);
     },
   });
   // Uses `pipe`, since `pipeline` would destroy the client's connection before the client gets the error.

@@ -19,12 +19,16 @@ export async function receiveBody(
       // Refuses the body of any other method: a server that expects no body would take it for the next request on the
       // connection.
       answerError(response, {
-        ...{ status: 400, type: "invalid_request_error", message: `${request.method} takes no body` },
+        ...{
+          status: 400,
+          type: "invalid_request_error",
+          message: `a ${request.method} request must not have a body`,
+        },
       });
       return null;
     case "too-long":
       answerError(response, {
-        ...{ status: 413, type: "request_too_large", message: "the request is too long" },
+        ...{ status: 413, type: "request_too_large", message: "the request's body is too long" },
       });
       return null;
     case "over-budget":

@@ -29,7 +29,7 @@ export function openRefusals(journal: Pick<Journal, "append">, complain: (line: 
   let seen = new Map<string, Repeated>();
   const journalOne = ({ worker, what, why, times }: Repeated): void => {
     journal.append({ type: "refused", worker, what, why, times }).catch((error: unknown) => {
-      complain(`a refusal could not be journalled: ${String(error)}`);
+      complain(`the gateway could not write a refusal to its journal: ${String(error)}`);
     });
   };
   const journalRepeated = (): void => {
@@ -47,7 +47,7 @@ export function openRefusals(journal: Pick<Journal, "append">, complain: (line: 
   return {
     refuse(worker, what, why) {
       const isFull = seen.size >= maxKinds;
-      const shown = isFull ? "many different things" : visible(what);
+      const shown = isFull ? "many different targets" : visible(what);
       const key = JSON.stringify([worker, shown, why]);
       const repeated = seen.get(key);
       if (repeated) repeated.times += 1;

@@ -50,7 +50,7 @@ function sendOnce(
   return new Promise((resolve) => {
     const request = isSecure ? askSecure(options) : askPlain(options);
     let wasSent = false;
-    const timer = setTimeout(() => request.destroy(new Error("it does not answer")), connectMs);
+    const timer = setTimeout(() => request.destroy(new Error("the connection attempt timed out")), connectMs);
     // Once connected, bytes are in flight, and the gateway cannot know whether they arrive.
     const connected = (): void => {
       clearTimeout(timer);
@@ -69,7 +69,7 @@ function sendOnce(
     request.once("close", () => {
       clearTimeout(timer);
       // Covers a protocol switch (101), after which Node emits neither `response` nor `error`.
-      resolve({ kind: "failed", why: "it gave no answer", wasSent });
+      resolve({ kind: "failed", why: "the server closed the connection without an answer", wasSent });
     });
     request.end(body);
   });

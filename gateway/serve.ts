@@ -90,7 +90,10 @@ function isAdmission(message: unknown): message is Admission {
 function connect(address: string, port: number): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const socket = connectTo({ host: address, port, allowHalfOpen: true, keepAlive: true });
-    const patience = setTimeout(() => socket.destroy(new Error("it does not answer")), connectMs);
+    const patience = setTimeout(
+      () => socket.destroy(new Error("the connection attempt timed out")),
+      connectMs,
+    );
     socket.once("close", () => clearTimeout(patience));
     socket.once("error", reject);
     socket.once("connect", () => {

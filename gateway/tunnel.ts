@@ -92,25 +92,29 @@ type Judged =
 async function judgeTarget(authority: string, { allow, resolve }: TunnelDeps): Promise<Judged> {
   const target = parseAuthority(authority);
   if (target === null) {
-    const message = "CONNECT takes host:port";
+    const message = "CONNECT needs a target of the form host:port";
     return { kind: "refused", what: cleanText(authority), why: "form", status: 400, message };
   }
   const what = nameOf(target);
   const refused = (why: RefusalReason, status: number, message: string): Judged => {
-    return { kind: "refused", what, why, status, message: `${what} ${message}` };
+    return { kind: "refused", what, why, status, message };
   };
   if (!allow.some(({ host, port }) => host === target.host && port === target.port)) {
     const [problem] = parseAllow([what]).problems;
     if (problem)
-      return refused("not-allowed", 403, "is not allowed; only hosts with a full name can be allowed");
-    return refused("not-allowed", 403, `is not allowed; swarm start --allow ${what}`);
+      return refused(
+        "not-allowed",
+        403,
+        `${what} is not allowed; only fully qualified host names can be allowed`,
+      );
+    return refused("not-allowed", 403, `${what} is not allowed; swarm start --allow ${what} allows the host`);
   }
   const addresses = await resolve(target.host).catch(() => []);
-  if (addresses.length === 0) return refused("not-found", 502, "has no address");
+  if (addresses.length === 0) return refused("not-found", 502, `${what} has no address`);
   // Refuses a host even if only one of its addresses is private, because the DNS server also chooses the order of the
   // addresses.
   if (!addresses.every(isPublicAddress))
-    return refused("not-public", 403, "has an address that is not public");
+    return refused("not-public", 403, `${what} has an address that is not public`);
   return { kind: "target", target, addresses };
 }
 

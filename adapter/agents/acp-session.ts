@@ -35,7 +35,7 @@ export async function openAcpSession(
     return failure(
       "AGENT_CRASH",
       "worker",
-      `it speaks version ${spoken} of the protocol, not ${protocolVersion}`,
+      `the agent speaks version ${spoken} of the Agent Client Protocol, not ${protocolVersion}`,
     );
 
   const canLoad = fieldsOf(greeting["agentCapabilities"])["loadSession"] === true;
@@ -48,7 +48,8 @@ export async function openAcpSession(
 
   const made = await rpc.request("session/new", { cwd, mcpServers });
   const id = textOf(made, "sessionId");
-  if (id === null) return failure("AGENT_CRASH", "worker", "its answer to session/new has no sessionId");
+  if (id === null)
+    return failure("AGENT_CRASH", "worker", "the agent's answer to session/new has no sessionId");
   await tools.conversation.keep(id);
   const refused = await prepare(rpc, turn, id, made);
   return refused ?? { kind: "open", id, isResumed: false };
@@ -110,7 +111,11 @@ async function chooseModel(
     if (configId) await rpc.request("session/set_config_option", { sessionId, configId, value: model });
     else if (session["models"] !== undefined)
       await rpc.request("session/set_model", { sessionId, modelId: model });
-    else return noModel(model, "it offers no choice; name it on the agent's command line");
+    else
+      return noModel(
+        model,
+        "the agent offers no choice of models; name the model on the agent's command line",
+      );
     return null;
   } catch (error) {
     if (error instanceof RpcError) return noModel(model, error.message);
@@ -119,5 +124,5 @@ async function chooseModel(
 }
 
 function noModel(model: string, why: string): TurnFailure {
-  return failure("AGENT_CRASH", "worker", `the model ${model} cannot be had: ${why}`);
+  return failure("AGENT_CRASH", "worker", `the model ${model} cannot be selected: ${why}`);
 }

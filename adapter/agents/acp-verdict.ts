@@ -10,15 +10,27 @@ export function judgeStop(stopReason: string | null): TurnEnd {
     case "end_turn":
       return { kind: "ended" };
     case "max_tokens":
-      return failure("AGENT_LIMIT_REACHED", "story", "it reached the model's token limit (max_tokens)");
+      return failure(
+        "AGENT_LIMIT_REACHED",
+        "story",
+        "the agent reached the model's token limit (max_tokens)",
+      );
     case "max_turn_requests":
-      return failure("AGENT_LIMIT_REACHED", "story", "it used up its turns");
+      return failure(
+        "AGENT_LIMIT_REACHED",
+        "story",
+        "the agent reached its limit of requests to the model (max_turn_requests)",
+      );
     case "refusal":
-      return failure("AGENT_CRASH", "story", "the model refused");
+      return failure("AGENT_CRASH", "story", "the model refused to continue");
     case "cancelled":
-      return failure("AGENT_CRASH", "story", "its turn was cancelled");
+      return failure("AGENT_CRASH", "story", "the agent's turn was cancelled");
     default:
-      return failure("AGENT_CRASH", "story", `it stopped, ${cleanText(stopReason ?? "without saying why")}`);
+      return failure(
+        "AGENT_CRASH",
+        "story",
+        `the agent stopped with an unknown stop reason: ${cleanText(stopReason ?? "none")}`,
+      );
   }
 }
 
@@ -41,7 +53,7 @@ export function judgeRpcFailure(
   const words = cleanText(error.message, 300);
   if (error instanceof RpcClosed) return judgeExit(exit);
   if (error instanceof RpcViolation)
-    return failure("AGENT_CRASH", "story", `it does not keep to the protocol: ${words}`);
+    return failure("AGENT_CRASH", "story", `the agent violated the Agent Client Protocol: ${words}`);
   // Agents that call models by HTTP report the HTTP status as the error's code, or the kind of error as `errorKind`.
   const kind = textOf(fieldsOf(error.details), "errorKind");
   const byStatus = judgeStatus(error.code, words);
@@ -49,10 +61,18 @@ export function judgeRpcFailure(
   if (error.code === authRequired || kind === "authentication_failed") return accessDenied(words);
   if (kind === "rate_limit") return rateLimit(words);
   if (kind === "billing_error")
-    return failure("AGENT_LIMIT_REACHED", "worker", `the account has no credit: ${words}`);
+    return failure(
+      "AGENT_LIMIT_REACHED",
+      "worker",
+      `the account at the model's provider has no credit: ${words}`,
+    );
   if (kind === "model_not_found")
     return failure("AGENT_CRASH", "worker", `the model was not found: ${words}`);
-  return failure("AGENT_CRASH", "story", `it failed: ${words} (${error.code})`);
+  return failure(
+    "AGENT_CRASH",
+    "story",
+    `the agent answered a request with an error: ${words} (${error.code})`,
+  );
 }
 
 export function failure(
@@ -71,18 +91,21 @@ function judgeStatus(status: number | null, words: string): TurnFailure | null {
 }
 
 function accessDenied(words: string): TurnFailure {
-  return failure("AGENT_AUTH_FAILED", "worker", `the model's API refused its credentials: ${words}`);
+  return failure("AGENT_AUTH_FAILED", "worker", `the model's API refused the agent's credentials: ${words}`);
 }
 
 function rateLimit(words: string): TurnFailure {
-  return failure("AGENT_LIMIT_REACHED", "worker", `the model's rate limit: ${words}`);
+  return failure("AGENT_LIMIT_REACHED", "worker", `the model's API reported a rate limit: ${words}`);
 }
 
 function judgeExit(exit: { readonly code: number; readonly stderrTail: string } | null): TurnFailure {
   const last = exit?.stderrTail.trim().split("\n").at(-1) ?? "";
   const detail = last === "" ? "" : `: ${cleanText(last, 300)}`;
-  if (exit?.code === 127) return failure("AGENT_NOT_FOUND", "worker", `the program was not found${detail}`);
+  if (exit?.code === 127)
+    return failure("AGENT_NOT_FOUND", "worker", `the agent's program was not found${detail}`);
   const signal = exit && exit.code > 128 ? ` (signal ${exit.code - 128})` : "";
-  const how = exit ? `with code ${exit.code}${signal}` : "its output";
-  return failure("AGENT_CRASH", "story", `it ended ${how} and without an answer${detail}`);
+  const message = exit
+    ? `the agent exited with code ${exit.code}${signal} and without an answer${detail}`
+    : "the agent closed its output without an answer";
+  return failure("AGENT_CRASH", "story", message);
 }

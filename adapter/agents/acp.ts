@@ -42,7 +42,12 @@ async function executeTurn(
   signal: AbortSignal,
 ): Promise<TurnEnd> {
   const { command } = turn.agent;
-  if (!command) return failure("AGENT_NOT_FOUND", "worker", "no program is named that speaks the protocol");
+  if (!command)
+    return failure(
+      "AGENT_NOT_FOUND",
+      "worker",
+      "the task request names no agent program that speaks the Agent Client Protocol",
+    );
   if (signal.aborted) return wasStopped;
   const program = tools.start(command);
   const end = await endOf(startConversation(turn, tools, program, costById), program, signal);
@@ -73,7 +78,7 @@ async function endOf(
   return await conversation.end;
 }
 
-const wasStopped: TurnEnd = failure("AGENT_CRASH", "story", "it was stopped");
+const wasStopped: TurnEnd = failure("AGENT_CRASH", "story", "the adapter stopped the agent");
 
 interface Broken {
   readonly kind: "broke";
@@ -128,7 +133,11 @@ function startConversation(
       const { breakdown } = reporter.facts();
       if (end.kind === "ended" && breakdown) return judgeBreakdown(breakdown);
       if (end.kind === "ended" && reporter.hasDenied())
-        return failure("AGENT_CRASH", "story", "it asked for a permission that cannot be given");
+        return failure(
+          "AGENT_CRASH",
+          "story",
+          "the agent requested a permission that the adapter cannot grant",
+        );
       return end;
     } catch (error) {
       if (error instanceof RpcError || error instanceof RpcClosed || error instanceof RpcViolation)

@@ -109,7 +109,7 @@ function readSystem(facts: ClaudeFacts, event: JsonObject): ClaudeStep {
 function readRetry(facts: ClaudeFacts, event: JsonObject): ClaudeStep {
   const status = numberOf(event, "error_status");
   const seconds = Math.ceil(countOf(event, "retry_delay_ms") / 1000);
-  const attempt = `${countOf(event, "attempt")} of ${countOf(event, "max_retries")}`;
+  const attempt = `attempt ${countOf(event, "attempt")} of ${countOf(event, "max_retries")}`;
   const summary = `The model's API ${status === null ? "did not answer" : `answered ${status}`}; trying again in ${seconds} s (${attempt})`;
   return step({ ...facts, result: null, refusedKeys: status === 401 ? facts.refusedKeys + 1 : 0 }, [
     { kind: "retry", summary },

@@ -21,25 +21,27 @@ export function isKeyRefused(facts: ClaudeFacts): boolean {
 export function judgeClaude(facts: ClaudeFacts, exit: ClaudeExit): TurnEnd {
   const { result } = facts;
   if (isKeyRefused(facts) && (result === null || result.isError))
-    return accessDenied("the model's API does not know the key (401)");
+    return accessDenied("the model's API refused the API key (401)");
   if (result === null) return withoutResult(facts, exit);
   if (result.isError)
-    return exit.manner === "stopped" ? crashed("it was stopped") : judgeError(facts, result);
+    return exit.manner === "stopped" ? crashed("the adapter stopped the agent") : judgeError(facts, result);
   if (result.deniedTools.length > 0)
     return crashed(
-      `it was not allowed to use ${[...new Set(result.deniedTools)].join(", ")}, and went on without`,
+      `the agent was not allowed to use ${[...new Set(result.deniedTools)].join(", ")}, and continued without these tools`,
     );
   if (exit.manner === "by-itself" && exit.code !== 0)
-    return crashed(`it reported success and ended with code ${exit.code}${lastStderrLine(exit)}`);
+    return crashed(`the agent reported success but exited with code ${exit.code}${lastStderrLine(exit)}`);
   return { kind: "ended" };
 }
 
 function withoutResult(facts: ClaudeFacts, exit: ClaudeExit): TurnFailure {
-  if (exit.manner === "stopped") return crashed("it was stopped");
+  if (exit.manner === "stopped") return crashed("the adapter stopped the agent");
   if (exit.code === 127 && !facts.hasBegun)
-    return failure("AGENT_NOT_FOUND", "worker", `the program was not found${lastStderrLine(exit)}`);
+    return failure("AGENT_NOT_FOUND", "worker", `the agent's program was not found${lastStderrLine(exit)}`);
   const signal = exit.code > 128 ? ` (signal ${exit.code - 128})` : "";
-  return crashed(`it ended with code ${exit.code}${signal} and without a result${lastStderrLine(exit)}`);
+  return crashed(
+    `the agent exited with code ${exit.code}${signal} and without a result${lastStderrLine(exit)}`,
+  );
 }
 
 function judgeError(facts: ClaudeFacts, result: ClaudeResult): TurnFailure {
@@ -47,23 +49,26 @@ function judgeError(facts: ClaudeFacts, result: ClaudeResult): TurnFailure {
   const words = result.words === "" ? "" : `: ${cleanText(result.words, 300)}`;
   switch (result.terminalReason) {
     case "max_turns":
-      return reached("story", "it used up its turns");
+      return reached("story", "the agent used up its limit of turns");
     case "budget_exhausted":
-      return reached("story", "it used up its budget");
+      return reached("story", "the agent used up its budget");
     case "prompt_too_long":
       return reached("story", `the conversation is too long for the model${words}`);
   }
-  if (result.stopReason === "refusal" || facts.modelRefused) return crashed("the model refused");
+  if (result.stopReason === "refusal" || facts.modelRefused) return crashed("the model refused to continue");
   if (kind === "authentication_failed" || status === 401 || status === 403)
-    return accessDenied(`the model's API did not let it in${status === null ? "" : ` (${status})`}${words}`);
-  if (kind === "billing_error") return reached("worker", `the account has no credit${words}`);
+    return accessDenied(
+      `the model's API refused the agent's credentials${status === null ? "" : ` (${status})`}${words}`,
+    );
+  if (kind === "billing_error")
+    return reached("worker", `the account at the model's provider has no credit${words}`);
   if (kind === "rate_limit" || status === 429)
-    return reached("worker", `the model's rate limit (429)${words}`);
+    return reached("worker", `the model's API reported a rate limit (429)${words}`);
   if (kind === "model_not_found" || status === 404)
     return failure("AGENT_CRASH", "worker", `the model was not found${words}`);
   if (facts.apiError)
     return crashed(`the model's API failed${status === null ? "" : ` (${status})`}${words}`);
-  return crashed(`it gave up, ${result.terminalReason ?? "without saying why"}${words}`);
+  return crashed(`the agent gave up (terminal reason: ${result.terminalReason ?? "none"})${words}`);
 }
 
 function accessDenied(message: string): TurnFailure {

@@ -57,7 +57,7 @@ async function runProgram(
     if (code === 0) return { kind: "ended" };
     return {
       ...{ kind: "failed", code: "AGENT_CRASH", scope: "story" },
-      message: `${words[0]} ended with exit ${code}${program.stderrTail ? `: ${program.stderrTail.trim()}` : ""}`,
+      message: `${words[0]} exited with code ${code}${program.stderrTail ? `: ${program.stderrTail.trim()}` : ""}`,
     };
   } finally {
     signal.removeEventListener("abort", interrupt);
@@ -77,6 +77,6 @@ async function exitOrKill(program: AgentProgram, signal: AbortSignal): Promise<n
 }
 
 function unwritten({ stderrTail }: AgentProgram): TurnEnd {
-  const message = `its prompt could not be written to /tmp${stderrTail ? `: ${stderrTail.trim()}` : ""}`;
+  const message = `the agent's prompt could not be written to /tmp${stderrTail ? `: ${stderrTail.trim()}` : ""}`;
   return { kind: "failed", code: "AGENT_CRASH", scope: "story", message };
 }

@@ -18,7 +18,7 @@ export class RpcError extends Error {
 /** Thrown when the agent's program ends before it has answered a request. */
 export class RpcClosed extends Error {
   constructor() {
-    super("it ended without an answer");
+    super("the agent ended without an answer");
     this.name = "RpcClosed";
   }
 }
@@ -81,7 +81,7 @@ export function openJsonRpc(
     const id = message["id"];
     // The answer repeats the request's ID, so the adapter limits the ID to a number or a short text.
     if (id !== null && numberOf(message, "id") === null && idOf(message, "id") === null)
-      throw new RpcViolation("it asks under an id that is neither a number nor a short text");
+      throw new RpcViolation("the id of a request is neither a number nor a short text");
     const result = onRequest(method, params);
     const shown = cleanText(method.slice(0, shownMethod));
     unread += 1;
@@ -95,7 +95,7 @@ export function openJsonRpc(
   async function untilRead(): Promise<void> {
     const late = Promise.withResolvers<never>();
     const timer = setTimeout(
-      () => late.reject(new RpcViolation("it asks and does not read the answers")),
+      () => late.reject(new RpcViolation("the agent sends requests but does not read the answers")),
       patienceMs,
     );
     await Promise.race([lastAnswer, late.promise]).finally(() => clearTimeout(timer));
@@ -112,7 +112,7 @@ export function openJsonRpc(
       return;
     }
     const error = fieldsOf(message["error"]);
-    const words = textOf(error, "message") ?? "an error";
+    const words = textOf(error, "message") ?? "the error has no message";
     waiter.reject(new RpcError(numberOf(error, "code") ?? 0, words, error["data"]));
   }
 

@@ -25,7 +25,7 @@ export const script: Agent = {
       if (code === 0) return { kind: "ended" };
       return {
         ...{ kind: "failed", code: "AGENT_CRASH", scope: "story" },
-        message: `the script ended with exit ${code}${player.stderrTail ? `: ${player.stderrTail.trim()}` : ""}`,
+        message: `the script exited with code ${code}${player.stderrTail ? `: ${player.stderrTail.trim()}` : ""}`,
       };
     } finally {
       signal.removeEventListener("abort", interrupt);

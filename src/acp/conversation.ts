@@ -115,7 +115,7 @@ export function holdConversation(
     resumed: (pausedMs) => outbox.resumed(pausedMs),
 
     async [Symbol.asyncDispose]() {
-      closed.abort(new Error("The conversation was closed"));
+      closed.abort(new Error("The owner closed the conversation with the adapter"));
       settled.resolve();
       await Promise.all([attached, watched]);
     },

@@ -40,7 +40,7 @@ export async function* fetchStored(
   if (!/^\/aimi\/out\/(?!\.{1,2}$)[A-Za-z0-9._-]{1,100}$/.test(path))
     throw new SwarmError("PATH_REFUSED", {
       path: cleanText(path),
-      reason: "it is no file directly below /aimi/out",
+      reason: "the path is not a file directly below /aimi/out",
     });
   let yielded = 0;
   for (let tries = 1; ; tries += 1) {

@@ -56,7 +56,7 @@ export function holdGateway(
   return {
     handOver: synchronized,
     async [Symbol.asyncDispose]() {
-      closed.abort(new Error("The line was closed"));
+      closed.abort(new Error("The owner closed the connection to the gateway"));
       await execution?.[Symbol.asyncDispose]();
       await held;
       await journal?.[Symbol.asyncDispose]();
@@ -99,7 +99,7 @@ export function holdGateway(
     journal = await openDurableLines(deps.journalFile);
     for (let failures = 0; !until.aborted; failures += 1) {
       hasGreeted = false;
-      let why = "the connection ended";
+      let why = "the connection to the gateway ended";
       try {
         await listener.ensure(until);
         why = await converse();
@@ -132,7 +132,7 @@ export function holdGateway(
           const message = line.value as GatewayMessage;
           if (message.type === "hello" && !hasGreeted) {
             hasGreeted = true;
-            if (!(await isSameJournal(message.lastSeq))) return "its journal was replaced";
+            if (!(await isSameJournal(message.lastSeq))) return "the gateway's journal was replaced";
             listener.onHello(message);
             execution = joined;
             await send();
@@ -145,7 +145,7 @@ export function holdGateway(
       answered = 0;
       for (const waiter of waiting) Object.assign(waiter, { turn: 0, target: null });
     }
-    return cleanLines(diagnostics.finish().text).trim() || "the connection ended";
+    return cleanLines(diagnostics.finish().text).trim() || "the connection to the gateway ended";
   }
 
   /**

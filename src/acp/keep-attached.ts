@@ -76,9 +76,9 @@ export async function keepAttached(
     const closing = new AbortController();
     let end: ConversationEnd | null = null;
     let isJoined = false;
-    let why = "the connection ended";
+    let why = "the connection to the adapter ended";
     let diagnostics = (): string => "";
-    deps.onConnect(() => broken.abort(new BrokenOff("it sent nothing")));
+    deps.onConnect(() => broken.abort(new BrokenOff("the adapter was silent on an open connection")));
     try {
       await using channel = await openChannel(deps, { containerId, from: durableSeq(), known }, disconnected);
       diagnostics = channel.diagnostics;
@@ -107,7 +107,8 @@ export async function keepAttached(
         await deps.deliver(upToEnd(group));
         if (!end) continue;
         if (end.kind === "violation") {
-          if (!isJoined && (await channel.isUnstarted())) return { kind: "broken", why: "it does not run" };
+          if (!isJoined && (await channel.isUnstarted()))
+            return { kind: "broken", why: "the adapter's program cannot start in the container" };
           break;
         }
         // Stop reading: the adapter refused the request. The adapter continues with its earlier request or
@@ -116,14 +117,16 @@ export async function keepAttached(
         await deps.settled;
         void timing
           .wait(limits.closingMs, closing.signal)
-          .then(() => broken.abort(new BrokenOff("it was over")))
+          .then(() => broken.abort(new BrokenOff("the conversation was over")))
           .catch(() => {});
       }
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof SwarmError || error instanceof BrokenOff)) throw error;
       why =
-        isJoined && error instanceof BrokenOff ? "it accepts connections, but sends nothing" : error.message;
+        isJoined && error instanceof BrokenOff
+          ? "the adapter accepts connections, but sends nothing"
+          : error.message;
     } finally {
       closing.abort();
       outbox.left();
@@ -174,7 +177,7 @@ export async function keepAttached(
           if (received.kind === "violation") return violated(received.reason);
           if (received.kind !== "message") continue;
           if (isRefusal(received.message))
-            return violated("its journal holds an error without a sequence number");
+            return violated("the adapter's journal contains an error without a sequence number");
           known = received.known;
         }
         await deps.deliver(upToEnd(group));

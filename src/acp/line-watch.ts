@@ -63,7 +63,8 @@ export function watchLine({
   };
   const reportAlive = (why: string): void => {
     hasFallenSilent = false;
-    if (isIdle) report("stalled", `its agent has done nothing for more than ${showDuration(maxIdleMs)}`);
+    if (isIdle)
+      report("stalled", `the worker's agent has done nothing for more than ${showDuration(maxIdleMs)}`);
     else report("live", why);
   };
   const isSilent = (): boolean => timing.now() - since >= silenceMs;
@@ -78,12 +79,12 @@ export function watchLine({
       // Only a heartbeat carries the agent's idle time. Other messages may come from the supervisor instead
       // of the agent.
       if (idleMs !== null) isIdle = idleMs > maxIdleMs;
-      reportAlive("it sends messages");
+      reportAlive("the adapter sends messages");
     },
 
     joined() {
       since = timing.now();
-      if (!hasFallenSilent) reportAlive("it is connected");
+      if (!hasFallenSilent) reportAlive("the adapter is connected");
     },
 
     lost(why) {
@@ -93,7 +94,7 @@ export function watchLine({
     paused() {
       noteSign();
       hasFallenSilent = false;
-      report("paused", "its container is paused");
+      report("paused", "the worker's container is paused");
     },
 
     silentMs: () => timing.now() - lastSignAt,
@@ -109,7 +110,7 @@ export function watchLine({
         else {
           since = timing.now();
           hasFallenSilent = true;
-          report("stalled", `it sent nothing for ${Math.round(silenceMs / 1000)} s`);
+          report("stalled", `the adapter sent nothing for ${Math.round(silenceMs / 1000)} s`);
           onSilence();
         }
       }

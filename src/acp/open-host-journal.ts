@@ -49,7 +49,7 @@ export async function openHostJournal(
     async append(messages) {
       for (const [index, { seq }] of messages.entries())
         if (seq !== next + index)
-          throw new Error(`The journal must continue with ${next + index}, not ${seq}`);
+          throw new Error(`The journal must continue with message ${next + index}, not ${seq}`);
       next += messages.length;
       await lines
         .add(...messages.map((message) => JSON.stringify(message)))
@@ -79,13 +79,13 @@ async function replay(
         fail(
           file,
           new Error(
-            `line ${known.lastSeq + 1}: ${received.kind === "violation" ? received.reason : "it is out of place"}`,
+            `line ${known.lastSeq + 1}: ${received.kind === "violation" ? received.reason : "the message is out of sequence"}`,
           ),
         );
     }
   }
   if (known.lastSeq !== lines.count)
-    fail(file, new Error(`it has ${lines.count} lines and ends with message ${known.lastSeq}`));
+    fail(file, new Error(`the journal has ${lines.count} lines, but ends with message ${known.lastSeq}`));
   return { ...known, announced: null };
 }
 

@@ -57,7 +57,7 @@ function receive(
   findProblem: FindProblem,
 ): Received {
   if (typeof value !== "object" || value === null || Array.isArray(value))
-    return { kind: "violation", reason: "a line is no object" };
+    return { kind: "violation", reason: "a line is not a JSON object" };
   const type = "type" in value ? value.type : undefined;
   if (typeof type === "string" && !isKnownType(type))
     return withoutMessage(judgeUnknown(known, value as Record<string, unknown>));
@@ -72,7 +72,8 @@ function receive(
 }
 
 function withoutMessage(verdict: Verdict): Received {
-  if (verdict.kind === "new") throw new Error("A message of unknown type cannot change what is known");
+  if (verdict.kind === "new")
+    throw new Error("A message of unknown type cannot change the state of the conversation");
   return verdict.kind === "violation"
     ? { kind: "violation", reason: cleanText(verdict.reason) }
     : { kind: verdict.kind };

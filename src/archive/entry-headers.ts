@@ -43,7 +43,7 @@ export async function readEntryHeader(
     const header = parseHeader(await bytes.read(blockBytes, previous));
     if (!header) {
       if (["L", "K", "x"].some((type) => contentByPrelude.has(type)))
-        throw refusal(previous, "the last header belongs to no entry");
+        throw refusal(previous, "no entry follows the last header");
       await readEnd(bytes, previous);
       return undefined;
     }
@@ -52,10 +52,11 @@ export async function readEntryHeader(
     if (!what) return joinHeaders(header, contentByPrelude);
     // Refuse a second header of the same type. Otherwise an archive could consist of an endless series of
     // headers.
-    if (contentByPrelude.has(header.type)) throw refusal(showName(header.name), `it has a second ${what}`);
+    if (contentByPrelude.has(header.type))
+      throw refusal(showName(header.name), `the entry has a second ${what}`);
     const maxBytes = "LK".includes(header.type) ? maxNameBytes : maxPreludeBytes;
     if (header.size > maxBytes)
-      throw refusal(showName(header.name), `its ${what} is longer than ${maxBytes} bytes`);
+      throw refusal(showName(header.name), `the entry's ${what} is longer than ${maxBytes} bytes`);
     const keptBytes = Math.min(header.size, maxPreludeBytes);
     contentByPrelude.set(header.type, await bytes.read(keptBytes, showName(header.name)));
     await bytes.skip(header.size - keptBytes + paddingOf(header.size), showName(header.name));
@@ -82,7 +83,7 @@ function joinHeaders(header: TarHeader, contentByPrelude: ReadonlyMap<string, Ui
   const paxOfAll = parsePax(contentByPrelude.get("g") ?? none, shown);
   // A path or size that applies to all following entries has no honest use.
   if (paxOfAll.path || paxOfAll.size !== undefined || paxOfAll.isSparse)
-    throw refusal(shown, "a global pax header names a path or a size");
+    throw refusal(shown, "a global pax header sets a path or a size");
 
   const longName = contentByPrelude.get("L");
   return {
@@ -100,11 +101,11 @@ function withoutEnd(longName: Uint8Array): Uint8Array {
 /** Checks the end of an archive: two blocks of zeros, and more zeros as padding up to the end of a record. */
 async function readEnd(bytes: ArchiveBytes, previous: string): Promise<void> {
   if (!isZero(await bytes.read(blockBytes, previous)))
-    throw refusal(previous, "a block of zeros stands alone behind it");
+    throw refusal(previous, "a single block of zeros follows the entry, instead of two");
 
   let left = maxTailBytes;
   for (let piece = await bytes.next(left); piece; piece = await bytes.next(left)) {
     left -= piece.length;
-    if (left <= 0 || !isZero(piece)) throw refusal(previous, "something follows the end of the archive");
+    if (left <= 0 || !isZero(piece)) throw refusal(previous, "data follows the end of the archive");
   }
 }

@@ -13,7 +13,7 @@ const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 export function parseEntryPath(name: Uint8Array): string {
   const refuse = (reason: string): Error => refusal(showName(name), reason);
   if (name.length === 0) throw refuse("the name is empty");
-  if (name.includes(0)) throw refuse("there is a NUL in the name");
+  if (name.includes(0)) throw refuse("the name contains a NUL character");
 
   const oddity = findUnprintableName(name);
   if (oddity) throw refuse(oddity);
@@ -21,10 +21,10 @@ export function parseEntryPath(name: Uint8Array): string {
   if (written === "." || written === "./") return "";
 
   const path = written.replace(/^\.\//, "").replace(/(?<=[^/])\/$/, "");
-  if (/^(?:\/|\\|[a-z]:[\\/])/i.test(path)) throw refuse("the name is absolute");
+  if (/^(?:\/|\\|[a-z]:[\\/])/i.test(path)) throw refuse("the name is an absolute path");
   for (const component of path.split("/")) {
-    if (component === "..") throw refuse("the name leads out of its folder");
-    if (component === "" || component === ".") throw refuse("the name has an empty part");
+    if (component === "..") throw refuse("the name leads out of the archive's folder");
+    if (component === "" || component === ".") throw refuse("the name has an empty or `.` component");
   }
   return path;
 }
@@ -33,7 +33,7 @@ export function parseEntryPath(name: Uint8Array): string {
 export function findExcess(path: string, { nameBytes }: { readonly nameBytes: number }): string | undefined {
   if (Buffer.byteLength(path) > nameBytes) return `the name is longer than ${nameBytes} bytes`;
   if (path.split("/").some((component) => Buffer.byteLength(component) > maxComponentBytes))
-    return `a part of the name is longer than ${maxComponentBytes} bytes`;
+    return `a component of the name is longer than ${maxComponentBytes} bytes`;
   return undefined;
 }
 
@@ -42,7 +42,7 @@ export function findUnprintableName(name: Uint8Array): string | undefined {
   const written = decode(name);
   if (written === undefined) return "the name is not UTF-8";
   if (/[\r\n\t]/.test(written) || hasControlCharacters(written.replaceAll("\0", "")))
-    return "control character in the name";
+    return "the name contains a control character";
   return undefined;
 }
 
@@ -98,7 +98,7 @@ export function pathClaims({
 
       const before = here.below?.get(name);
       if (before === "leaf")
-        throw refusal(path, slash < 0 ? twice : "it lies below something that is not a folder");
+        throw refusal(path, slash < 0 ? twice : "the parent of the entry is not a folder");
       if (before && isLeaf) throw refusal(path, twice);
       if (before) {
         here = before;
@@ -106,9 +106,9 @@ export function pathClaims({
       }
       claimed += 1;
       charactersLeft -= name.length;
-      if (claimed > entries) return { excess: `there are more than ${entries} files and folders` };
+      if (claimed > entries) return { excess: `the archive has more than ${entries} files and folders` };
       if (charactersLeft < 0)
-        return { excess: `the names are longer than ${maxNameCharacters} characters together` };
+        return { excess: `the names have more than ${maxNameCharacters} characters in total` };
       here.below ??= new Map();
       const claim: Claim = isLeaf ? "leaf" : { hasOwnEntry: false };
       // Copy the name: a slice would keep the whole path in memory.
@@ -123,7 +123,7 @@ export function pathClaims({
   };
 }
 
-const twice = "the name comes twice";
+const twice = "the archive contains the name twice";
 
 function decode(name: Uint8Array): string | undefined {
   try {

@@ -96,7 +96,7 @@ export async function* readArchive(
       const shown = showName(Buffer.from(path.replace(/^\.\//, "")));
       onLeftOut(
         isLast
-          ? { kind: "missed", path: shown, reason: `${reason}; nothing that follows it was taken` }
+          ? { kind: "missed", path: shown, reason: `${reason}; swarm left out all later entries` }
           : { kind, path: shown, reason },
       );
       if (isLast) return;
@@ -123,7 +123,7 @@ export async function* readArchive(
       judgeKind(header, path);
       unnamedCount += 1;
       return unnamedCount > limits.entries
-        ? { kind: "last", reason: `there are more than ${limits.entries} files and folders` }
+        ? { kind: "last", reason: `the archive has more than ${limits.entries} files and folders` }
         : unnamed;
     }
     const parsed = parseEntryPath(header.name);
@@ -138,7 +138,7 @@ export async function* readArchive(
     if ("excess" in claimed) return { kind: "last", reason: claimed.excess };
 
     if (path === "") return null;
-    if (typeof kind !== "string") return { kind: "barred", reason: `it is ${kind.other}` };
+    if (typeof kind !== "string") return { kind: "barred", reason: `the entry is ${kind.other}` };
     if (!fits) return { kind: "missed", reason: tooMuch(limits) };
     bytesLeft -= header.size;
     return { kind, path, newFolders: claimed.newFolders };
@@ -171,7 +171,7 @@ function findUnnamed(
 }
 
 function tooMuch({ bytes }: ArchiveLimits): string {
-  return `the content is more than ${bytes} bytes`;
+  return `the content is larger than ${bytes} bytes`;
 }
 
 function judgeKind(header: EntryHeader, path: string): "file" | "folder" | { other: string } {
@@ -181,9 +181,9 @@ function judgeKind(header: EntryHeader, path: string): "file" | "folder" | { oth
   const other = linksAndDevices.get(type);
   const isFile = isPlainFile(header);
   if (!isFile && !other && type !== "5" && type !== "0")
-    throw refusal(path, `it is of the unknown type ${JSON.stringify(type)}`);
+    throw refusal(path, `the entry has the unknown type ${JSON.stringify(type)}`);
   // Programs disagree on whether such an entry has content, and so on where the next header starts.
-  if (!isFile && size > 0) throw refusal(path, `it is ${other ?? "a folder"}, but has content`);
+  if (!isFile && size > 0) throw refusal(path, `the entry is ${other ?? "a folder"}, but has content`);
   if (other) return { other };
   return isFile ? "file" : "folder";
 }
@@ -202,7 +202,7 @@ async function* contentOf(
   path: string,
 ): AsyncGenerator<Uint8Array> {
   while (rest.bytes > 0) {
-    if (rest.isOver) throw new Error(`The content of ${path} was asked for after the next entry`);
+    if (rest.isOver) throw new Error(`The content of ${path} was requested after the next entry`);
     const piece = await bytes.take(rest.bytes, path);
     rest.bytes -= piece.length;
     yield piece;

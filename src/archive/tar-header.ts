@@ -39,9 +39,9 @@ export function parseHeader(block: Uint8Array): TarHeader | undefined {
   const numberAt = (what: string, from: number, to: number): number =>
     parseNumber(block.subarray(from, to), what, shown);
   if (numberAt("checksum", checksumField.from, checksumField.to) !== checksumOf(block))
-    throw refusal(shown, "its checksum is wrong");
+    throw refusal(shown, "the header's checksum is wrong");
   const dialect = dialects.get(latin1(block.subarray(257, 265)));
-  if (!dialect) throw refusal(shown, "its header is of no format that is read here");
+  if (!dialect) throw refusal(shown, "the header's format is not supported");
 
   return {
     name: nameOf(block, dialect, shown),
@@ -59,9 +59,9 @@ export function parsePax(content: Uint8Array, entry: string): PaxRecords {
   let isSparse = false;
   for (let start = 0; start < content.length; ) {
     const { key, value, end } = parseRecord(content, start, entry);
-    if (key === "hdrcharset") throw refusal(entry, "its pax header sets a character set");
+    if (key === "hdrcharset") throw refusal(entry, "the pax header sets a character set");
     if (key === "path" || key === "size" || key === sparseName) {
-      if (honoured.has(key)) throw refusal(entry, `its pax header gives the ${key} twice`);
+      if (honoured.has(key)) throw refusal(entry, `the pax header sets the ${key} twice`);
       honoured.set(key, value);
     }
     if (key.startsWith("GNU.sparse.")) isSparse = true;
@@ -103,7 +103,7 @@ function checksumOf(block: Uint8Array): number {
 function nameOf(block: Uint8Array, dialect: "ustar" | "gnu", shown: string): Uint8Array {
   const name = upToNul(block.subarray(0, 100));
   const prefix = upToNul(dialect === "ustar" ? block.subarray(345, 500) : new Uint8Array());
-  if (!isZero(name.rest) || !isZero(prefix.rest)) throw refusal(shown, "there is a NUL in the name");
+  if (!isZero(name.rest) || !isZero(prefix.rest)) throw refusal(shown, "the name contains a NUL character");
   return prefix.text.length > 0 ? Buffer.concat([prefix.text, Buffer.from("/"), name.text]) : name.text;
 }
 
@@ -137,9 +137,9 @@ function decimal(text: string): bigint | undefined {
 }
 
 function checkedNumber(number: bigint | undefined, what: string, entry: string): number {
-  if (number === undefined) throw refusal(entry, `its ${what} is not a number`);
-  if (number < 0n) throw refusal(entry, `its ${what} is negative`);
-  if (number > Number.MAX_SAFE_INTEGER) throw refusal(entry, `its ${what} is out of range`);
+  if (number === undefined) throw refusal(entry, `the header's ${what} is not a number`);
+  if (number < 0n) throw refusal(entry, `the header's ${what} is negative`);
+  if (number > Number.MAX_SAFE_INTEGER) throw refusal(entry, `the header's ${what} is out of range`);
   return Number(number);
 }
 
@@ -155,7 +155,7 @@ function parseRecord(content: Uint8Array, start: number, entry: string): PaxReco
   const end = /^[1-9]\d{0,8}$/.test(digits) ? start + Number(digits) : Number.POSITIVE_INFINITY;
   const equals = content.indexOf(0x3d, space + 1);
   const isWhole = end <= content.length && content[end - 1] === 0x0a;
-  if (!isWhole || equals <= space + 1 || equals >= end) throw refusal(entry, "its pax header is malformed");
+  if (!isWhole || equals <= space + 1 || equals >= end) throw refusal(entry, "the pax header is malformed");
   return {
     key: latin1(content.subarray(space + 1, equals)),
     value: content.subarray(equals + 1, end - 1),

@@ -114,9 +114,9 @@ async function translated<Result>(path: string, make: () => Promise<Result>): Pr
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === "EEXIST")
-      throw refusal(path, "this file system takes it for a name that is there already", error);
+      throw refusal(path, "the file system treats the name as equal to an existing name", error);
     if (code === "ENAMETOOLONG" || code === "EILSEQ" || code === "EINVAL")
-      throw refusal(path, "this file system cannot have that name", error);
+      throw refusal(path, "the file system does not allow the name", error);
     throw error;
   }
 }

@@ -38,7 +38,11 @@ export async function readBuildStream(
   }
   steps.end();
   if (id === "")
-    throw new SwarmError("IMAGE_BUILD_FAILED", { image, step: "", reason: "the builder named no image" });
+    throw new SwarmError("IMAGE_BUILD_FAILED", {
+      image,
+      step: "",
+      reason: "the builder reported no image id",
+    });
   return id;
 }
 

@@ -98,7 +98,7 @@ async function watch(
     if (frozen !== null) return new SwarmError("CONTAINER_STUCK", { id: frozen, operation, withinMs });
   }
   await reach(maxMs);
-  const reason = `it did not answer within ${maxMs / 1000} s`;
+  const reason = `the engine did not answer within ${maxMs / 1000} s`;
   return (await listFrozen(deps)) === null
     ? new SwarmError("ENGINE_UNREACHABLE", { tried: [`${deps.endpoint}: ${reason}`] })
     : new SwarmError("ENGINE_FAILED", { operation, reason });

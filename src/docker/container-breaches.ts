@@ -53,7 +53,7 @@ export function findBreaches(
   };
   const has = (list: readonly unknown[] | null | undefined): boolean => (list?.length ?? 0) > 0;
 
-  refuse(has(host.Binds), `folders of the host are bound: ${host.Binds?.join(", ")}`);
+  refuse(has(host.Binds), `folders of the host are mounted: ${host.Binds?.join(", ")}`);
   // A volume with driver options of its own can expose any folder of the host.
   for (const { Type, Source, Target, VolumeOptions } of host.Mounts ?? []) {
     const isOurs =
@@ -74,39 +74,45 @@ export function findBreaches(
   }
   for (const { name, path, readOnly } of spec.volumes) {
     const mount = Mounts.find(({ Destination }) => Destination === path);
-    refuse(readOnly && mount && mount.RW !== false, `${name} can be written to at ${path}`);
+    refuse(readOnly && mount && mount.RW !== false, `the read-only volume ${name} is writable at ${path}`);
   }
   const requested = spec.nameServer === undefined ? "" : spec.nameServer;
   refuse(
     (host.Dns ?? []).join(" ") !== requested,
-    `its DNS server is ${host.Dns?.join(", ") || "the engine's"}`,
+    `the container's DNS server is ${host.Dns?.join(", ") || "the engine's"}`,
   );
-  refuse(has(host.VolumesFrom), "it has another container's volumes");
-  refuse(host.NetworkMode !== networkMode(spec.network), `its network is ${host.NetworkMode}`);
+  refuse(has(host.VolumesFrom), "the container mounts another container's volumes");
+  refuse(host.NetworkMode !== networkMode(spec.network), `the container's network is ${host.NetworkMode}`);
   const networks = Object.keys(NetworkSettings.Networks).filter((name) => !mayHave(spec, name));
-  refuse(has(networks), `it is connected to ${networks.join(", ")}`);
-  refuse(has(host.Links) || has(host.ExtraHosts), "it is linked to other hosts");
-  refuse(host.PublishAllPorts || Object.keys(host.PortBindings ?? {}).length > 0, "it publishes ports");
-  refuse(host.PidMode, `it shares processes: ${host.PidMode}`);
-  refuse(host.IpcMode !== "private", `it shares memory: ${host.IpcMode}`);
-  refuse(host.UTSMode, `it shares its host name: ${host.UTSMode}`);
-  refuse(host.UsernsMode, `its user namespace is ${host.UsernsMode}`);
-  refuse(host.CgroupParent, `its control group lies below ${host.CgroupParent}`);
-  refuse(host.Runtime !== spec.runtime, `its runtime is ${host.Runtime}`);
+  refuse(has(networks), `the container is connected to ${networks.join(", ")}`);
+  refuse(has(host.Links) || has(host.ExtraHosts), "the container is linked to other hosts");
+  refuse(
+    host.PublishAllPorts || Object.keys(host.PortBindings ?? {}).length > 0,
+    "the container publishes ports",
+  );
+  refuse(host.PidMode, `the container shares its PID namespace: ${host.PidMode}`);
+  refuse(host.IpcMode !== "private", `the container shares its IPC namespace: ${host.IpcMode}`);
+  refuse(host.UTSMode, `the container shares its host name: ${host.UTSMode}`);
+  refuse(host.UsernsMode, `the container's user namespace is ${host.UsernsMode}`);
+  refuse(host.CgroupParent, `the container's control group is below ${host.CgroupParent}`);
+  refuse(host.Runtime !== spec.runtime, `the container's runtime is ${host.Runtime}`);
   refuse(
     has(host.Devices) || has(host.DeviceRequests) || has(host.DeviceCgroupRules),
-    "it has devices of the host",
+    "the container has access to devices of the host",
   );
-  refuse(Object.keys(host.Sysctls ?? {}).length > 0, "it changes kernel settings");
-  refuse(has(host.GroupAdd), `it is in the groups ${host.GroupAdd?.join(", ")}`);
-  refuse(host.OomKillDisable || (host.OomScoreAdj ?? 0) < 0, "memory limits would not end it");
+  refuse(Object.keys(host.Sysctls ?? {}).length > 0, "the container changes kernel settings");
+  refuse(has(host.GroupAdd), `the container's user is in the groups ${host.GroupAdd?.join(", ")}`);
+  refuse(
+    host.OomKillDisable || (host.OomScoreAdj ?? 0) < 0,
+    "the kernel would not kill the container at its memory limit",
+  );
   refuse(
     host.RestartPolicy?.Name && host.RestartPolicy.Name !== "no",
-    "the engine would start it again by itself",
+    "the engine would restart the container automatically",
   );
-  refuse(host.AutoRemove, "the engine would remove it by itself");
-  refuse(config.User !== spec.user, `it runs as ${config.User || "root"}`);
-  refuse(spec.readOnlyRoot && !host.ReadonlyRootfs, "its root filesystem can be written");
+  refuse(host.AutoRemove, "the engine would remove the container automatically");
+  refuse(config.User !== spec.user, `the container runs as ${config.User || "root"}`);
+  refuse(spec.readOnlyRoot && !host.ReadonlyRootfs, "the container's root filesystem is writable");
   breaches.push(...limitBreaches(host, spec, limitsSwap));
   if (!spec.privileged) breaches.push(...confinementBreaches(host, spec, profile));
   return breaches;
@@ -140,17 +146,17 @@ function confinementBreaches(
     list ? paths.filter((path) => !list.includes(path)) : [];
   const [shown, writable] = [without(hidden, host.MaskedPaths), without(readOnly, host.ReadonlyPaths)];
   const found: (string | false)[] = [
-    host.Privileged === true && "it is privileged",
-    unrequested.length > 0 && `it has the capabilities ${unrequested.join(", ")}`,
-    !dropsAll && "it keeps the engine's default capabilities",
+    host.Privileged === true && "the container is privileged",
+    unrequested.length > 0 && `the container has the capabilities ${unrequested.join(", ")}`,
+    !dropsAll && "the container keeps the engine's default capabilities",
     unrequestedOptions.length > 0 &&
-      `its confinement was changed: ${unrequestedOptions.join(", ").slice(0, 200)}`,
-    !options.some(isRequestedOption) && "it could gain privileges",
+      `the container's security options were changed: ${unrequestedOptions.join(", ").slice(0, 200)}`,
+    !options.some(isRequestedOption) && "the container's programs could gain privileges",
     profile !== null &&
       !options.includes(seccompOption(profile)) &&
-      "it lacks the requested filter of system calls",
-    shown.length > 0 && `it sees ${shown.join(", ")}`,
-    writable.length > 0 && `it can write to ${writable.join(", ")}`,
+      "the container lacks the requested filter of system calls",
+    shown.length > 0 && `the container can read ${shown.join(", ")}`,
+    writable.length > 0 && `the container can write to ${writable.join(", ")}`,
   ];
   return found.filter((breach) => breach !== false);
 }
@@ -166,20 +172,21 @@ function limitBreaches(
   const log = logOptions(limits);
   const { ofContainer, ofUser } = processLimits(runtime, limits.pids);
   const found: (string | false)[] = [
-    host.Memory !== limits.memoryBytes && "its memory is not limited",
-    (host.MemorySwap ?? 0) > limits.memoryBytes + limits.swapBytes && "its swap is not limited",
+    host.Memory !== limits.memoryBytes && "the container's memory is not limited as requested",
+    (host.MemorySwap ?? 0) > limits.memoryBytes + limits.swapBytes &&
+      "the container's swap is not limited as requested",
     // A kernel that does not count swap cannot limit it. The engine's `/info` reports this once for all
     // containers.
-    limitsSwap && host.MemorySwap === -1 && "its swap has no limit",
-    host.NanoCpus !== Math.round(limits.cpus * 1e9) && "its CPUs are not limited",
+    limitsSwap && host.MemorySwap === -1 && "the container's swap has no limit",
+    host.NanoCpus !== Math.round(limits.cpus * 1e9) && "the container's CPUs are not limited as requested",
     (host.PidsLimit !== ofContainer || (ofUser !== null && limitOf("nproc") !== ofUser)) &&
-      "its processes are not limited",
-    limitOf("nofile") !== limits.descriptors && "its open files are not limited",
+      "the container's processes are not limited as requested",
+    limitOf("nofile") !== limits.descriptors && "the container's open files are not limited as requested",
     ((host.CpuRealtimeRuntime ?? 0) > 0 || (limitOf("rtprio") ?? 0) !== 0) &&
-      "it could use real-time scheduling",
+      "the container could use real-time scheduling",
     (host.LogConfig?.Type !== log.Type ||
       Object.entries(log.Config).some(([name, value]) => host.LogConfig?.Config?.[name] !== value)) &&
-      "its log is not limited",
+      "the container's log is not limited as requested",
   ];
   return found.filter((breach) => breach !== false);
 }

@@ -47,7 +47,7 @@ export async function* demultiplex(
   }
   if (remaining > 0 || filled > 0)
     throw new SwarmError("ENGINE_UNREACHABLE", {
-      tried: [`what ${command} writes broke off in the middle of a message`],
+      tried: [`the engine's stream for ${command} ended in the middle of a message`],
     });
 }
 
@@ -56,7 +56,7 @@ function lengthIn(header: Uint8Array, command: string): number {
   if (type > engineError || zeros.some((byte) => byte !== 0))
     throw new SwarmError("EXEC_FAILED", {
       command,
-      reason: "the engine's stream is not framed as it should be",
+      reason: "the engine's stream has an invalid frame header",
     });
   return new DataView(header.buffer).getUint32(4);
 }

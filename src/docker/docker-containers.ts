@@ -41,7 +41,8 @@ const longMs = 600_000;
 export function dockerContainers(deps: DockerDeps): Containers {
   const { docker, endpoint, call, gate } = deps;
   const inspectEngine = rememberSuccess(() => docker.info());
-  const engineInfo = (signal?: AbortSignal) => call({ operation: "describe itself", signal }, inspectEngine);
+  const engineInfo = (signal?: AbortSignal) =>
+    call({ operation: "report its system information", signal }, inspectEngine);
   const limited = limiter(async () => 2 * Math.max(1, Number((await engineInfo()).NCPU)));
   const about = (id: string, operation: string, signal?: AbortSignal) => ({
     ...{ operation, signal, container: id },
@@ -62,7 +63,10 @@ export function dockerContainers(deps: DockerDeps): Containers {
     const meaning = {
       operation: `create the container ${spec.name}`,
       missing: () =>
-        new SwarmError("IMAGE_NOT_FOUND", { image: spec.image, reason: "it is not on this engine" }),
+        new SwarmError("IMAGE_NOT_FOUND", {
+          image: spec.image,
+          reason: "the engine does not have the image",
+        }),
       conflicting: () => new SwarmError("NAME_TAKEN", { name: spec.name }),
       unacceptable: (reason: string) =>
         new SwarmError("UNSUPPORTED_BY_ENGINE", { what: `the container ${spec.name}`, reason }),
@@ -109,7 +113,7 @@ export function dockerContainers(deps: DockerDeps): Containers {
         isNew = false;
       }
       try {
-        const made = await call(about(id, `inspect ${spec.name}`, signal), (ending) =>
+        const made = await call(about(id, `inspect the container ${spec.name}`, signal), (ending) =>
           docker.getContainer(id).inspect({ ...abortOption(ending) }),
         );
         const breaches = findBreaches(made, spec, {
@@ -131,7 +135,7 @@ export function dockerContainers(deps: DockerDeps): Containers {
       await limited(
         async () => {
           try {
-            await call({ ...about(id, `start ${id}`, signal), limitMs: slowMs }, (ending) =>
+            await call({ ...about(id, `start the container ${id}`, signal), limitMs: slowMs }, (ending) =>
               docker
                 .getContainer(id)
                 .start({ ...abortOption(ending) })
@@ -149,7 +153,7 @@ export function dockerContainers(deps: DockerDeps): Containers {
     },
 
     async stop(id, { graceMs }, signal) {
-      const meaning = { ...about(id, `stop ${id}`, signal), limitMs: graceMs + slowMs };
+      const meaning = { ...about(id, `stop the container ${id}`, signal), limitMs: graceMs + slowMs };
       await call(meaning, (ending) =>
         docker
           .getContainer(id)
@@ -159,13 +163,13 @@ export function dockerContainers(deps: DockerDeps): Containers {
     },
 
     async pause(id, signal) {
-      await call(about(id, `pause ${id}`, signal), (ending) =>
+      await call(about(id, `pause the container ${id}`, signal), (ending) =>
         freezeAlone({ docker, gate }, id, (container) => container.pause({ ...abortOption(ending) }), ending),
       );
     },
 
     async unpause(id, signal) {
-      await call(about(id, `unpause ${id}`, signal), (ending) =>
+      await call(about(id, `unpause the container ${id}`, signal), (ending) =>
         docker
           .getContainer(id)
           .unpause({ ...abortOption(ending) })
@@ -181,7 +185,7 @@ export function dockerContainers(deps: DockerDeps): Containers {
 
     async look(id, { withDisk } = { withDisk: false }, signal) {
       const meaning = {
-        ...{ operation: `inspect ${id}`, signal, container: id },
+        ...{ operation: `inspect the container ${id}`, signal, container: id },
         ...(withDisk && { limitMs: slowMs, isForFrozen: true }),
       };
       return call(meaning, async (ending) => {
@@ -199,7 +203,7 @@ export function dockerContainers(deps: DockerDeps): Containers {
     async copyIn(id, path, archive, signal) {
       const source = Readable.from(archive, { objectMode: false });
       const meaning = {
-        ...about(id, `copy files into ${id}`, signal),
+        ...about(id, `copy files into the container ${id}`, signal),
         ...{ missing: () => fileMissing(path), limitMs: longMs, isForFrozen: true },
       };
       try {
@@ -217,7 +221,10 @@ export function dockerContainers(deps: DockerDeps): Containers {
     },
 
     async *copyOut(id, path, signal) {
-      const meaning = { ...about(id, `copy ${path} out of ${id}`, signal), missing: () => fileMissing(path) };
+      const meaning = {
+        ...about(id, `copy ${path} out of the container ${id}`, signal),
+        missing: () => fileMissing(path),
+      };
       const archive = await call({ ...meaning, limitMs: slowMs, isForFrozen: true }, (ending) =>
         docker.getContainer(id).getArchive({ path, ...abortOption(ending) }),
       );
@@ -225,7 +232,7 @@ export function dockerContainers(deps: DockerDeps): Containers {
     },
 
     async *logs(id, { follow }, signal) {
-      const meaning = about(id, `read the log of ${id}`, signal);
+      const meaning = about(id, `read the log of the container ${id}`, signal);
       const log = await call(meaning, async (ending) => {
         const options = { stdout: true, stderr: true, ...abortOption(ending) };
         if (follow) return docker.getContainer(id).logs({ ...options, follow });
@@ -233,13 +240,14 @@ export function dockerContainers(deps: DockerDeps): Containers {
       });
       yield* demultiplex(
         readThrough(log as AsyncIterable<Uint8Array>, endpoint, meaning),
-        `the log of ${id}`,
+        `the log of the container ${id}`,
       );
     },
 
     async stats(id, signal) {
-      const stats = await call(about(id, `measure ${id}`, signal), (ending) =>
-        docker.getContainer(id).stats({ stream: false, ...abortOption(ending) }),
+      const stats = await call(
+        about(id, `read the resource usage of the container ${id}`, signal),
+        (ending) => docker.getContainer(id).stats({ stream: false, ...abortOption(ending) }),
       );
       return statsOf(stats);
     },
@@ -247,13 +255,13 @@ export function dockerContainers(deps: DockerDeps): Containers {
     async commit(id, { tag, labels }, signal) {
       const [repo, name] = splitTag(tag);
       const container = docker.getContainer(id);
-      const { HostConfig } = await call(about(id, `inspect ${id}`, signal), (ending) =>
+      const { HostConfig } = await call(about(id, `inspect the container ${id}`, signal), (ending) =>
         container.inspect({ ...abortOption(ending) }),
       );
       if (/runsc|gvisor|kata/.test(HostConfig.Runtime ?? ""))
         throw new SwarmError("UNSUPPORTED_BY_ENGINE", {
-          what: "an image of this container",
-          reason: `the runtime ${HostConfig.Runtime} may keep what was written to itself`,
+          what: "an image of the container's current files",
+          reason: `the runtime ${HostConfig.Runtime} may hide file changes of the container from the engine`,
         });
       const changes = Object.entries(labels).map(
         ([name, value]) => `LABEL "${name}"=${JSON.stringify(value)}`,
@@ -263,7 +271,7 @@ export function dockerContainers(deps: DockerDeps): Containers {
         ...(changes.length > 0 && { changes: changes.join("\n") }),
       };
       const meaning = {
-        ...about(id, `make an image of ${id}`, signal),
+        ...about(id, `create an image of the container ${id}`, signal),
         ...{ limitMs: longMs, isForFrozen: true },
       };
       const { Id } = await call(meaning, (ending) =>

@@ -37,7 +37,7 @@ export function dockerEngine(endpoint: string, deps: DockerEngineDeps): Containe
     if (!answer)
       throw new SwarmError("ENGINE_FAILED", {
         operation,
-        reason: "its answer is neither a JSON object nor a list",
+        reason: "the engine's answer is neither a JSON object nor a list",
       });
     return answer;
   };
@@ -47,7 +47,7 @@ export function dockerEngine(endpoint: string, deps: DockerEngineDeps): Containe
     if (containers) return containers;
     throw new SwarmError("ENGINE_FAILED", {
       operation: "list containers",
-      reason: "its answer is no list",
+      reason: "the engine's answer is not a list",
     });
   };
 
@@ -79,10 +79,10 @@ export function dockerEngine(endpoint: string, deps: DockerEngineDeps): Containe
       const ping = await call({ path: "/_ping", signal, timeoutMs: 3_000 });
       if (ping.status !== 200 || !ping.headers["api-version"]) {
         throw new SwarmError("ENGINE_UNREACHABLE", {
-          tried: [`${endpoint}: what answers there is not a container engine`],
+          tried: [`${endpoint}: the program that answers is not a container engine`],
         });
       }
-      const info = await askFor("describe itself", { path: "/info", signal });
+      const info = await askFor("report its system information", { path: "/info", signal });
       return toInfo(endpoint, info, builderOf(ping));
     },
 

@@ -65,7 +65,10 @@ export function dockerImages({ docker, endpoint, call }: DockerDeps): Images {
       if (problem) throw new SwarmError("ENGINE_FAILED", { operation: "import an image", reason: problem });
       const made = await find(tag, signal);
       if (!made)
-        throw new SwarmError("ENGINE_FAILED", { operation: "import an image", reason: "it is not there" });
+        throw new SwarmError("ENGINE_FAILED", {
+          operation: "import an image",
+          reason: "the engine does not have the image after the import",
+        });
       return made.id;
     },
 
@@ -107,7 +110,7 @@ export function dockerImages({ docker, endpoint, call }: DockerDeps): Images {
         {
           operation: `pull ${reference}`,
           missing: () =>
-            new SwarmError("IMAGE_NOT_FOUND", { image: reference, reason: "no registry has it" }),
+            new SwarmError("IMAGE_NOT_FOUND", { image: reference, reason: "no registry has the image" }),
           ...{ signal, limitMs: pullMs },
         },
         async (ending) => textOf(await docker.pull(reference, abortOption(ending))),

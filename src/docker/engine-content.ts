@@ -9,7 +9,10 @@ export async function engineContent(
   const ask = async (path: string): Promise<unknown> => {
     const { status, body } = await callEngine(endpoint, { path, signal });
     if (status === 200) return JSON.parse(body);
-    throw new SwarmError("ENGINE_FAILED", { operation: `answer ${path}`, reason: `HTTP ${status}` });
+    throw new SwarmError("ENGINE_FAILED", {
+      operation: `answer the request ${path}`,
+      reason: `HTTP ${status}`,
+    });
   };
   const [containers, listed] = [await ask("/containers/json?all=1"), await ask("/volumes")];
   return {
@@ -21,7 +24,7 @@ export async function engineContent(
 function countOf(list: unknown): number {
   if (Array.isArray(list)) return list.length;
   throw new SwarmError("ENGINE_FAILED", {
-    operation: "list what is on it",
-    reason: "its answer is no list",
+    operation: "list its containers and volumes",
+    reason: "the engine's answer is not a list",
   });
 }

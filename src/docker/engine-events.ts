@@ -36,7 +36,7 @@ export async function* engineEvents(
   }
   // An engine that stops closes the event stream as if the stream were complete.
   if (!signal.aborted)
-    throw new SwarmError("ENGINE_UNREACHABLE", { tried: [`${endpoint}: it ended the stream of events`] });
+    throw new SwarmError("ENGINE_UNREACHABLE", { tried: [`${endpoint}: the engine ended the event stream`] });
 }
 
 function eventIn(line: string): ContainerEvent | null {

@@ -39,7 +39,7 @@ export async function callEngine(
     signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
   });
   call.on("error", (error) =>
-    reject(timeout.aborted ? new Error(`no answer within ${timeoutMs / 1000} s`) : error),
+    reject(timeout.aborted ? new Error(`the engine did not answer within ${timeoutMs / 1000} s`) : error),
   );
   call.on("response", (response) => {
     const chunks: Buffer[] = [];
@@ -47,7 +47,7 @@ export async function callEngine(
     response.on("data", (chunk: Buffer) => {
       chunks.push(chunk);
       length += chunk.length;
-      if (length > maxAnswerTokens) call.destroy(new Error("the answer is too long"));
+      if (length > maxAnswerTokens) call.destroy(new Error("the engine's answer is too long"));
     });
     response.on("error", reject);
     response.on("end", () =>

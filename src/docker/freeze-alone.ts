@@ -47,7 +47,7 @@ async function noProgramStarting(docker: Docker, id: string, signal?: AbortSigna
     if (performance.now() > end)
       throw new SwarmError("ENGINE_FAILED", {
         operation: `pause the container ${id}`,
-        reason: `a program has been starting in it for ${patienceMs / 1000} s, and a pause during a start would deadlock the container`,
+        reason: `a program has been starting in the container for ${patienceMs / 1000} s, and a pause during a start would deadlock the container`,
       });
   }
 }

@@ -61,8 +61,8 @@ async function librariesOf(program: string): Promise<ProbeFile[]> {
   const { stdout, failed } = await execa("ldd", [program], { reject: false });
   if (process.platform !== "linux" || failed) {
     throw new SwarmError("ENGINE_FAILED", {
-      operation: "measure its runtimes",
-      reason: "the probe image can be made on Linux with glibc only",
+      operation: "measure the isolation of its runtimes",
+      reason: "swarm can build the probe image only on Linux with glibc",
     });
   }
   return [...stdout.matchAll(/(\/\S+) \(0x/g)].map(([, path = ""]) => ({ from: path, to: path.slice(1) }));

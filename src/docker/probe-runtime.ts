@@ -39,11 +39,11 @@ export async function probeRuntime(
       (await oneAtATime(endpoint, () => ensureProbeImage(docker, adapterFile, ending)));
     return await parseProbe(await runOnce(docker, image, runtime, ending));
   } catch (error) {
-    const operation = `run a container under ${runtime}`;
+    const operation = `run a container with the runtime ${runtime}`;
     if (limit.aborted && !signal?.aborted)
       throw new SwarmError("ENGINE_FAILED", {
         operation,
-        reason: `it took longer than ${maxMs / 1000} s`,
+        reason: `the probe took longer than ${maxMs / 1000} s`,
       });
     throw translateFailure(endpoint, { operation, signal }, error);
   }

@@ -8,7 +8,7 @@ export function requireSwarmName(name: string): void {
   if (!isContainerName(name))
     refuse(
       `The name ${quoted(name)}`,
-      "names are aimi- and then [a-z0-9-], with one dot at most near the end",
+      "a name is aimi- followed by [a-z0-9-], with at most one dot near the end",
     );
 }
 
@@ -19,7 +19,7 @@ export function refuseName(name: string): void {
   if (!isEngineName(name))
     refuse(
       `The id ${quoted(name)}`,
-      "ids and names are letters, digits, _, . and -, and begin with a letter or digit",
+      "an id or name has letters, digits, _, . and -, and begins with a letter or digit",
     );
 }
 
@@ -27,7 +27,7 @@ export function refuseImage(reference: string): void {
   if (!isImageReference(reference))
     refuse(
       `The image ${quoted(reference)}`,
-      "it is not a reference like debian:12-slim or ghcr.io/owner/image@sha256:…",
+      "an image reference looks like debian:12-slim or ghcr.io/owner/image@sha256:…",
     );
 }
 

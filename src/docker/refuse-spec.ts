@@ -14,9 +14,10 @@ export function refuseSpec({ name, image, env, network, volumes, workdir, comman
   if (network.kind === "named") requireSwarmName(network.name);
   for (const variable of Object.keys(env))
     if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(variable))
-      refuse(`The variable ${JSON.stringify(variable)}`, "names are letters, digits and _");
+      refuse(`The variable ${JSON.stringify(variable)}`, "a variable's name has only letters, digits and _");
   for (const [variable, value] of Object.entries(env))
-    if (value.includes("\0")) refuse(`The variable ${variable}`, "its value holds a NUL");
+    if (value.includes("\0"))
+      refuse(`The variable ${variable}`, "the variable's value contains a NUL character");
   // If a volume's name begins with a slash, the engine takes it for a folder of the host.
   for (const volume of volumes)
     if (!isContainerName(volume.name) || !/^\/[a-z]/.test(volume.path))
@@ -28,8 +29,8 @@ export function refuseSpec({ name, image, env, network, volumes, workdir, comman
   // mounts.
   for (const { name, path } of volumes)
     if (/^\/(?:dev|proc|sys)(?:\/|$)/.test(path))
-      refuse(`The volume ${JSON.stringify(name)}`, `${path} is the runtime's own`);
+      refuse(`The volume ${JSON.stringify(name)}`, `the runtime reserves the path ${path}`);
   if (!workdir.startsWith("/"))
-    refuse(`The working folder ${JSON.stringify(workdir)}`, "it must be absolute");
-  if (command.length === 0) refuse("The command", "it is empty");
+    refuse(`The working folder ${JSON.stringify(workdir)}`, "the path must be absolute");
+  if (command.length === 0) refuse("The command", "the command is empty");
 }

@@ -101,7 +101,7 @@ export async function startExec(
     },
 
     translated: (error) =>
-      translateFailure(endpoint, { operation: `read what ${command} writes`, signal }, error),
+      translateFailure(endpoint, { operation: `read the output of ${command}`, signal }, error),
 
     exit: () => exitOf({ docker, exec, id }, signal),
 
@@ -153,7 +153,8 @@ async function exitOf(
         if (state !== null) return { kind: "lost", reason: `the container is ${state}` };
         return { kind: "exited", code: ExitCode ?? 0 };
       }
-      if (performance.now() > end) return { kind: "lost", reason: "its streams are closed, and it runs on" };
+      if (performance.now() > end)
+        return { kind: "lost", reason: "the program's streams are closed, but the program still runs" };
     }
   } catch (error) {
     signal?.throwIfAborted();

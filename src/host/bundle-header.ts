@@ -34,12 +34,12 @@ export async function readBundleHeader(file: string): Promise<BundleHeader | { r
 
 function parseBundleHeader(bytes: Buffer): BundleHeader | { readonly problem: string } {
   if (bytes.toString("latin1", 0, signature.length) !== signature)
-    return { problem: "it does not begin as a bundle of version 2" };
+    return { problem: "the bundle does not begin with the signature of bundle version 2" };
   const prerequisites: string[] = [];
   const refs: { name: string; id: string }[] = [];
   for (let at = signature.length; ; ) {
     const end = bytes.indexOf(10, at);
-    if (end < 0) return { problem: `its header does not end within ${maxHeaderBytes / 1024} KiB` };
+    if (end < 0) return { problem: `the bundle's header does not end within ${maxHeaderBytes / 1024} KiB` };
     const line = bytes.toString("latin1", at, end);
     at = end + 1;
     if (line === "") return { prerequisites, refs, packAt: at };
@@ -48,7 +48,7 @@ function parseBundleHeader(bytes: Buffer): BundleHeader | { readonly problem: st
     // git writes all prerequisites before the first ref, so refuse a later one.
     if (prerequisite !== undefined && refs.length === 0) prerequisites.push(prerequisite);
     else if (id !== undefined && name !== undefined) refs.push({ id, name: fromBytes(name) });
-    else return { problem: "a line of its header is neither a prerequisite nor a ref" };
+    else return { problem: "a line of the bundle's header is neither a prerequisite nor a ref" };
   }
 }
 

@@ -68,7 +68,7 @@ export function commitReader(folder: string): CommitReader {
       const made = await run(["bundle", "create", "--quiet", file, ...what], inside);
       if (made.exitCode !== 0) {
         const reason = (await isPartial())
-          ? "this is a partial clone, which lacks a part of its history; `git fetch --refetch --no-filter` brings the rest"
+          ? "the repository is a partial clone, which lacks some objects; `git fetch --refetch --no-filter` fetches all objects"
           : made.reason;
         throw new SwarmError("GIT_FAILED", { command: "bundle", reason });
       }
@@ -104,7 +104,7 @@ function splitBatch(bytes: Buffer, ids: readonly string[]): Uint8Array[] {
     const lineEnd = bytes.indexOf(10, at);
     const [, type, length] = bytes.toString("latin1", at, lineEnd).split(" ");
     if (type === "missing" || length === undefined)
-      throw new SwarmError("GIT_FAILED", { command: "cat-file", reason: `the object ${id} is missing` });
+      throw new SwarmError("GIT_FAILED", { command: "cat-file", reason: `the git object ${id} is missing` });
     const start = lineEnd + 1;
     at = start + Number(length) + 1;
     return bytes.subarray(start, start + Number(length));

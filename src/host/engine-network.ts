@@ -35,7 +35,7 @@ export async function chooseOctet(seed: string): Promise<number> {
     if (!touches(octet)) return octet;
   }
   throw new SwarmError("ENGINE_FAILED", {
-    operation: "choose addresses",
+    operation: "get an address range for its networks",
     reason: `every network from 10.${firstOctet}.0.0/16 to 10.${lastOctet}.0.0/16 is in use`,
   });
 }

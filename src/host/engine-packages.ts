@@ -52,7 +52,7 @@ export async function installPackages(
   if (unknown.length > 0) {
     throw new SwarmError("PACKAGES_NOT_INSTALLED", {
       packages: unknown,
-      reason: lastLine(update.stderr) || "the package lists do not have them",
+      reason: lastLine(update.stderr) || "the package lists do not contain these packages",
     });
   }
   onStep(`Installing ${known.join(", ")} (apt-get install --no-install-recommends)`);

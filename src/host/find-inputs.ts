@@ -25,17 +25,18 @@ export async function findInputs(folder: string, patterns: readonly string[]): P
       const stats = await stat(join(folder, match)).catch(() => refuse(`${path} is a broken link`));
       if (stats.isDirectory()) continue;
       if (!stats.isFile()) refuse(`${path} is not a regular file`);
-      if (!(await liesInside(folder, join(folder, match)))) refuse(`${path} leads out of the folder`);
+      if (!(await liesInside(folder, join(folder, match))))
+        refuse(`${path} is a link to a file outside the folder`);
       if (hasControlCharacters(path) || /[\r\n\t]/.test(path))
-        refuse("a file's name holds control characters");
+        refuse("a file name contains control characters");
       matches += 1;
       if (found.has(path)) continue;
       bytes += stats.size;
       found.set(path, { path, from: await realpath(join(folder, match)) });
-      if (found.size > maxFiles) refuse(`it matches more than ${maxFiles} files`);
+      if (found.size > maxFiles) refuse(`the pattern matches more than ${maxFiles} files`);
       if (bytes > maxBytes) refuse("the inputs are larger than 1 GiB");
     }
-    if (matches === 0) refuse("no file matches it");
+    if (matches === 0) refuse("no file matches the pattern");
   }
   return [...found.values()].sort((a, b) => (a.path < b.path ? -1 : 1));
 }

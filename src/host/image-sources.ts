@@ -58,7 +58,7 @@ export function imageSources({
       if (failed || packed === "")
         throw new SwarmError("DOWNLOAD_FAILED", {
           what: `${name}@${version}`,
-          reason: code === "ENOENT" ? "npm is not installed" : firstWords(stderr) || "npm gave no reason",
+          reason: code === "ENOENT" ? "npm is not installed" : firstWords(stderr) || "npm reported no reason",
         });
       await rename(join(folder, packed), file);
       return file;
@@ -129,7 +129,7 @@ async function debootstrap(
   onStep: (step: string) => void,
   signal?: AbortSignal,
 ): Promise<void> {
-  onStep(`Making a root filesystem of Debian packages (debootstrap ${release})`);
+  onStep(`Building a root filesystem from Debian packages (debootstrap ${release})`);
   const { execa } = await import("execa");
   const run = execa("debootstrap", ["--variant=minbase", release, folder], {
     reject: false,

@@ -35,6 +35,6 @@ export async function ownFile(root: string, name: string): Promise<string> {
   if (await liesInside(root, file)) return file;
   throw new SwarmError("FILE_FAILED", {
     file: `.aimi/${name}`,
-    reason: "a link there leads out of the repository",
+    reason: "a link in this path points outside the repository",
   });
 }

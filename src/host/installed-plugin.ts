@@ -39,7 +39,8 @@ export async function replayHook(
   ]);
   const approved = said.includes('"permissionDecision":"allow"');
   const refused = other.trim() === "";
-  const why = cleanText(explained.replace(/^\w+: /, "").trim(), 300) || "its program does not answer";
+  const why =
+    cleanText(explained.replace(/^\w+: /, "").trim(), 300) || "the plugin's program does not answer";
   return { place, isEnabled, approved, refused, why };
 }
 

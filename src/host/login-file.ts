@@ -44,7 +44,7 @@ export async function writeLogin(
     await replace(real, JSON.stringify(content));
     return true;
   } catch (error) {
-    const { code = "it failed" } = error as NodeJS.ErrnoException;
+    const { code = "the write failed" } = error as NodeJS.ErrnoException;
     throw new SwarmError("FILE_UNWRITABLE", {
       file: parsed.path,
       reason: code,

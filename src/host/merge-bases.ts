@@ -27,7 +27,7 @@ export async function mergeBases(repo: IsolatedRepository, commits: readonly str
     if (outcome.kind === "conflict") return outcome;
     merged = outcome.commit;
   }
-  if (merged === null) throw new Error("There is nothing to merge");
+  if (merged === null) throw new Error("There is no commit to merge");
   return { kind: "commit", commit: merged };
 }
 
@@ -101,7 +101,7 @@ async function mergeTrees(repo: IsolatedRepository, ours: string, theirs: string
   const isConflict = exitCode === 1 || isCut;
   const [tree = "", ...files] = output.toString().split("\0").filter(Boolean);
   if (!/^[0-9a-f]{40}$/.test(tree))
-    throw new SwarmError("GIT_FAILED", { command: "merge-tree", reason: "it named no tree" });
+    throw new SwarmError("GIT_FAILED", { command: "merge-tree", reason: "git printed no tree id" });
   // The exit code says whether there is a conflict. The file names may be unprintable, so clean them.
   const conflicts = isConflict ? files.slice(0, maxNames).map((path) => cleanText(path)) : [];
   return { tree, conflicts: isConflict && conflicts.length === 0 ? ["?"] : conflicts };

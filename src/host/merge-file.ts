@@ -30,7 +30,10 @@ export function mergeFile(root: string, isMergeReport: (value: unknown) => Promi
     async write(report) {
       const file = fileOf(report.swarmId);
       if (!(await liesInside(root, file)))
-        throw new SwarmError("FILE_UNWRITABLE", { file, reason: "a link there leads out of the repository" });
+        throw new SwarmError("FILE_UNWRITABLE", {
+          file,
+          reason: "a link in this path points outside the repository",
+        });
       await mkdir(dirname(file), { recursive: true });
       await writeFileAtomic(file, `${JSON.stringify(report, null, 2)}\n`);
     },

@@ -45,5 +45,8 @@ function explain(path: string): (error: unknown) => never {
 async function locate(root: string, file: string): Promise<string> {
   const path = join(root, file);
   if (await liesInside(root, path)) return path;
-  throw new SwarmError("FILE_UNWRITABLE", { file, reason: "a link there leads out of the repository" });
+  throw new SwarmError("FILE_UNWRITABLE", {
+    file,
+    reason: "a link in this path points outside the repository",
+  });
 }

@@ -71,7 +71,7 @@ export function objectReader(args: readonly string[], start: GitStart): ObjectRe
             if (!facts)
               throw new SwarmError("GIT_FAILED", {
                 command: "cat-file",
-                reason: `the object ${id} is missing`,
+                reason: `the git object ${id} is missing`,
               });
             const content = await bytes(facts.bytes);
             await bytes("\n".length);

@@ -10,7 +10,7 @@ export async function ownSecret(file: string, { bytes }: { readonly bytes: numbe
     if (!/^[0-9a-f]+$/.test(found) || found.length !== 2 * bytes)
       throw new SwarmError("FILE_FAILED", {
         file,
-        reason: "it is damaged; remove it, and swarm creates a new one",
+        reason: "the file is damaged; remove the file, and swarm creates a new one",
       });
     return found;
   };

@@ -73,7 +73,7 @@ function programFile(packageRoot: string, node: string): PluginFile {
   const main = quoted(join(packageRoot, "dist", "main.cjs"));
   const text = [
     "#!/bin/sh",
-    "# The swarm that this plugin was installed by.",
+    "# Starts the swarm program that installed this plugin.",
     `[ -x ${quoted(node)} ] && exec ${quoted(node)} ${main} "$@"`,
     `exec ${quoted(join(packageRoot, "bin", "swarm"))} "$@"`,
     "",

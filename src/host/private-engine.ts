@@ -99,12 +99,18 @@ export function privateEngine({ folder, env, lock, answers }: PrivateEngineDeps)
       if (before.state === "running") return before;
       if (before.state === "unsupported") {
         const { system } = await machineFacts();
-        throw new SwarmError("ENGINE_UNSUPPORTED", { system, reason: before.reason ?? "it cannot run here" });
+        throw new SwarmError("ENGINE_UNSUPPORTED", {
+          system,
+          reason: before.reason ?? "the private engine cannot run on this machine",
+        });
       }
       const packages = await missingPackages(env);
       if (packages.length > 0) {
         if (!mayInstall)
-          throw new SwarmError("PACKAGES_NOT_INSTALLED", { packages, reason: "swarm may not install them" });
+          throw new SwarmError("PACKAGES_NOT_INSTALLED", {
+            packages,
+            reason: "swarm is not allowed to install packages",
+          });
         await installPackages(packages, onStep);
       }
 
@@ -126,7 +132,9 @@ export function privateEngine({ folder, env, lock, answers }: PrivateEngineDeps)
 
       let problem = await startOnce(network, onStep);
       if (problem !== null) {
-        onStep(`The daemon did not start (${problem}); trying again without data that may be incomplete`);
+        onStep(
+          `The Docker daemon did not start (${problem}); trying again without data that may be incomplete`,
+        );
         // The engine can create its networks again. Before its first complete start, it can also create all
         // other data again.
         await setAside(record.started ? join(files.data, "network") : files.data, onStep);
@@ -151,7 +159,7 @@ export function privateEngine({ folder, env, lock, answers }: PrivateEngineDeps)
         const problem = await startOnce(network, onStep);
         if (problem !== null)
           throw new SwarmError("ENGINE_STOP_FAILED", {
-            reason: `its containers still run, and a daemon that could end them did not start: ${problem}`,
+            reason: `the engine's containers still run, and the daemon that could end the containers did not start: ${problem}`,
             log: files.log,
           });
       }
@@ -215,8 +223,8 @@ function hashOf(folder: string): string {
 }
 
 async function reasonAgainst(system: string, isRoot: boolean, env: Environment): Promise<string | null> {
-  if (process.platform !== "linux") return "it needs Linux";
-  if (!isRoot) return "it needs root";
+  if (process.platform !== "linux") return "the private engine needs Linux";
+  if (!isRoot) return "the private engine needs root";
   const installable = system === "debian" || system === "ubuntu";
   const present = await Promise.all(["dockerd", "iptables", "ip"].map((name) => findProgram(name, env)));
   return installable || !present.includes(null) ? null : "dockerd, iptables or ip is not installed";
@@ -283,7 +291,7 @@ async function runDaemon(
   );
   const failed = new Promise<string>((resolve) => {
     child.once("error", ({ message }) => resolve(message));
-    child.once("exit", (code, signal) => resolve(`it ended with ${signal ?? code}`));
+    child.once("exit", (code, signal) => resolve(`the daemon ended with ${signal ?? code}`));
   });
   child.unref();
 
@@ -294,7 +302,7 @@ async function runDaemon(
     if (await answers()) return null;
     if (performance.now() >= end) {
       if (child.pid !== undefined && (await isAlive(child.pid))) await endProcesses([child.pid], 5_000);
-      return `it did not answer within ${readyMs / 1000} s`;
+      return `the daemon did not answer within ${readyMs / 1000} s`;
     }
   }
 }

@@ -30,7 +30,7 @@ export function proofFiles(
   const folder = join(root, ".aimi", "swarms", swarmId);
   const proofOf = (slug: string): string => join(folder, slug, "proof.json");
   const beforeOf = (base: string): string => {
-    if (!isCommitId(base)) throw new Error(`${JSON.stringify(base)} is no name of a commit`);
+    if (!isCommitId(base)) throw new Error(`${JSON.stringify(base)} is not a commit id`);
     return join(folder, "before", `${base}.json`);
   };
 
@@ -57,7 +57,10 @@ export function proofFiles(
 
   async function write(file: string, value: object): Promise<void> {
     if (!(await liesInside(root, file)))
-      throw new SwarmError("FILE_UNWRITABLE", { file, reason: "a link there leads out of the repository" });
+      throw new SwarmError("FILE_UNWRITABLE", {
+        file,
+        reason: "a link in this path points outside the repository",
+      });
     await mkdir(dirname(file), { recursive: true });
     await writeFileAtomic(file, `${JSON.stringify(value, null, 2)}\n`);
   }

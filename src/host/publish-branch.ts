@@ -20,7 +20,7 @@ export async function publishBranch(
   { commonFolder, repo }: PublishDeps,
   { commit, base, branch, fallback, beforeMove = async () => {} }: WorkToPublish,
 ): Promise<Published> {
-  if (!(await isAncestor(repo, base, commit))) throw new Error(`${commit} is no descendant of ${base}`);
+  if (!(await isAncestor(repo, base, commit))) throw new Error(`${commit} is not a descendant of ${base}`);
   const refs = refsIn(commonFolder);
   const used = await branchesInUse(refs, commonFolder);
   const there = await refsAround(refs, [branch, fallback].filter(isBranchName));
@@ -50,7 +50,7 @@ export async function publishBranch(
     obstacles.push(
       moved.kind === "failed"
         ? { branch: name, why: "failed", reason: moved.reason }
-        : { branch: name, why: "elsewhere", reason: "another process moved it at the same moment" },
+        : { branch: name, why: "elsewhere", reason: "another process moved the branch at the same moment" },
     );
   }
   return { kind: "refused", obstacles };
@@ -101,22 +101,26 @@ async function judge(
 ): Promise<{ readonly at: string | null } | BranchObstacle> {
   const branch = cleanText(name);
   const problem = findBranchProblem(name, remotesIn(there));
-  if (problem !== null) return { branch, why: "invalid-name", reason: `its name ${problem}` };
+  if (problem !== null) return { branch, why: "invalid-name", reason: `the branch name ${problem}` };
   const worktree = used.get(name);
   if (worktree !== undefined)
-    return { branch, why: "in-use", reason: `it is checked out in ${cleanText(worktree)}` };
+    return { branch, why: "in-use", reason: `the branch is checked out in ${cleanText(worktree)}` };
   const own = there.find((ref) => ref.name === heads + name);
   const other = there.find((ref) => blocksRef(ref.name, heads + name));
   if (other)
     return {
       ...{ branch, why: "name-conflict" },
-      reason: `${cleanText(other.name.slice(heads.length))} is a branch, and git cannot have both`,
+      reason: `git cannot have this branch together with the branch ${cleanText(other.name.slice(heads.length))}`,
     };
   if (!own) return { at: null };
   if (own.standsFor !== null)
-    return { branch, why: "alias", reason: `it is a symbolic ref to ${cleanText(own.standsFor)}` };
+    return { branch, why: "alias", reason: `the branch is a symbolic ref to ${cleanText(own.standsFor)}` };
   if (commit === null || (await hasCommit(repo, commit, own.commit))) return { at: own.commit };
-  return { branch, why: "elsewhere", reason: `it has commits that the work does not have: ${own.commit}` };
+  return {
+    branch,
+    why: "elsewhere",
+    reason: `the branch has commits that the published commit does not contain: ${own.commit}`,
+  };
 }
 
 const remotes = "refs/remotes/";

@@ -85,7 +85,7 @@ export async function readChangedEntries(
 ): Promise<Unread | null> {
   const [was, now] = await objects.about([`${base}^{tree}`, `${tip}^{tree}`]);
   if (!was || !now) {
-    const reason = "a commit has no tree";
+    const reason = "a commit object has no tree";
     if (was) return { why: "incomplete", reason };
     throw new SwarmError("GIT_FAILED", { command: "cat-file", reason });
   }
@@ -97,7 +97,10 @@ export async function readChangedEntries(
 async function readFolder(walk: Walk, folder: Folder): Promise<Unread | null> {
   const { see, limits } = walk;
   if (folder.depth > limits.maxDepth)
-    return { why: "too-deep", reason: `its folders are nested more than ${limits.maxDepth} deep` };
+    return {
+      why: "too-deep",
+      reason: `the commit's folders are nested more than ${limits.maxDepth} levels deep`,
+    };
   const trees = await treesOf(walk, folder);
   if ("why" in trees) return trees;
   for (const [old, row] of pairsOf(trees.was, trees.now)) {
@@ -130,13 +133,13 @@ function count(walk: Walk, folder: Folder, row: TreeRow): Unread | null {
   walk.entries += 1;
   walk.bytesOfPaths += bytes;
   if (walk.entries > maxEntries)
-    return { why: "too-many", reason: `it changes more than ${maxEntries} files and folders` };
+    return { why: "too-many", reason: `the commit changes more than ${maxEntries} files and folders` };
   if (bytes > maxPathBytes)
-    return { why: "too-long", reason: `one of its paths is longer than ${maxPathBytes} bytes` };
+    return { why: "too-long", reason: `a changed path is longer than ${maxPathBytes} bytes` };
   if (walk.bytesOfPaths > maxBytesOfPaths)
     return {
       why: "too-long",
-      reason: `the paths that it changes add up to more than ${showBytes(maxBytesOfPaths)}`,
+      reason: `the changed paths have more than ${showBytes(maxBytesOfPaths)} in total`,
     };
   return null;
 }
@@ -155,7 +158,7 @@ async function treesOf(
   const facts = await objects.about(ids);
   const missing = ids.find((_, at) => facts[at]?.type !== "tree");
   if (missing !== undefined) {
-    const reason = `the folder ${missing} is missing, or is none`;
+    const reason = `the git tree ${missing} is missing, or the object is not a tree`;
     // The base commit belongs to the user, so a missing tree in it is a fault of this repository, not of the
     // work.
     if (missing === oldId) throw new SwarmError("GIT_FAILED", { command: "cat-file", reason });
@@ -165,7 +168,7 @@ async function treesOf(
   if (walk.treeBytes > limits.maxTreeBytes)
     return {
       why: "too-many",
-      reason: `the lists of the folders that it changes add up to more than ${showBytes(limits.maxTreeBytes)}`,
+      reason: `the git trees of the changed folders have more than ${showBytes(limits.maxTreeBytes)} in total`,
     };
   const contents: Buffer[] = [];
   for await (const content of objects.contents(ids)) contents.push(content);

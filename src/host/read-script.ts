@@ -10,7 +10,7 @@ import { liesInside } from "./inside.ts";
 export async function readScript(folder: string, path: string): Promise<object> {
   const file = join(folder, path);
   try {
-    if (!(await liesInside(folder, file))) throw new Error("it lies outside of .aimi");
+    if (!(await liesInside(folder, file))) throw new Error("the script is outside the folder .aimi");
     return JSON.parse(await readFile(file, "utf8")) as object;
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);

@@ -35,7 +35,7 @@ export async function readSecret(reference: string, deps: SecretDeps): Promise<s
   const parsed = parseReference(reference);
   switch (parsed.kind) {
     case "env":
-      return checked(deps.env[parsed.name] ?? refuse("this variable is not set"), deps, refuse);
+      return checked(deps.env[parsed.name] ?? refuse("the environment variable is not set"), deps, refuse);
     case "file":
       return checked(withoutLineBreak(await contentOf(parsed.path, deps, refuse)), deps, refuse);
     case "cmd":
@@ -53,13 +53,15 @@ async function contentOf(written: string, { home, onWarning }: SecretDeps, refus
   const real = await realpath(path).catch(unreadable);
   // Check the resolved path: a link or a path with `..` may lead to one of git's credential files under
   // another name.
-  if (isGitFile(real)) refuse("it is a file with git's own credentials, which swarm never passes on");
+  if (isGitFile(real)) refuse("the file contains git's own credentials, which swarm never passes on");
   const stats = await stat(real).catch(unreadable);
   // To read a FIFO would block for ever.
-  if (!stats.isFile()) refuse("it is not a regular file");
-  if (stats.size > largestFile) refuse("it is larger than 1 MiB");
+  if (!stats.isFile()) refuse("the file is not a regular file");
+  if (stats.size > largestFile) refuse("the file is larger than 1 MiB");
   if ((stats.mode & 0o077) !== 0)
-    onWarning(`${written} holds a secret and is open to others: \`chmod 600\` closes it`);
+    onWarning(
+      `${written} contains a secret, and other users have access to the file: \`chmod 600\` removes their access`,
+    );
   return readFile(real, "utf8").catch(unreadable);
 }
 
@@ -74,7 +76,7 @@ async function answerOf(
   const { exitCode, output, errors, reason } = await run(program, args, { folder: home, env: own });
   if (exitCode === 0) return output;
   const detail = cleanText(withoutWords(errors, output).trim(), 400);
-  const ended = exitCode === null ? (reason ?? "it was ended") : `exit ${exitCode}`;
+  const ended = exitCode === null ? (reason ?? "the program was ended") : `exit ${exitCode}`;
   return refuse(detail === "" ? ended : `${ended}: ${detail}`);
 }
 
@@ -94,13 +96,14 @@ function withoutLineBreak(text: string): string {
 }
 
 function checked(text: string, { env }: SecretDeps, refuse: Refuse): string {
-  if (text.trim() === "") refuse("it is empty");
+  if (text.trim() === "") refuse("the credential is empty");
   const gits = Object.entries(env).filter(([name, value]) => isGitVariable(name) && value);
   if (gits.some(([, value]) => value === text.trim()))
-    refuse("it is a credential for git's hosts, which swarm never passes on");
+    refuse("the credential is for a git host, and swarm never passes such credentials on");
   if (parseLogin(text) !== null) return text;
-  if (/[\r\n]/.test(text)) refuse("it has several lines, but is not a login");
-  if (!/^[\x20-\x7e]+$/.test(text)) refuse("it has characters that a header cannot hold");
-  if (text.length > maxSecretLength) refuse(`it is longer than ${maxSecretLength} characters`);
+  if (/[\r\n]/.test(text)) refuse("the credential has several lines, but is not a login of Claude Code");
+  if (!/^[\x20-\x7e]+$/.test(text))
+    refuse("the credential has characters that an HTTP header cannot contain");
+  if (text.length > maxSecretLength) refuse(`the credential is longer than ${maxSecretLength} characters`);
   return text;
 }

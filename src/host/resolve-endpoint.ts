@@ -35,7 +35,7 @@ export async function resolveEndpoint(
       throw new SwarmError("CREDENTIAL_UNREADABLE", {
         ...{
           reference: showReference(reference),
-          reason: "a login must lie in a file, where it can be renewed",
+          reason: "a login must be in a file, so that swarm can renew the login",
         },
       });
     return { name, api, url, pass, credential: found };
@@ -63,7 +63,7 @@ export async function resolveHeaders(
       throw new SwarmError("CREDENTIAL_UNREADABLE", {
         ...{
           reference: showReference(reference),
-          reason: "it holds a login of Claude Code, not a key",
+          reason: "the credential is a login of Claude Code, not an API key",
         },
       });
     headers[name] = `${before}${secret}`;

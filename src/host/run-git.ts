@@ -39,12 +39,12 @@ export async function runGit(
   const output = Buffer.concat(pieces);
   const isCut = length > maxBytes;
   if (!isCut && !end.isTimedOut) return { ...end, output, isCut };
-  const reason = isCut ? `its answer is longer than ${showBytes(maxBytes)}` : lateReason(start);
+  const reason = isCut ? `the output of git is longer than ${showBytes(maxBytes)}` : lateReason(start);
   return { ...end, exitCode: undefined, output, isCut, reason };
 }
 
 function lateReason({ limitMs = 0 }: GitStart): string {
-  return `it took longer than ${showDuration(limitMs)}`;
+  return `git took longer than ${showDuration(limitMs)}`;
 }
 
 export interface GitStream extends GitStart {

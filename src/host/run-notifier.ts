@@ -72,8 +72,11 @@ async function runCommand(
   }, limitMs);
   const { exitCode, stderr, code } = await run;
   clearTimeout(timer);
-  if (code === "ENOENT") return `there is no ${program} here`;
-  if (isTimedOut) return `it took longer than ${limitMs / 1_000} s`;
+  if (code === "ENOENT") return `the program ${program} is not installed`;
+  if (isTimedOut) return `the notification program took longer than ${limitMs / 1_000} s`;
   if (exitCode === 0) return null;
-  return stderr.trim().split("\n").at(-1) || `exit ${exitCode ?? "by a signal"}`;
+  return (
+    stderr.trim().split("\n").at(-1) ||
+    (exitCode === undefined ? "a signal ended the notification program" : `exit ${exitCode}`)
+  );
 }

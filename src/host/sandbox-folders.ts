@@ -73,7 +73,7 @@ export function sandboxFolders({
     if (link)
       throw new SwarmError("FILE_FAILED", {
         file: link,
-        reason: "it is a link, so swarm does not touch this sandbox",
+        reason: "the path is a symbolic link, so swarm does not touch this sandbox",
       });
     const { seal: found, ...record } = await parseRecord(bytes, file);
     // Refuse a record without a valid seal. The record may come from an untrusted repository, whose author
@@ -111,7 +111,7 @@ export function sandboxFolders({
       if (!(await liesInside(root, all)))
         throw new SwarmError("FILE_FAILED", {
           file: ".aimi/sandboxes",
-          reason: "a link there leads out of the folder",
+          reason: "a link in this path points outside the project folder",
         });
       await mkdir(all, { recursive: true });
       await writeFile(join(all, ".gitignore"), "*\n", { flag: "wx" }).catch(ifPresent);

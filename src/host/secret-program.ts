@@ -35,10 +35,10 @@ export function secretPrograms(limitMs = 30_000): RunSecretProgram {
       running.kill("SIGKILL");
       ended.resolve({ exitCode: null, reason });
     };
-    const limit = setTimeout(giveUp, limitMs, `it took longer than ${limitMs / 1000} s`);
+    const limit = setTimeout(giveUp, limitMs, `the program took longer than ${limitMs / 1000} s`);
     let rest: NodeJS.Timeout | undefined;
-    const output = gather(running.stdout, () => giveUp("it wrote more than 1 MiB"));
-    const errors = gather(running.stderr, () => giveUp("it wrote more than 1 MiB"));
+    const output = gather(running.stdout, () => giveUp("the program wrote more than 1 MiB"));
+    const errors = gather(running.stderr, () => giveUp("the program wrote more than 1 MiB"));
     running.once("error", ({ code, message }: NodeJS.ErrnoException) => giveUp(code ?? message));
     running.once("close", (exitCode, reason) => ended.resolve({ exitCode, reason }));
     running.once("exit", (exitCode, reason) => {

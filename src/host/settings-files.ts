@@ -11,11 +11,11 @@ export async function readSettingsFile(file: string, within?: string): Promise<F
   try {
     // Refuse all but regular files: to read a FIFO at this path would block for ever.
     if (!(await stat(file)).isFile())
-      throw new SwarmError("FILE_UNREADABLE", { place: { file }, reason: "it is not a regular file" });
+      throw new SwarmError("FILE_UNREADABLE", { place: { file }, reason: "the file is not a regular file" });
     if (within !== undefined && !(await liesInside(within, file))) {
       throw new SwarmError("FILE_UNREADABLE", {
         place: { file },
-        reason: "it is a link that leads out of the repository",
+        reason: "the file is a link to a file outside the repository",
       });
     }
     const bytes = await readFile(file);

@@ -18,7 +18,7 @@ export async function spawnOwner(
   log: string,
 ): Promise<{ readonly pid: number; readonly begun: string | null }> {
   const [program] = process.argv.slice(1);
-  if (program === undefined) throw new Error("The path of this program is not known");
+  if (program === undefined) throw new Error("The path of the swarm program is not known");
   await mkdir(dirname(log), { recursive: true });
   await using output = await open(log, "a", 0o600);
   const child = spawn(process.execPath, [...process.execArgv, program, ...words], {
@@ -30,7 +30,7 @@ export async function spawnOwner(
     child.once("message", (message) => resolve(message as Word));
     // Listen for `close`, not `exit`: at `exit`, the process's last message may still be in the channel.
     child.once("close", (code, signal) =>
-      reject(new SwarmError("OWNER_ENDED", { log, how: signal ?? `code ${code}` })),
+      reject(new SwarmError("OWNER_ENDED", { log, how: signal ?? `exit code ${code}` })),
     );
   });
   child.removeAllListeners();

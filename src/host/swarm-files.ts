@@ -25,7 +25,7 @@ export function swarmFiles({ root, gitFolder }: Pick<Repository, "root" | "gitFo
     },
 
     async remove(id) {
-      if (!swarmId.test(id)) throw new Error(`${JSON.stringify(id)} is no swarm's id`);
+      if (!swarmId.test(id)) throw new Error(`${JSON.stringify(id)} is not the id of a swarm`);
       for (const folder of await folders()) await rm(join(folder, id), { recursive: true, force: true });
     },
   };

@@ -38,22 +38,22 @@ export async function importBundle(
 ): Promise<ImportResult> {
   const { keepRef: ref, tip, base, old } = work;
   for (const id of [base, ...(old === null ? [] : [old])])
-    if (!isCommitId(id)) throw new Error(`${JSON.stringify(id)} is no commit id`);
+    if (!isCommitId(id)) throw new Error(`${JSON.stringify(id)} is not a commit id`);
   if (!isBranchName(ref) || !ref.startsWith("refs/aimi/"))
-    throw new Error(`${ref} is no ref below refs/aimi/`);
-  if (!isCommitId(tip)) return refused("tip", "the id of its commit is malformed");
+    throw new Error(`${ref} is not a ref below refs/aimi/`);
+  if (!isCommitId(tip)) return refused("tip", "the id of the bundle's commit is malformed");
 
   const refs = refsIn(commonFolder);
   const found = await refAt(commonFolder, refs, ref);
   if (found === tip) return { kind: "already", commit: tip };
   // If the user has deleted the ref, import the work: to create the ref again loses nothing.
-  if (found !== null && found !== old) return refused("ref-moved", `${ref} is at ${found}`);
+  if (found !== null && found !== old) return refused("ref-moved", `${ref} was moved to ${found}`);
 
   await using quarantine = await openQuarantine(commonFolder, signal);
   const file = join(quarantine.folder, "bundle");
   const stored = await storeStream(file, work.bundle, work);
-  if (stored === "too-large") return refused("too-large", `it is larger than ${work.maxBytes} bytes`);
-  if (stored === "checksum") return refused("checksum", "its bytes do not match their checksum");
+  if (stored === "too-large") return refused("too-large", `the bundle is larger than ${work.maxBytes} bytes`);
+  if (stored === "checksum") return refused("checksum", "the bundle's bytes do not match the checksum");
   signal?.throwIfAborted();
   reached("stored");
 
@@ -78,7 +78,13 @@ export async function importBundle(
   reached("ref-moved");
   if (moved.kind === "failed")
     throw new SwarmError("GIT_FAILED", { command: "update-ref", reason: moved.reason });
-  if (moved.kind === "elsewhere") return refused("ref-moved", `${ref} is at ${moved.found ?? "nothing"}`);
+  if (moved.kind === "elsewhere")
+    return refused(
+      "ref-moved",
+      moved.found === null
+        ? `${ref} was deleted during the import`
+        : `${ref} was moved to ${moved.found} during the import`,
+    );
   return { kind: "taken", commit: tip };
 }
 
@@ -100,18 +106,20 @@ async function checkHeader(
   { expectedRef, tip, base }: BundleToImport,
 ): Promise<Rejection | null> {
   const [ref, ...more] = refs;
-  if (!ref || more.length > 0) return refused("header", `it holds ${refs.length} refs instead of one`);
-  if (ref.name !== expectedRef) return refused("header", `it holds ${cleanText(ref.name, 100)}`);
-  if (ref.id !== tip) return refused("header", `its ref is at ${ref.id} instead of ${tip}`);
+  if (!ref || more.length > 0)
+    return refused("header", `the bundle contains ${refs.length} refs instead of one`);
+  if (ref.name !== expectedRef)
+    return refused("header", `the bundle contains the unexpected ref ${cleanText(ref.name, 100)}`);
+  if (ref.id !== tip) return refused("header", `the bundle's ref is at ${ref.id} instead of ${tip}`);
   if (prerequisites.every((id) => id === base)) return null;
   const facts = await repo.objects.about(prerequisites);
   const missing = prerequisites.find((_, at) => facts[at]?.type !== "commit");
   if (missing !== undefined)
-    return refused("header", `it builds on ${missing}, which is no commit of this repository`);
+    return refused("header", `the bundle builds on ${missing}, which is not a commit of this repository`);
   const outside = await findOutside(repo, prerequisites, base);
   return outside === null
     ? null
-    : refused("header", `it builds on ${outside}, which is not in the history of its base`);
+    : refused("header", `the bundle builds on ${outside}, which is not in the history of the base commit`);
 }
 
 /**
@@ -146,7 +154,7 @@ async function indexPack(
   if (ended.exitCode === 0 && hash !== undefined) return hash;
   if (hasNoVerdict(ended))
     throw new SwarmError("GIT_FAILED", { command: "index-pack", reason: ended.reason });
-  return refused("pack", `git refuses its objects: ${ended.reason}`);
+  return refused("pack", `git refuses the bundle's objects: ${ended.reason}`);
 }
 
 /**
@@ -174,7 +182,8 @@ async function skipBytes(file: FileHandle, bytes: number): Promise<void> {
  * changes since the base, so that a repository that already has such a link can still import work.
  */
 async function checkTree(repo: IsolatedRepository, { tip, base }: BundleToImport): Promise<Rejection | null> {
-  if (!(await areCommits(repo, [tip]))) return refused("incomplete", `${tip} is not in it, or is no commit`);
+  if (!(await areCommits(repo, [tip])))
+    return refused("incomplete", `${tip} is not in the bundle, or is not a commit`);
   let link = "";
   const unread = await readChangedEntries(repo.objects, {
     ...{ base, tip },
@@ -183,10 +192,10 @@ async function checkTree(repo: IsolatedRepository, { tip, base }: BundleToImport
     },
   });
   if (unread) return refused(unread.why, unread.reason);
-  return link === "" ? null : refused("pack", `${cleanText(link, 100)} is a link`);
+  return link === "" ? null : refused("pack", `${cleanText(link, 100)} is a symbolic link`);
 }
 
-const deepHistory = "git crashes while it walks its history, as it does when folders are nested too deep";
+const deepHistory = "git crashed in the bundle's history, as git does when folders are nested too deep";
 
 /**
  * Checks that no object is missing, and that the tip descends from the base and from the work imported
@@ -201,12 +210,13 @@ async function checkHistory(
     if (hasNoVerdict(connected))
       throw new SwarmError("GIT_FAILED", { command: "rev-list", reason: connected.reason });
     if (hasCrashed(connected) || /tree depth/.test(connected.reason)) return refused("too-deep", deepHistory);
-    return refused("incomplete", `git cannot follow its objects: ${connected.reason}`);
+    return refused("incomplete", `git cannot follow the bundle's objects: ${connected.reason}`);
   }
   const isOldHere = old === null || (await areCommits(repo, [old]));
   const before = old !== null && isOldHere ? [base, old] : [base];
   if (isOldHere && (await findOutside(repo, before, tip)) === null) return null;
-  if (!(await isAncestor(repo, base, tip))) return refused("unrelated", `it does not descend from ${base}`);
+  if (!(await isAncestor(repo, base, tip)))
+    return refused("unrelated", `the bundle's commit does not descend from ${base}`);
   return { kind: "rewritten" };
 }
 
@@ -225,7 +235,7 @@ async function checkStart(
   if (tree && tree.id === start.tree && (await isAncestor(repo, start.commit, tip))) return null;
   return refused(
     "start",
-    `its story started with the files ${start.tree.slice(0, 10)} instead of those of the commit ${start.commit.slice(0, 10)} before it`,
+    `the story started from the tree ${start.tree.slice(0, 10)} instead of the tree of the preceding commit ${start.commit.slice(0, 10)}`,
   );
 }
 

@@ -15,7 +15,7 @@ const maxLineLength = 64 * 1024;
 export function startInteractiveGit(args: readonly string[], start: GitStart): GitTalk {
   const { child, ended, stop } = startGit(args, { ...start, stdin: "pipe" });
   const { stdin, stdout } = child;
-  if (!stdin || !stdout) throw new Error("git was started without its streams");
+  if (!stdin || !stdout) throw new Error("git was started without pipes for stdin and stdout");
   // Ignore write errors: the reader of the missing answer reports how git ended.
   stdin.on("error", () => {});
   const pieces: AsyncIterator<Buffer> = stdout[Symbol.asyncIterator]();
@@ -45,7 +45,7 @@ export function startInteractiveGit(args: readonly string[], start: GitStart): G
       for (let from = 0; ; ) {
         const end = held.indexOf(10, from);
         if (end >= 0) return take(end + 1).toString("utf8", 0, end);
-        if (held.length > maxLineLength) throw gitFailure(args, "its answer has no line break");
+        if (held.length > maxLineLength) throw gitFailure(args, "git's answer has no line break");
         from = held.length;
         await more();
       }

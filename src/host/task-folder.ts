@@ -89,7 +89,8 @@ function compare(a: string, b: string): number {
 async function readBounded(path: string, shown: string): Promise<Uint8Array> {
   const place = { file: shown };
   const stats = await stat(path);
-  if (!stats.isFile()) throw new SwarmError("FILE_UNREADABLE", { place, reason: "it is not a regular file" });
+  if (!stats.isFile())
+    throw new SwarmError("FILE_UNREADABLE", { place, reason: "the file is not a regular file" });
   if (stats.size > largestTaskFile)
     throw new SwarmError("FILE_TOO_LARGE", { place, bytes: stats.size, limit: largestTaskFile });
   try {

@@ -21,7 +21,7 @@ export function workRepository(deps: ImportDeps): WorkRepository {
     signal?: AbortSignal,
   ): Promise<T> => {
     for (const id of commits)
-      if (!isCommitId(id)) throw new Error(`${JSON.stringify(id)} is no name of a commit`);
+      if (!isCommitId(id)) throw new Error(`${JSON.stringify(id)} is not a commit id`);
     await using quarantine = await openQuarantine(commonFolder, signal);
     return await look(await quarantine.openRepo("theirs"));
   };
@@ -48,8 +48,8 @@ export function workRepository(deps: ImportDeps): WorkRepository {
     commitAt: (ref) => refAt(commonFolder, refsIn(commonFolder), ref),
 
     async moveRef(move) {
-      if (!move.ref.startsWith("refs/aimi/")) throw new Error(`${move.ref} is no ref below refs/aimi/`);
-      return (await refsIn(commonFolder).move(move, "taken up again")).kind === "moved";
+      if (!move.ref.startsWith("refs/aimi/")) throw new Error(`${move.ref} is not a ref below refs/aimi/`);
+      return (await refsIn(commonFolder).move(move, "reset for rework")).kind === "moved";
     },
 
     async conflicts(pairs, signal) {

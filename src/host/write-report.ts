@@ -20,7 +20,10 @@ export async function writeReport(root: string, summary: SwarmSummary): Promise<
     for (const [ending, page] of Object.entries(pages)) {
       const file = join(root, folder, `${stem}.${ending}`);
       if (!(await liesInside(root, file)))
-        throw new SwarmError("FILE_UNWRITABLE", { file, reason: "a link there leads out of the repository" });
+        throw new SwarmError("FILE_UNWRITABLE", {
+          file,
+          reason: "a link in this path points outside the repository",
+        });
       try {
         await mkdir(join(root, folder), { recursive: true });
         await writeFileAtomic(file, page);

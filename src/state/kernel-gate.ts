@@ -30,18 +30,24 @@ export function kernelGate(
       const { turnstile, starts } = filesFor(containerId);
       await using _turnstile = await hold(
         { name: turnstile, shared: true },
-        "a pause of this container",
+        "another process that pauses the container",
         signal,
       );
-      return await hold({ name: starts, shared: true }, "a pause of this container", signal);
+      return await hold({ name: starts, shared: true }, "another process that pauses the container", signal);
     },
 
     async pause(containerId, signal) {
       const { turnstile, starts } = filesFor(containerId);
       await using undo = new AsyncDisposableStack();
-      undo.use(await hold({ name: turnstile, shared: false }, "another pause of this container", signal));
       undo.use(
-        await hold({ name: starts, shared: false }, "a program that starts in this container", signal),
+        await hold({ name: turnstile, shared: false }, "another process that pauses the container", signal),
+      );
+      undo.use(
+        await hold(
+          { name: starts, shared: false },
+          "another process that starts a program in the container",
+          signal,
+        ),
       );
       return undo.move();
     },

@@ -135,7 +135,7 @@ async function openIfThere(file: string): Promise<FileHandle | null> {
     const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);
     if ((await handle.stat()).isFile()) return handle;
     await handle.close();
-    throw new SwarmError("FILE_FAILED", { file, reason: "it is not a regular file" });
+    throw new SwarmError("FILE_FAILED", { file, reason: "the file is not a regular file" });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
     throw error;

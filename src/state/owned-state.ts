@@ -135,7 +135,7 @@ export function ownedState({
   };
 
   const enqueue = (change: StateChange): Promise<SwarmState> => {
-    if (closed) return Promise.reject(new Error("the owner has ended"));
+    if (closed) return Promise.reject(new Error("the owner of the swarm has ended"));
     const { promise, resolve, reject } = Promise.withResolvers<SwarmState>();
     queue.push({ change, resolve, reject });
     return promise;

@@ -105,7 +105,7 @@ async function readId(file: string): Promise<IdFile | null> {
   }
   throw new SwarmError("FILE_FAILED", {
     file,
-    reason: "it is damaged; `swarm state repair --moved` makes it again from the state",
+    reason: "the file is damaged; `swarm state repair --moved` creates the file again from the state",
   });
 }
 

@@ -187,7 +187,7 @@ async function readIfThere(file: string): Promise<Uint8Array | null> {
   const stats = statIfThere(file);
   // To read a FIFO at this path would block for ever.
   if (stats && !stats.isFile())
-    throw new SwarmError("FILE_FAILED", { file, reason: "it is not a regular file" });
+    throw new SwarmError("FILE_FAILED", { file, reason: "the file is not a regular file" });
   return stats && ifThere(readFile(file), file);
 }
 

@@ -26,7 +26,7 @@ export async function attach(
   try {
     socket = await connected(socketFile);
   } catch (error) {
-    complain(`no program listens here: ${(error as Error).message}`);
+    complain(`no program listens on the socket: ${(error as Error).message}`);
     return 3;
   }
   return new Promise((resolve) => {
@@ -35,7 +35,7 @@ export async function attach(
       resolve(code);
     };
     socket.once("error", (error) => {
-      complain(`the connection broke: ${error.message}`);
+      complain(`the connection to the socket broke: ${error.message}`);
       end(3);
     });
     socket.once("close", () => end(0));

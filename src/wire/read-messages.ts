@@ -56,7 +56,7 @@ function readLine(bytes: Uint8Array, maxDepth: number): WireLine {
   // Check the depth first: the parser is recursive and would build every level before the value could be
   // checked.
   if (isDeeperThan(bytes, maxDepth))
-    return { kind: "violation", reason: `a line is nested deeper than ${maxDepth}` };
+    return { kind: "violation", reason: `a line is nested deeper than ${maxDepth} levels` };
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8");
   if (text.trim() === "") return { kind: "violation", reason: "a line is empty" };
   try {

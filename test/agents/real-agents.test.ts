@@ -168,7 +168,7 @@ describe.each(Object.keys(kinds))("a real %s", (kind) => {
     );
     expect(end).toEqual({
       ...{ kind: "failed", code: "AGENT_CRASH", scope: "story" },
-      message: "it was stopped",
+      message: "the adapter stopped the agent",
     });
     expect(await processesOfAgent()).toEqual([]);
   });
@@ -182,7 +182,7 @@ describe("Claude Code's end is what it is", () => {
     ["broken", { code: "AGENT_CRASH", scope: "story" }],
     ["overloaded", { code: "AGENT_CRASH", scope: "story" }],
     ["lost", { code: "AGENT_CRASH", scope: "story" }],
-    ["refusing", { code: "AGENT_CRASH", scope: "story", message: "the model refused" }],
+    ["refusing", { code: "AGENT_CRASH", scope: "story", message: "the model refused to continue" }],
     ["recovering", { kind: "ended" }],
     ["failing", { kind: "ended" }],
     ["large", { kind: "ended" }],

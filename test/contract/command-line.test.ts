@@ -889,11 +889,11 @@ describe("trust", () => {
 
     expect(await swarm("config", "explain")).toMatchObject({
       exit: 2,
-      stderr: expect.stringContaining("leads out of the repository"),
+      stderr: expect.stringContaining("outside the repository"),
     });
     expect(await swarm("init")).toMatchObject({
       exit: 3,
-      stderr: expect.stringContaining("leads out of the repository"),
+      stderr: expect.stringContaining("outside the repository"),
     });
     expect(readFileSync(profile, "utf8")).toBe("mine\n");
   });

@@ -294,7 +294,7 @@ describe("the repository", () => {
 
     await expect(reader.bundle(commit, "workspace")).rejects.toMatchObject({
       code: "GIT_FAILED",
-      message: expect.stringContaining("this is a partial clone"),
+      message: expect.stringContaining("the repository is a partial clone"),
     });
     git(partial, "fetch", "--quiet", "--refetch", "--no-filter");
     await using bundle = await reader.bundle(commit, "workspace");

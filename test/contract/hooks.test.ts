@@ -403,7 +403,7 @@ describe("a hostile repository", () => {
     execFileSync("mkfifo", [join(repository, ".git/aimi/owner.lock")]);
     expect(await shows()).toBe(true);
     const other = await swarm({ folder: repository }, "status", "--json");
-    expect(other.stderr).toContain("owner.lock cannot be used: it is not a regular file");
+    expect(other.stderr).toContain("owner.lock cannot be used: the file is not a regular file");
     rmSync(join(repository, ".git"), { recursive: true });
     execFileSync("mkfifo", [join(repository, ".git")]);
     expect([await shows(), start(repository)]).toEqual([false, silent]);

@@ -180,7 +180,7 @@ describe("one worker's bundle", () => {
 
       expect(failure).toEqual({
         code: "COLLECT_FAILED",
-        message: "its folders are nested more than 200 deep",
+        message: "the commit's folders are nested more than 200 levels deep",
       });
       expect(none).toBeNull();
     },

@@ -187,11 +187,21 @@ describe.concurrent("what a story fails by is its reason, and the worker's exit 
     changes?: Partial<TaskRequestPayload>,
     verify?: string[],
   ][] = [
-    ["AGENT_CRASH", /exit 7/, [...writes, { exit: 7 }]],
-    ["AGENT_CRASH", /exit 137/, fails("kill -KILL $PPID")],
+    ["AGENT_CRASH", /code 7/, [...writes, { exit: 7 }]],
+    ["AGENT_CRASH", /code 137/, fails("kill -KILL $PPID")],
     ["AGENT_STALLED", /wrote nothing/, [{ sleepMs: hour }], { limits: { idleMs: 1_500, attempts: 1 } }],
-    ["AGENT_LIMIT_REACHED", /story's limit/, [{ sleepMs: hour }], { limits: { storyMs: 1_500 } }],
-    ["AGENT_LIMIT_REACHED", /task's limit/, [{ sleepMs: hour }], { limits: { wallClockMs: 1_500 } }],
+    [
+      "AGENT_LIMIT_REACHED",
+      /story reached its time limit/,
+      [{ sleepMs: hour }],
+      { limits: { storyMs: 1_500 } },
+    ],
+    [
+      "AGENT_LIMIT_REACHED",
+      /task reached its time limit/,
+      [{ sleepMs: hour }],
+      { limits: { wallClockMs: 1_500 } },
+    ],
     [
       "VERIFY_FAILED",
       /`exit 3` failed after 1 repair: exit 3/,
@@ -201,12 +211,12 @@ describe.concurrent("what a story fails by is its reason, and the worker's exit 
     ],
     [
       "VERIFY_FAILED",
-      /its limit of 1 s/,
+      /its time limit of 1 s/,
       writes,
       { limits: { maxRepairs: 0, checkMs: 1_000 } },
       ["sleep 600"],
     ],
-    ["NOTHING_CHANGED", /without changing anything/, [{ say: "done!" }]],
+    ["NOTHING_CHANGED", /the agent changed nothing/, [{ say: "done!" }]],
     [
       "CONTAINER_OOM",
       /memory/,
@@ -222,7 +232,7 @@ describe.concurrent("what a story fails by is its reason, and the worker's exit 
     ],
     [
       "HISTORY_REWRITTEN",
-      /no longer has/,
+      /no longer contains/,
       fails("git -c user.name=a -c user.email=a@x commit --quiet --amend --allow-empty -m other"),
     ],
   ];
@@ -279,7 +289,9 @@ describe.concurrent("what a story fails by is its reason, and the worker's exit 
     const { ends, progress, code } = await endOf(worker, line);
 
     expected({ ends, code }).toEqual({ ends: { "US-001": "failed AGENT_CRASH" }, code: 1 });
-    expected(progress["US-001"]?.reason?.message).toMatch(/it asks and does not read the answers/);
+    expected(progress["US-001"]?.reason?.message).toMatch(
+      /the agent sends requests but does not read the answers/,
+    );
     expected(Number(/(\d+) kB/.exec(text)?.[1])).toBeLessThan(200_000);
   });
 
@@ -348,7 +360,7 @@ describe.concurrent("the order and the outcome of stories", () => {
     expected({ ends, code }).toEqual({ ends: { "US-001": "completed", "US-002": "completed" }, code: 0 });
     expected(progress["US-001"]).toMatchObject({
       commit: null,
-      output: expected.stringContaining("already true"),
+      output: expected.stringContaining("already met"),
     });
     expected(progress["US-002"]).toMatchObject({ commit: null });
     expected(last).toMatchObject({ payload: { status: "completed", bundle: null, errors: [] } });

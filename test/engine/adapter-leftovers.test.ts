@@ -52,12 +52,14 @@ describe.concurrent("what a story leaves that is more than a task may commit", (
       );
       expected(reasons).toEqual({
         "US-001": expected.stringMatching(
-          /^failed WORK_TOO_LARGE hole\.bin with 1 TiB( \(.* on the disk\))?, .*\.gitignore, or raise the setting work\.fileSize\. All else .* is kept\.$/,
+          /^failed WORK_TOO_LARGE the file hole\.bin with 1 TiB( \(.* on the disk\))? .*\.gitignore, or raise the setting work\.fileSize\. All other changes .* are kept\.$/,
         ),
         "US-002": expected.stringMatching(
-          `^failed WORK_TOO_LARGE there are more than ${limits.workFiles} new .* in heap/: .*work\\.files`,
+          `^failed WORK_TOO_LARGE the story has more than ${limits.workFiles} new .* in heap/: .*work\\.files`,
         ),
-        "US-003": expected.stringMatching(/^failed WORK_TOO_LARGE ballast\.bin with [\d.]+ [MG]iB, and/),
+        "US-003": expected.stringMatching(
+          /^failed WORK_TOO_LARGE the file ballast\.bin with [\d.]+ [MG]iB exceeds/,
+        ),
         "US-004": "completed undefined undefined",
       });
       fetchBundle(worker.repository, work, "refs/heads/feat/work");
@@ -84,7 +86,8 @@ describe.concurrent("what a story leaves that is more than a task may commit", (
       await using line = await worker.attach();
       await line.send("task-request", request);
       await line.until(
-        ({ type, payload }) => type === "activity" && /^removing what US-001 left: /.test(payload.summary),
+        ({ type, payload }) =>
+          type === "activity" && /^resetting the work folder of US-001: /.test(payload.summary),
       );
       const cancelledAt = performance.now();
       await line.send("cancel", { reason: "asked to stop", graceMs: 60_000 });

@@ -38,7 +38,7 @@ while True:
     except OSError: pass`;
 
 const nothingTold = { completion: null, error: null };
-const why = /all 512 processes that the sandbox may have were in use|out of processes/;
+const why = /reached its limit of 512 processes|out of processes/;
 const limits = { memoryBytes: 4 * 1024 ** 3 };
 
 /** As words for a shell, whatever is in it. */

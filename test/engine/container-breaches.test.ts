@@ -131,48 +131,56 @@ const files: readonly Weakening[] = [
     way: "a root filesystem that can be written",
     asked: { readOnlyRoot: true },
     change: host({ ReadonlyRootfs: false }),
-    says: /root filesystem can be written/,
+    says: /root filesystem is writable/,
   },
 ];
 
 const namespaces: readonly Weakening[] = [
-  { way: "the host's processes", change: host({ PidMode: "host" }), says: /shares processes: host/ },
+  { way: "the host's processes", change: host({ PidMode: "host" }), says: /shares its PID namespace: host/ },
   {
     way: "another container's processes",
     change: ({ id }) => host({ PidMode: `container:${id}` }),
-    says: /shares processes: container:/,
+    says: /shares its PID namespace: container:/,
   },
-  { way: "the host's memory", change: host({ IpcMode: "host" }), says: /shares memory: host/ },
+  { way: "the host's memory", change: host({ IpcMode: "host" }), says: /shares its IPC namespace: host/ },
   { way: "memory that others may share", change: host({ IpcMode: "shareable" }), says: /shareable/ },
   {
     way: "another container's memory",
     change: ({ id }) => host({ IpcMode: `container:${id}` }),
-    says: /shares memory: container:/,
+    says: /shares its IPC namespace: container:/,
   },
   { way: "the host's name", change: host({ UTSMode: "host" }), says: /shares its host name/ },
   { way: "the host's users", change: host({ UsernsMode: "host" }), says: /user namespace is host/ },
   {
     way: "a control group of its own choice",
     change: host({ CgroupParent: "/system.slice" }),
-    says: /control group lies below \/system\.slice/,
+    says: /control group is below \/system\.slice/,
     refusal: /cgroup-parent/,
   },
 ];
 
 const networks: readonly Weakening[] = [
-  { way: "the host's network", change: host({ NetworkMode: "host" }), says: /its network is host/ },
-  { way: "a way out", change: host({ NetworkMode: "bridge" }), says: /its network is bridge/ },
-  { way: "the engine's default network", change: host({ NetworkMode: "default" }), says: /its network is/ },
+  {
+    way: "the host's network",
+    change: host({ NetworkMode: "host" }),
+    says: /the container's network is host/,
+  },
+  { way: "a way out", change: host({ NetworkMode: "bridge" }), says: /the container's network is bridge/ },
+  {
+    way: "the engine's default network",
+    change: host({ NetworkMode: "default" }),
+    says: /the container's network is/,
+  },
   {
     way: "another container's network",
     change: ({ id }) => host({ NetworkMode: `container:${id}` }),
-    says: /its network is container:/,
+    says: /the container's network is container:/,
     refusal: /conflicting options/,
   },
   {
     way: "a connection beside the network that it names",
     change: { NetworkingConfig: { EndpointsConfig: { bridge: {} } } },
-    says: /it is connected to bridge/,
+    says: /the container is connected to bridge/,
     refusal: /network mode|endpoint/i,
   },
   {
@@ -194,7 +202,7 @@ const networks: readonly Weakening[] = [
 ];
 
 const powers: readonly Weakening[] = [
-  { way: "everything", change: host({ Privileged: true }), says: /it is privileged/ },
+  { way: "everything", change: host({ Privileged: true }), says: /the container is privileged/ },
   {
     way: "a disk of the host",
     change: host({
@@ -232,17 +240,17 @@ const powers: readonly Weakening[] = [
   {
     way: "a filter of system calls that lets all through",
     change: options("no-new-privileges", permissive),
-    says: /confinement was changed: seccomp=.*ALLOW/,
+    says: /security options were changed: seccomp=.*ALLOW/,
   },
   {
     way: "a filter of ours that lets 32-bit programs open any socket",
     change: options("no-new-privileges", seccompOption(seccompProfile({ programs32Bit: true }))),
-    says: /confinement was changed: seccomp=/,
+    says: /security options were changed: seccomp=/,
   },
   {
     way: "a filter that is ours but for one call",
     change: options("no-new-privileges", seccompOption(seccompProfile().replace('"accept"', '"keyctl"'))),
-    says: /confinement was changed: seccomp=/,
+    says: /security options were changed: seccomp=/,
   },
   {
     way: "the engine's filter in the place of ours",
@@ -264,19 +272,23 @@ const powers: readonly Weakening[] = [
   {
     way: "privileges to gain, said in other words",
     change: options("no-new-privileges", "no-new-privileges=0"),
-    says: /confinement was changed: no-new-privileges=0/,
+    says: /security options were changed: no-new-privileges=0/,
   },
   {
     way: "nothing of /proc hidden",
     change: options("no-new-privileges", "systempaths=unconfined"),
-    says: /it sees/,
+    says: /the container can read/,
     refusal: /systempaths=unconfined/,
   },
-  { way: "no hidden paths", change: host({ MaskedPaths: [] }), says: /it sees .*\/proc\/kcore/ },
+  {
+    way: "no hidden paths",
+    change: host({ MaskedPaths: [] }),
+    says: /the container can read .*\/proc\/kcore/,
+  },
   {
     way: "one hidden path for show",
     change: host({ MaskedPaths: ["/proc/acpi"] }),
-    says: /it sees .*\/proc\/keys/,
+    says: /the container can read .*\/proc\/keys/,
   },
   { way: "a /proc that can be written", change: host({ ReadonlyPaths: [] }), says: /write to .*\/proc\/sys/ },
   {
@@ -304,8 +316,16 @@ const limits: readonly Weakening[] = [
   limited("more memory", { Memory: 2 * 1024 ** 3, MemorySwap: 2 * 1024 ** 3 }, /memory is not limited/),
   limited("all the swap there is", { MemorySwap: -1 }, /swap has no limit/),
   limited("the engine's own idea of swap", { MemorySwap: 0 }, /swap is not limited/),
-  limited("no end when memory is used up", { OomKillDisable: true }, /memory limits would not end it/),
-  limited("others that end before it", { OomScoreAdj: -500 }, /memory limits would not end it/),
+  limited(
+    "no end when memory is used up",
+    { OomKillDisable: true },
+    /would not kill the container at its memory limit/,
+  ),
+  limited(
+    "others that end before it",
+    { OomScoreAdj: -500 },
+    /would not kill the container at its memory limit/,
+  ),
   limited("no limit of processes", { PidsLimit: 0 }, /processes are not limited/),
   limited("as many processes as it likes", { PidsLimit: -1 }, /processes are not limited/),
   limited("all CPUs", { NanoCpus: 0 }, /CPUs are not limited/),
@@ -333,8 +353,8 @@ const limits: readonly Weakening[] = [
     /log is not limited/,
   ),
   limited("a log that goes elsewhere", { LogConfig: { Type: "syslog", Config: {} } }, /log is not limited/),
-  limited("a new start by itself", { RestartPolicy: { Name: "always" } }, /start it again/),
-  limited("an end without a trace", { AutoRemove: true }, /remove it by itself/),
+  limited("a new start by itself", { RestartPolicy: { Name: "always" } }, /restart the container/),
+  limited("an end without a trace", { AutoRemove: true }, /remove the container automatically/),
 ];
 
 const weakenings = [...files, ...namespaces, ...networks, ...powers, ...limits];
@@ -482,17 +502,17 @@ describe("an engine that lies", () => {
     [
       "binds the host's root",
       (asked) => ({ ...asked, HostConfig: { ...asked.HostConfig, Binds: ["/:/host"] } }),
-      "folders of the host are bound: /:/host",
+      "folders of the host are mounted: /:/host",
     ],
     [
       "makes it privileged",
       (asked) => ({ ...asked, HostConfig: { ...asked.HostConfig, Privileged: true } }),
-      "it is privileged",
+      "the container is privileged",
     ],
     [
       "makes it privileged, and takes away what it would be found by",
       (asked) => ({ ...asked, Labels: mark, HostConfig: { ...asked.HostConfig, Privileged: true } }),
-      "it is privileged",
+      "the container is privileged",
     ],
   ])(
     "and %s: CONTAINER_REFUSED, nothing started, nothing left",

@@ -126,7 +126,7 @@ describe("swarm doctor", () => {
     server.close();
 
     expect(exit).toBe(3);
-    expect(stdout).toContain("what answers there is not a container engine");
+    expect(stdout).toContain("the program that answers is not a container engine");
   });
 });
 

@@ -220,6 +220,6 @@ print("out 2", flush=True)
     const { outputFiles, leftOut } = JSON.parse(outputsOf(folder, record, "summary.json"));
     expect(outputFiles).toEqual(["good.txt", "task-summary.json"]);
     expect(leftOut).toHaveLength(3);
-    expect(ran.stderr).toContain("link: it is a symbolic link");
+    expect(ran.stderr).toContain("link: the entry is a symbolic link");
   });
 });

@@ -171,8 +171,8 @@ describe("bad input", () => {
   });
 
   test.for([
-    ['inputs: ["*.none"]\n', "no file matches it"],
-    ["inputs: [outside]\n", "leads out of the folder"],
+    ['inputs: ["*.none"]\n', "no file matches the pattern"],
+    ["inputs: [outside]\n", "is a link to a file outside the folder"],
   ] as const)("the inputs of %s are refused", async ([spec, reason], { folder }) => {
     mkdirSync(join(folder, "here"));
     symlinkSync("/etc/hostname", join(folder, "outside"));

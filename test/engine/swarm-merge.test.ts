@@ -151,7 +151,7 @@ describe("results that are brought together", () => {
 
     const refused = await swarmIn(place, "merge", "--into", "main");
     expect(refused).toMatchObject({ exit: 9, stderr: expect.stringContaining("BRANCH_REFUSED") });
-    expect(refused.stderr).toContain("it is checked out in");
+    expect(refused.stderr).toContain("the branch is checked out in");
 
     const merged = await swarmIn(place, "merge", "--into", "tonight", "--no-check");
     expect(merged).toMatchObject({ exit: 0, stdout: expect.stringContaining("No result was checked.") });

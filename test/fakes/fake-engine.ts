@@ -102,7 +102,7 @@ export function fakeEngine({
       answer(() => {
         if (!runtimes.includes(runtime))
           throw new SwarmError("ENGINE_FAILED", {
-            operation: `run a container under ${runtime}`,
+            operation: `run a container with the runtime ${runtime}`,
             reason: "unknown runtime",
           });
         return probe;

@@ -110,9 +110,16 @@ describe("a turn over the Agent Client Protocol", () => {
     ["end_turn", { kind: "ended" }],
     ["max_tokens", { code: "AGENT_LIMIT_REACHED", scope: "story" }],
     ["max_turn_requests", { code: "AGENT_LIMIT_REACHED", scope: "story" }],
-    ["refusal", { code: "AGENT_CRASH", scope: "story", message: "the model refused" }],
+    ["refusal", { code: "AGENT_CRASH", scope: "story", message: "the model refused to continue" }],
     ["cancelled", { code: "AGENT_CRASH", scope: "story" }],
-    ["something new", { code: "AGENT_CRASH", scope: "story", message: "it stopped, something new" }],
+    [
+      "something new",
+      {
+        code: "AGENT_CRASH",
+        scope: "story",
+        message: "the agent stopped with an unknown stop reason: something new",
+      },
+    ],
     [undefined, { code: "AGENT_CRASH", scope: "story" }],
   ])("the stop reason %s is no success unless it is an end", async (stopReason, expected) => {
     const { carryOut } = stage({ "session/prompt": { stopReason } });
@@ -130,7 +137,15 @@ describe("a turn over the Agent Client Protocol", () => {
     [-32603, { errorKind: "billing_error" }, { code: "AGENT_LIMIT_REACHED", scope: "worker" }],
     [-32603, { errorKind: "model_not_found" }, { code: "AGENT_CRASH", scope: "worker" }],
     [-32603, { errorKind: "server_error" }, { code: "AGENT_CRASH", scope: "story" }],
-    [-32603, undefined, { code: "AGENT_CRASH", scope: "story", message: "it failed: broken (-32603)" }],
+    [
+      -32603,
+      undefined,
+      {
+        code: "AGENT_CRASH",
+        scope: "story",
+        message: "the agent answered a request with an error: broken (-32603)",
+      },
+    ],
   ])("an error %s with %j is told by its code", async (code, data, expected) => {
     const failing = { error: { code, message: "\u001b[31mbroken", data } };
     const { carryOut } = stage({ "session/prompt": () => failing });
@@ -293,7 +308,7 @@ describe("an agent that does not keep to the protocol", () => {
 
     expect(await carryOut(story)).toEqual({
       ...{ kind: "failed", code: "AGENT_CRASH", scope: "story" },
-      message: expect.stringMatching(/^it does not keep to the protocol: it asks under an id that is/),
+      message: expect.stringMatching(/^the agent violated the Agent Client Protocol: the id of a request is/),
     });
     expect(tools.programs[0]?.signals).toEqual(["kill"]);
     expect(sides[0]?.received.filter(({ result }) => result !== undefined)).toEqual([]);
@@ -325,7 +340,8 @@ describe("an agent that does not keep to the protocol", () => {
 
     expect(await ended).toEqual({
       ...{ kind: "failed", code: "AGENT_CRASH", scope: "story" },
-      message: "it does not keep to the protocol: it asks and does not read the answers",
+      message:
+        "the agent violated the Agent Client Protocol: the agent sends requests but does not read the answers",
     });
     expect(tools.programs[0]?.signals).toEqual(["kill"]);
     expect(tools.programs[0]?.input().length).toBeLessThan(2 << 20);
@@ -555,7 +571,7 @@ describe("the end of a turn over the protocol", () => {
     expect(tools.programs[0]?.signals).toEqual([]);
     await vi.advanceTimersByTimeAsync(200);
 
-    expect(await end).toMatchObject({ code: "AGENT_CRASH", message: "it was stopped" });
+    expect(await end).toMatchObject({ code: "AGENT_CRASH", message: "the adapter stopped the agent" });
     expect(tools.programs[0]?.signals).toEqual(["kill"]);
   });
 
@@ -568,7 +584,7 @@ describe("the end of a turn over the protocol", () => {
     controller.abort();
     sides[0]?.answerLater({ stopReason: "cancelled" });
 
-    expect(await end).toMatchObject({ message: "it was stopped" });
+    expect(await end).toMatchObject({ message: "the adapter stopped the agent" });
     expect(tools.programs[0]?.signals).toEqual([]);
   });
 
@@ -581,7 +597,7 @@ describe("the end of a turn over the protocol", () => {
     controller.abort();
     await vi.advanceTimersByTimeAsync(5_000);
 
-    expect(await end).toMatchObject({ message: "it was stopped" });
+    expect(await end).toMatchObject({ message: "the adapter stopped the agent" });
   });
 
   test("is not waited for longer than ten seconds, and what was done counts", async () => {

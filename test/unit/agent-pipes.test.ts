@@ -124,7 +124,7 @@ describe.skipIf(process.getuid?.() !== 0)("a pipe in the agent's reach", () => {
     });
     expect(await command.turn(turn(["true"], "US-001"), tools, new AbortController().signal)).toEqual({
       ...{ kind: "failed", code: "AGENT_CRASH", scope: "story" },
-      message: "its prompt could not be written to /tmp: No space left on device",
+      message: "the agent's prompt could not be written to /tmp: No space left on device",
     });
 
     const stop = new AbortController();

@@ -71,7 +71,12 @@ describe.skipIf(process.getuid?.() !== 0)("a program of the agent's user", () =>
 
   const reasons: readonly [string, unknown, unknown, string][] = [
     ["deadline", new TimeOver(120_000), { kind: "deadline", ms: 120_000 }, "git took longer than 2 min 0 s"],
-    ["halt", { reason: "asked to stop" }, { kind: "halted" }, "git was ended because all work stops"],
+    [
+      "halt",
+      { reason: "asked to stop" },
+      { kind: "halted" },
+      "git was ended because the adapter stops all work",
+    ],
   ];
   test.for(reasons)(
     "is ended with its group at its %s, and is told of as such",
@@ -114,7 +119,7 @@ describe.skipIf(process.getuid?.() !== 0)("a program of the agent's user", () =>
     const program = start("sh", "-c", reads);
     const rpc = openJsonRpc(program, { onRequest: () => ({}), onNotification: () => {} });
 
-    await expect(rpc.request("initialize", {})).rejects.toThrow("it ended without an answer");
+    await expect(rpc.request("initialize", {})).rejects.toThrow("the agent ended without an answer");
     program.endInput();
     await program.exit;
 

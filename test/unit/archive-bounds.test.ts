@@ -44,7 +44,7 @@ describe("what there is no room for", () => {
 
     expect(leftOut.at(-1)).toMatchObject({
       ...{ kind: "missed", path: last },
-      reason: expect.stringContaining("nothing that follows it was taken"),
+      reason: expect.stringContaining("swarm left out all later entries"),
     });
     expect(readdirSync(join(folder, "out"))).not.toContain(files.at(-1)?.path);
   });

@@ -110,7 +110,7 @@ describe("an archive of the system's tar", () => {
       const into = join(folder, "out", format);
       mkdirSync(dirname(into), { recursive: true });
       const refused = unpackArchive(inPieces(archive), { into, limits, leaveOut: false });
-      await expect(refused).rejects.toMatchObject({ details: { reason: "it is a sparse file" } });
+      await expect(refused).rejects.toMatchObject({ details: { reason: "the entry is a sparse file" } });
       const unpacked = await unpackArchive(inPieces(archive), { into, limits, leaveOut: true });
 
       expect(unpacked).toMatchObject({ files: ["later"], leftOut: [{ path: "holes" }] });
@@ -156,7 +156,7 @@ describe("reading an archive", () => {
     expect(lengths.reduce((sum, length) => sum + length, 0)).toBe(2000);
     const [a, b] = contents;
     await expect(collect(a ?? inPieces())).rejects.toThrow(
-      "The content of a was asked for after the next entry",
+      "The content of a was requested after the next entry",
     );
     expect(await collect(b ?? inPieces())).toHaveLength(0);
   });

@@ -28,6 +28,6 @@ describe("attaching to a program", () => {
 
     // Not a place at which anybody could begin to listen, so nobody is waited for.
     expect(await attach(folder.replaceAll(/./g, "x").repeat(20), 0, streams)).toBe(3);
-    expect(complain).toHaveBeenCalledWith(expect.stringContaining("no program listens here: "));
+    expect(complain).toHaveBeenCalledWith(expect.stringContaining("no program listens on the socket: "));
   });
 });

@@ -280,7 +280,7 @@ describe("a build that fails", () => {
   ])("%s is a failure", async (_name, answer) => {
     expect((await read(answer)).failure).toMatchObject({
       code: "IMAGE_BUILD_FAILED",
-      message: expect.stringContaining("named no image"),
+      message: expect.stringContaining("reported no image id"),
     });
   });
 });

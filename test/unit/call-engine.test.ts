@@ -43,7 +43,7 @@ describe("a call that the engine does not answer", () => {
 
     await expect(call({ operation: "list volumes", limitMs }, ask)).rejects.toMatchObject({
       code: "ENGINE_FAILED",
-      message: "The engine could not list volumes: it did not answer within 0.02 s",
+      message: "The engine could not list volumes: the engine did not answer within 0.02 s",
     });
 
     expect(isOver()).toBe(true);

@@ -175,14 +175,16 @@ describe("a turn of Claude Code", () => {
     expect(tools.programs[0]?.signals).toEqual(["interrupt"]);
     await vi.advanceTimersByTimeAsync(200);
 
-    expect(await end).toMatchObject({ code: "AGENT_CRASH", message: "it was stopped" });
+    expect(await end).toMatchObject({ code: "AGENT_CRASH", message: "the adapter stopped the agent" });
     expect(tools.programs[0]?.signals).toEqual(["interrupt", "kill"]);
   });
 
   test("is not begun once it was stopped", async () => {
     const tools = fakeAgentTools({ run: succeed });
 
-    expect(await carryOut(tools, story, AbortSignal.abort())).toMatchObject({ message: "it was stopped" });
+    expect(await carryOut(tools, story, AbortSignal.abort())).toMatchObject({
+      message: "the adapter stopped the agent",
+    });
     expect(tools.programs).toEqual([]);
   });
 

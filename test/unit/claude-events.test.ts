@@ -362,8 +362,8 @@ describe("what people are told", () => {
 
   test("a new try of the API", () => {
     expect(told([retried(529, 2), retried(null)])).toEqual([
-      "retry: The model's API answered 529; trying again in 2 s (2 of 8)",
-      "retry: The model's API did not answer; trying again in 2 s (1 of 8)",
+      "retry: The model's API answered 529; trying again in 2 s (attempt 2 of 8)",
+      "retry: The model's API did not answer; trying again in 2 s (attempt 1 of 8)",
     ]);
   });
 

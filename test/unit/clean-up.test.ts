@@ -266,7 +266,7 @@ describe("swarm cleanup", () => {
     expect(await files.list()).toEqual([]);
     await files.remove(otherSwarm);
     expect(existsSync(join(outside, "precious.txt"))).toBe(true);
-    await expect(files.remove("..")).rejects.toThrow("no swarm's id");
+    await expect(files.remove("..")).rejects.toThrow("not the id of a swarm");
   });
 });
 

@@ -9,8 +9,8 @@ const check = { command: "npm test", exitCode: 0 } as unknown as CheckResult;
 
 test.each([
   ["done and checked", [check], from],
-  ["done; there was no check", [], from],
-  ["already true: nothing had to change", [check], tip],
+  ["done; the story has no check", [], from],
+  ["the requirement was already met: nothing had to change", [check], tip],
 ])("a completed story is told as %s", async (output, checks, before) => {
   const said: unknown[] = [];
   const workspace = { base: tip, tip: async () => tip, treeOf: async () => "tree", moveTo: async () => {} };

@@ -16,6 +16,6 @@ test("swap without a limit is a breach, unless the kernel cannot count it for an
     findBreaches(inspected, specOf("image", "runc"), { limitsSwap }),
   );
 
-  expect(counted).toContain("its swap has no limit");
-  expect(uncounted).toEqual(counted?.filter((breach) => breach !== "its swap has no limit"));
+  expect(counted).toContain("the container's swap has no limit");
+  expect(uncounted).toEqual(counted?.filter((breach) => breach !== "the container's swap has no limit"));
 });

@@ -647,7 +647,7 @@ describe("silence", () => {
         reason: {
           code: "ACP_CONNECTION_LOST",
           message: expect.stringMatching(
-            /^The adapter sent nothing for 3\d\d s: it accepts connections, but sends nothing$/,
+            /^The adapter sent nothing for 3\d\d s: the adapter accepts connections, but sends nothing$/,
           ),
         },
       },
@@ -722,7 +722,7 @@ describe("an idle agent", () => {
     expect(await beat(200)).toEqual(["live", "stalled", "live"]);
     expect(events).toContainEqual({
       ...{ kind: "line", status: "stalled" },
-      why: "its agent has done nothing for more than 5 min 0 s",
+      why: "the worker's agent has done nothing for more than 5 min 0 s",
     });
     adapter.say(...news.slice(2));
     await timing.runUntil(read);

@@ -119,7 +119,7 @@ describe("a stream that is not what it should be", () => {
   ])("%s ends in EXEC_FAILED", async (_name, bytes) => {
     await expect(read([bytes])).rejects.toMatchObject({
       code: "EXEC_FAILED",
-      message: expect.stringContaining("not framed as it should be"),
+      message: expect.stringContaining("invalid frame header"),
     });
   });
 

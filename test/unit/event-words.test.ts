@@ -37,9 +37,9 @@ describe("events in words", () => {
     [
       {
         ...{ event: "published", kind: "published", ref: "refs/heads/feat/x-swarm-3f2b8c", how: "created" },
-        aside: { branch: "feat/x", why: "in-use", reason: "it is checked out" },
+        aside: { branch: "feat/x", why: "in-use", reason: "the branch is checked out" },
       },
-      "published feat/x-swarm-3f2b8c, created, not on feat/x: it is checked out",
+      "published feat/x-swarm-3f2b8c, created, not on feat/x: the branch is checked out",
     ],
     [
       {

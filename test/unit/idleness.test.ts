@@ -24,7 +24,7 @@ describe("an agent in silence", () => {
     pass(11_000);
     expect(idleness.verdict(limits)).toBeNull();
     idleness.noteTool({ id: "1", state: "ended" });
-    expect(idleness.verdict(limits)).toMatch(/next to nothing for 11 s$/);
+    expect(idleness.verdict(limits)).toMatch(/almost no CPU time for 11 s$/);
     computed([7, 1_500]);
     expect(idleness.verdict(limits)).toBeNull();
     pass(11_000);

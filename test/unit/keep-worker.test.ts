@@ -155,7 +155,10 @@ describe("a worker that is kept", () => {
   test("is stopped with the reason when something stands in its way, and others go on", async () => {
     const swarm = fakeSwarm([{ slug: "one" }, { slug: "two" }]);
     const { create } = swarm.containers;
-    const refused = new SwarmError("CONTAINER_REFUSED", { name: "one", breaches: ["it is privileged"] });
+    const refused = new SwarmError("CONTAINER_REFUSED", {
+      name: "one",
+      breaches: ["the container is privileged"],
+    });
     Object.assign(swarm.containers, {
       create: (...words: Parameters<typeof create>) =>
         words[0].name === swarm.nameOf("one") ? Promise.reject(refused) : create(...words),

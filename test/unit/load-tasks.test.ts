@@ -240,7 +240,7 @@ describe("task files", () => {
 
     expect(await refusal(repository, { files: ["absent-tasks.json"] })).toMatch(/^TASK_FILE_NOT_FOUND/);
     expect(await refusal(repository, { files: ["folder-tasks.json"] })).toMatch(
-      /^FILE_UNREADABLE .* it is not a regular file/,
+      /^FILE_UNREADABLE .* the file is not a regular file/,
     );
     expect(await refusal(repository, { files: ["link-tasks.json"] })).toMatch(/^TASK_FILE_OUTSIDE/);
     expect(await refusal(repository, { files: [outside] })).toMatch(/^TASK_FILE_OUTSIDE/);

@@ -52,39 +52,39 @@ describe.skipIf(process.getuid?.() !== 0)("what a task may commit", () => {
     [
       "one more",
       (folder) => fill(folder, "new", 6),
-      /^there are more than 5 new.* 6 of the first 6 in new\/: .*\.gitignore.* work\.files$/,
+      /^the story has more than 5 new.* 6 of the first 6 are in new\/: .*\.gitignore.* work\.files$/,
     ],
     ["any number of ignored files", (folder) => fill(folder, "node_modules/a", 500), null],
     [
       "a large one",
       (folder) => write(folder, "a b\n.bin", "x".repeat(2_001)),
-      /^a b\n\.bin with 2 KiB, and a file may have 2 KiB: .*work\.fileSize$/,
+      /^the file a b\n\.bin with 2 KiB exceeds the limit of 2 KiB for one file: .*work\.fileSize$/,
     ],
     [
       "a sparse terabyte",
       (folder) => truncateSync(write(folder, "s.bin", ""), tebi),
-      /^s\.bin with 1 TiB \(0 B on the disk\), and/,
+      /^the file s\.bin with 1 TiB \(0 B on the disk\) exceeds/,
     ],
     [
       "an old one that grew",
       (folder) => truncateSync(join(folder, "old.bin"), tebi),
-      /^old\.bin with 1 TiB \(/,
+      /^the file old\.bin with 1 TiB \(/,
     ],
     [
       "several large ones",
       (folder) => ["a", "b"].map((name) => write(folder, name, "x".repeat(3_000))),
-      /^a with 2\.9 KiB \(and 1 more\), and/,
+      /^the file a with 2\.9 KiB \(and 1 more\) exceeds/,
     ],
     [
       "much in all",
       (folder) => ["a", "b", "c"].map((name) => write(folder, name, "x".repeat(1_900))),
-      /^the new and changed files hold more than 3\.9 KiB, the largest is a with 1\.9 KiB: .*work\.size$/,
+      /^the new and changed files have more than 3\.9 KiB in total, and the largest is a with 1\.9 KiB: .*work\.size$/,
     ],
     [
       "a name that is no text",
       (folder) =>
         execFileSync("sh", ["-c", "head -c 3000 /dev/zero > \"$(printf 'x\\377')\""], { cwd: folder }),
-      /^x\ufffd with/,
+      /^the file x\ufffd with/,
     ],
   ];
   test.for(leavings)("%s", async ([_what, leave, refusal], { folder }) => {

@@ -36,7 +36,7 @@ test.for(["/tmp/aimi-play.txt", "../aimi-play.txt", "a/../../aimi-play.txt"])(
     ]);
 
     expect(code).toBe(2);
-    expect(complaint).toBe(`${path} was not written: it is not below the current folder\n`);
+    expect(complaint).toBe(`${path} was not written: the path is not below the current folder\n`);
     expect(existsSync(join(folder, "aimi-play.txt")) || existsSync(join(folder, "work/b.txt"))).toBe(false);
   },
 );

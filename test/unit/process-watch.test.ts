@@ -37,7 +37,7 @@ describe("the processes of a turn", () => {
     await vi.advanceTimersByTimeAsync(500);
 
     expect(sandbox.ended).toBe(1);
-    expect(span.usedUp.reason).toBe("all 512 processes that the sandbox may have were in use");
+    expect(span.usedUp.reason).toBe("the sandbox reached its limit of 512 processes");
   });
 
   test("that are used up for a moment go on, and what failed meanwhile may have failed by that", async () => {
@@ -51,7 +51,7 @@ describe("the processes of a turn", () => {
     await vi.advanceTimersByTimeAsync(60_000);
 
     expect({ ended: sandbox.ended, isUsedUp: span.usedUp.aborted }).toEqual({ ended: 0, isUsedUp: false });
-    expect(await span.whyRefused()).toMatch(/^all 512 processes/);
+    expect(await span.whyRefused()).toMatch(/its limit of 512 processes/);
   });
 
   test("are known to have been refused where the kernel counts that, however short it was", async () => {
@@ -62,7 +62,7 @@ describe("the processes of a turn", () => {
 
     sandbox.refused = 8;
 
-    expect(await span.whyRefused()).toMatch(/^all 512 processes/);
+    expect(await span.whyRefused()).toMatch(/its limit of 512 processes/);
   });
 
   test("are told of when they become a crowd, and are forgotten with their turn", async () => {

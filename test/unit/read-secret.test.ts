@@ -75,7 +75,9 @@ describe("a secret", () => {
     const deps = depsAt(folder);
 
     expect(await readSecret("file:~/key", deps)).toBe(secret);
-    expect(deps.warnings).toEqual(["~/key holds a secret and is open to others: `chmod 600` closes it"]);
+    expect(deps.warnings).toEqual([
+      "~/key contains a secret, and other users have access to the file: `chmod 600` removes their access",
+    ]);
   });
 
   test("is asked for without a shell, in the user's home, and without what lets one in at git's hosts", async ({
@@ -105,8 +107,8 @@ describe("a secret", () => {
     ["a folder", "file:~/below", "not a regular file"],
     ["an empty file", "file:~/empty", "empty"],
     ["several lines", "file:~/lines", "several lines"],
-    ["a control character", "file:~/control", "a header cannot hold"],
-    ["a letter that no header has", "file:~/letter", "a header cannot hold"],
+    ["a control character", "file:~/control", "an HTTP header cannot contain"],
+    ["a letter that no header has", "file:~/letter", "an HTTP header cannot contain"],
     ["a very long line", "file:~/long", "longer than"],
     ["a device", "file:/dev/zero", "not a regular file"],
     ["a program that is not there", "cmd:no-such-program-here", "ENOENT"],
@@ -148,7 +150,7 @@ describe("a secret", () => {
 
     const error = await refusalOf(`cmd:sh -c "echo ${secret}; sleep 3 & sleep 3"`, deps);
 
-    expect(error.message).toContain("it took longer than 0.3 s");
+    expect(error.message).toContain("the program took longer than 0.3 s");
     expect(shown(error)).not.toContain("SESAME");
   });
 
@@ -161,7 +163,7 @@ describe("a secret", () => {
   test("that has no end is not read to it", async ({ folder }) => {
     const error = await refusalOf("cmd:yes", depsAt(folder));
 
-    expect(error.message).toContain("it wrote more than 1 MiB");
+    expect(error.message).toContain("the program wrote more than 1 MiB");
   });
 
   test("of a subscription may have many lines", async ({ folder }) => {

@@ -11,7 +11,9 @@ import { test } from "../fakes/folders.ts";
 const notice = { event: "ended", text: "2 of 2" } as Notice;
 
 test("what a notifier leaves running is not waited for longer than it may take", async ({ repository }) => {
-  expect(await runNotifier(repository, "sleep 60 & exit 0", notice, 200)).toBe("it took longer than 0.2 s");
+  expect(await runNotifier(repository, "sleep 60 & exit 0", notice, 200)).toBe(
+    "the notification program took longer than 0.2 s",
+  );
   expect(await runNotifier(repository, "grep -q '2 of 2'", notice)).toBeNull();
 });
 

@@ -25,7 +25,7 @@ async function* pieces(text: string, size: number): AsyncGenerator<Uint8Array> {
 test("a git that takes longer than it may is a failure that says so", async ({ folder }) => {
   await expect(all(streamGit(endless(folder), { folder, limitMs: 50 }))).rejects.toMatchObject({
     code: "GIT_FAILED",
-    details: { command: "hash-object", reason: "it took longer than 50 ms" },
+    details: { command: "hash-object", reason: "git took longer than 50 ms" },
   });
 });
 

@@ -161,7 +161,11 @@ describe("a swarm on a terminal", () => {
 
   test.each([
     [{ event: "started" }, "◦ starting"],
-    [{ event: "line", status: "stalled", why: "it sent nothing" }, "! stalled", "it sent nothing"],
+    [
+      { event: "line", status: "stalled", why: "the adapter sent nothing" },
+      "! stalled",
+      "the adapter sent nothing",
+    ],
     [{ event: "line", status: "lost", why: "the engine is away" }, "? lost", "the engine is away"],
     [{ event: "paused", why: "the user asked to pause" }, "= paused", "the user asked to pause"],
     [{ event: "stopping", why: "asked to stop" }, "▾ stopping", "asked to stop"],
@@ -195,12 +199,12 @@ describe("a swarm on a terminal", () => {
     const { terminal, board } = await openBoard();
     board.begun(swarmWith("a", "b", "c"));
     for (const slug of ["a", "b", "c"]) run(board, slug);
-    board.event({ event: "line", worker: "a", status: "stalled", why: "it sent nothing" });
+    board.event({ event: "line", worker: "a", status: "stalled", why: "the adapter sent nothing" });
     board.event({ event: "paused", worker: "b", why: "the user asked to pause" });
     end(board, "c", "AGENT_CRASH");
     board.event({ event: "retried", worker: "c", attempt: 2, why: "a crash", waitMs: 1 });
 
-    board.event({ event: "line", worker: "a", status: "live", why: "it sends messages" });
+    board.event({ event: "line", worker: "a", status: "live", why: "the adapter sends messages" });
     board.event({ event: "unpaused", worker: "b", why: "asked to" });
     act(board, "c", "again");
     drawn();
@@ -431,7 +435,7 @@ describe("a swarm in a pipe", () => {
         say(board, "a", "progress-update", { storyId: "US-001", status: "completed", output: "" });
       vi.advanceTimersByTime(1_000);
     }
-    board.event({ event: "line", worker: "a", status: "live", why: "it sends messages" });
+    board.event({ event: "line", worker: "a", status: "live", why: "the adapter sends messages" });
     board.note("a remark");
     end(board, "a", "AGENT_CRASH");
     await board.close();

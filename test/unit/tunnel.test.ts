@@ -344,7 +344,7 @@ describe("a request for a tunnel", () => {
     const at = await world();
 
     expect(await attempt(at, "evil.example:8443", goodHello)).toContain(
-      "swarm: evil.example:8443 is not allowed; swarm start --allow evil.example:8443\n",
+      "swarm: evil.example:8443 is not allowed; swarm start --allow evil.example:8443 allows the host\n",
     );
     expect(await attempt(at, "10.0.0.1:443", goodHello)).not.toContain("--allow");
   });

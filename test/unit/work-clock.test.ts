@@ -142,7 +142,7 @@ describe("an idle agent", () => {
     work(29_999);
     expect(idleness.verdict(limits)).toBeNull();
     work(1);
-    expect(idleness.verdict(limits)).toContain("tool call lasts longer");
+    expect(idleness.verdict(limits)).toContain("tool call exceeds");
     idleness.noteTool({ id: "one", state: "ended" });
 
     expect(idleness.verdict(limits)).not.toContain("tool");
