@@ -91,7 +91,7 @@ describe("swarm run", () => {
 
     const { stderr } = await swarm("run", "Fix it", ...program);
 
-    expect(stderr).toMatch(/no check: .*make test \(Makefile has the target test\) would be a check/);
+    expect(stderr).toMatch(/no check: .*make test \(Makefile has a target named test\) would be a check/);
   });
 
   const mistakes: [words: string[], message: RegExp][] = [
